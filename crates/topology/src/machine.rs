@@ -1,0 +1,97 @@
+//! [`Machine`]: everything this crate finds, read once at the start of a program.
+//!
+//! Link states are not in it, because they change under load: `slot.rs` reads those.
+
+use serde::{Deserialize, Serialize};
+
+use crate::node::cpuinfo_value;
+use crate::{Cpus, NumaNode, PathType, PciAddress, PciDevice, Sysfs};
+
+/// The box that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// NUMA nodes by number; none on a kernel without NUMA.
+    pub nodes: Vec<NumaNode>,
+    /// Processors.
+    pub cpus: Cpus,
+    /// Whether the CPU says that it runs under a hypervisor; `None` where it does not tell, as on Arm.
+    pub hypervisor: Option<bool>,
+    /// The kernel's number of this boot: two results with the same one come from the same boot of the same machine.
+    pub boot_id: Option<String>,
+    /// GPUs by PCI address, graphics inside an AMD processor among them.
+    pub gpus: Vec<PciDevice>,
+}
+
+/// The box could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TopologyError {
+    /// There is no sysfs under the root.
+    #[error("{path} not found; mount sysfs or give a root folder that holds `sys`")]
+    NoSysfs {
+        /// The folder that was looked for.
+        path: String,
+    },
+    /// A file holds something else than the kernel writes there.
+    #[error("{path} holds `{text}`, which cannot be read as a CPU list; report the kernel version")]
+    Malformed {
+        /// The file, relative to the root.
+        path: String,
+        /// What it holds.
+        text: String,
+    },
+    /// A PCI device's link does not lead below a root complex inside the root.
+    #[error(
+        "{path} does not lead to a device below a PCI root complex; check the links of the tree"
+    )]
+    NoRoot {
+        /// The link, relative to the root.
+        path: String,
+    },
+}
+
+impl Machine {
+    /// Reads the box.
+    ///
+    /// Absent files make absent values. An error means that there is no sysfs, or that it contradicts itself.
+    pub fn read(sysfs: &Sysfs) -> Result<Self, TopologyError> {
+        if sysfs.canonical("sys").is_none() {
+            return Err(TopologyError::NoSysfs {
+                path: sysfs.root().join("sys").display().to_string(),
+            });
+        }
+        let cpuinfo = sysfs.read_text("proc/cpuinfo");
+        Ok(Self {
+            nodes: NumaNode::read_all(sysfs)?,
+            cpus: Cpus::read(sysfs, cpuinfo.as_deref()),
+            hypervisor: cpuinfo.as_deref().and_then(hypervisor),
+            boot_id: sysfs.read_text("proc/sys/kernel/random/boot_id"),
+            gpus: PciDevice::read_gpus(sysfs)?,
+        })
+    }
+
+    /// The GPU at an address.
+    pub fn gpu(&self, address: PciAddress) -> Option<&PciDevice> {
+        self.gpus.iter().find(|gpu| gpu.address == address)
+    }
+
+    /// The NUMA node of a number.
+    pub fn node(&self, id: u32) -> Option<&NumaNode> {
+        self.nodes.iter().find(|node| node.id == id)
+    }
+
+    /// The path between two GPUs; [`PathType::Unknown`] where one of them is not in [`Machine::gpus`].
+    ///
+    /// Two MIG instances have the address of their GPU, so a GPU with itself is [`PathType::Same`].
+    pub fn path_type(&self, a: PciAddress, b: PciAddress) -> PathType {
+        match (self.gpu(a), self.gpu(b)) {
+            (Some(a), Some(b)) => a.path_to(b),
+            _ => PathType::Unknown,
+        }
+    }
+}
+
+/// The flag `hypervisor` of x86 (CPUID leaf 1, ECX bit 31); Arm has no such flag.
+fn hypervisor(cpuinfo: &str) -> Option<bool> {
+    let flags = cpuinfo_value(cpuinfo, "flags")?;
+    Some(flags.split_whitespace().any(|flag| flag == "hypervisor"))
+}

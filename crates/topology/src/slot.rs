@@ -1,0 +1,172 @@
+//! Links above a GPU: what each hop says, and which one is the card's way into the machine.
+//!
+//! A link that idles trains down, so what counts is read while a copy runs: [`SlotPath`] is made once and sampled at
+//! 10 Hz or so. What a slot should give is not known here; profiles say that.
+
+use serde::{Deserialize, Serialize};
+
+use crate::pci::attribute;
+use crate::{Machine, PciAddress, PciDevice, PcieLink, Sysfs};
+
+/// What one PCI function says of its link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkStatus {
+    /// The function.
+    pub address: PciAddress,
+    /// The link as it is trained now; `None` where the kernel does not say.
+    pub current: Option<PcieLink>,
+    /// The best this end of the link can do; `None` where the kernel does not say.
+    pub maximum: Option<PcieLink>,
+}
+
+/// The two ends of one physical link, which both report the same state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkEnds {
+    /// The port above; `None` where it is hidden, as in a virtual machine.
+    pub upper: Option<PciAddress>,
+    /// The upstream port or device below.
+    pub lower: PciAddress,
+}
+
+/// The links between a card and the root complex, those inside the card left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotPath {
+    /// The function that faces the slot: the card's own, or the upstream port of the card's switch.
+    pub card: PciAddress,
+    /// From the root complex down to the slot; the last one is the slot's.
+    pub links: Vec<LinkEnds>,
+}
+
+/// The narrowest link between a card and the root complex.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlotLink {
+    /// The link in question.
+    pub ends: LinkEnds,
+    /// Its state.
+    pub current: PcieLink,
+    /// The best that both its ends can do; `None` where neither says.
+    pub maximum: Option<PcieLink>,
+}
+
+/// Why the link of a slot is not known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SlotLinkUnknown {
+    /// Neither end of a link says its state.
+    #[error("the kernel gives no link state at {0} or the port above it; read it on the host")]
+    Unreadable(PciAddress),
+    /// An AMD card's own switch is hidden, so the link that is seen may be the one inside the card.
+    #[error(
+        "the bridges above {0} are hidden, its own link may be the one inside the card; read it on the host"
+    )]
+    SwitchHidden(PciAddress),
+    /// There is no such GPU.
+    #[error("{0} is not a GPU of this machine; list them with `topo`")]
+    NoSuchGpu(PciAddress),
+}
+
+/// Every hop from the root port to the device, as each one reports itself.
+pub fn links(sysfs: &Sysfs, device: &PciDevice) -> Vec<LinkStatus> {
+    let hops = device.chain.iter().chain([&device.address]);
+    hops.map(|&address| LinkStatus {
+        address,
+        current: read(sysfs, address, "current"),
+        maximum: read(sysfs, address, "max"),
+    })
+    .collect()
+}
+
+/// The present state at some addresses, in their order; two small files each, so that it can be called under load.
+pub fn sample_current(sysfs: &Sysfs, addresses: &[PciAddress]) -> Vec<Option<PcieLink>> {
+    addresses
+        .iter()
+        .map(|&address| read(sysfs, address, "current"))
+        .collect()
+}
+
+impl Machine {
+    /// The links that count between a GPU and the root complex.
+    ///
+    /// On an AMD card with its own switch the GPU's link and the port above it are inside the card, and the switch's
+    /// upstream port faces the slot. Where that switch is hidden, the reason is given instead of the inner link.
+    ///
+    /// Under a hypervisor the ports above the card are its inventions (QEMU's say `2.5 GT/s` and x1 whatever lies
+    /// below), so the card's own end stands alone, and narrower links further up in the host are not seen.
+    pub fn slot_path(&self, gpu: PciAddress) -> Result<SlotPath, SlotLinkUnknown> {
+        let device = self.gpu(gpu).ok_or(SlotLinkUnknown::NoSuchGpu(gpu))?;
+        let invented = self.hypervisor == Some(true);
+        let on_card = device.on_card_bridges.min(device.chain.len());
+        if device.is_amd() && on_card == 0 && (device.chain.is_empty() || invented) {
+            return Err(SlotLinkUnknown::SwitchHidden(gpu));
+        }
+        let mut hops = device.chain.clone();
+        hops.push(device.address);
+        hops.truncate(hops.len() - on_card);
+        let card = hops[hops.len() - 1];
+        if invented {
+            hops = vec![card];
+        }
+        // Root port, then upstream and downstream port of each switch, then the card: ports pair up from the card on.
+        let links = hops
+            .rchunks(2)
+            .rev()
+            .map(|ports| LinkEnds {
+                upper: (ports.len() == 2).then(|| ports[0]),
+                lower: ports[ports.len() - 1],
+            })
+            .collect();
+        Ok(SlotPath { card, links })
+    }
+
+    /// The narrowest link between a GPU and the root complex, as it is now; idle links train down.
+    pub fn slot_link(&self, sysfs: &Sysfs, gpu: PciAddress) -> Result<SlotLink, SlotLinkUnknown> {
+        self.slot_path(gpu)?.read(sysfs)
+    }
+}
+
+impl SlotPath {
+    /// The narrowest link now, by raw rate, with the best its ends can do; where two are equal, the one nearer the root.
+    pub fn read(&self, sysfs: &Sysfs) -> Result<SlotLink, SlotLinkUnknown> {
+        let (ends, current) = self.narrowest(sysfs)?;
+        Ok(SlotLink {
+            ends,
+            current,
+            maximum: ends.read(sysfs, "max"),
+        })
+    }
+
+    /// The state of the narrowest link now; reads the current state of each port and nothing else.
+    pub fn sample(&self, sysfs: &Sysfs) -> Result<PcieLink, SlotLinkUnknown> {
+        self.narrowest(sysfs).map(|(_, current)| current)
+    }
+
+    fn narrowest(&self, sysfs: &Sysfs) -> Result<(LinkEnds, PcieLink), SlotLinkUnknown> {
+        let mut narrowest: Option<(LinkEnds, PcieLink)> = None;
+        for ends in &self.links {
+            let current = ends
+                .read(sysfs, "current")
+                .ok_or(SlotLinkUnknown::Unreadable(ends.lower))?;
+            if narrowest.is_none_or(|(_, seen)| current.cmp_rate(seen).is_lt()) {
+                narrowest = Some((*ends, current));
+            }
+        }
+        narrowest.ok_or(SlotLinkUnknown::Unreadable(self.card))
+    }
+}
+
+impl LinkEnds {
+    /// The slower of what the two ends say; one end is enough.
+    fn read(self, sysfs: &Sysfs, which: &str) -> Option<PcieLink> {
+        let upper = self.upper.and_then(|port| read(sysfs, port, which));
+        match (upper, read(sysfs, self.lower, which)) {
+            (Some(a), Some(b)) => Some(a.slower(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+/// `current` or `max` link of a function.
+fn read(sysfs: &Sysfs, address: PciAddress, which: &str) -> Option<PcieLink> {
+    let speed = attribute(sysfs, address, &format!("{which}_link_speed"))?;
+    let width = attribute(sysfs, address, &format!("{which}_link_width"))?;
+    PcieLink::parse(&speed, &width)
+}
