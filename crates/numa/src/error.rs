@@ -1,0 +1,161 @@
+//! [`NumaError`]: what was refused, where, and what to try.
+
+use std::{fmt, io};
+
+/// An error number of the kernel, shown as its text, such as `Operation not permitted (os error 1)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+impl Errno {
+    /// The error of the call that this thread made last.
+    pub(crate) fn last() -> Self {
+        Self(
+            io::Error::last_os_error()
+                .raw_os_error()
+                .unwrap_or_default(),
+        )
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        io::Error::from_raw_os_error(self.0).fmt(f)
+    }
+}
+
+/// A thread or memory could not be placed, or the kernel did not say where it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NumaError {
+    /// No CPU was named.
+    #[error("no CPU was named to run on; name at least one")]
+    NoCpu,
+    /// The thread may not run on these CPUs.
+    #[error(
+        "pinning to CPUs {cpus:?} was refused: {errno}; see which are allowed with `taskset -p $$`"
+    )]
+    Pin {
+        /// The CPUs that were asked for.
+        cpus: Vec<usize>,
+        /// The reason.
+        errno: Errno,
+    },
+    /// The kernel did not say where the thread is or may be.
+    #[error("{call} was refused: {errno}; see whether the container's seccomp profile allows it")]
+    Thread {
+        /// The system call.
+        call: &'static str,
+        /// The reason.
+        errno: Errno,
+    },
+    /// A memory policy was refused.
+    #[error("memory policy {policy} was refused: {errno}; {}", hint(*errno))]
+    Policy {
+        /// The policy, such as `bind to nodes [5]`.
+        policy: String,
+        /// The reason.
+        errno: Errno,
+    },
+    /// Memory was not bound to a node.
+    #[error("binding {bytes} bytes to NUMA node {node} was refused: {errno}; {}", hint(*errno))]
+    Bind {
+        /// The node that was asked for.
+        node: u32,
+        /// The size of the region in bytes.
+        bytes: usize,
+        /// The reason.
+        errno: Errno,
+    },
+    /// There is no memory for a region.
+    #[error("mapping {bytes} bytes was refused: {errno}; ask for less or free memory")]
+    Map {
+        /// The size that was asked for.
+        bytes: usize,
+        /// The reason.
+        errno: Errno,
+    },
+    /// Memory was not locked.
+    #[error(
+        "locking {bytes} bytes was refused: {errno}; RLIMIT_MEMLOCK is {limit}, raise it with `ulimit -l`"
+    )]
+    Lock {
+        /// The size of the region in bytes.
+        bytes: usize,
+        /// The soft limit, in bytes or `unlimited`.
+        limit: String,
+        /// The reason.
+        errno: Errno,
+    },
+    /// The kernel did not say where pages are.
+    #[error("asking where pages are (move_pages) was refused: {errno}; {}", hint(*errno))]
+    Query {
+        /// The reason.
+        errno: Errno,
+    },
+}
+
+impl NumaError {
+    /// Whether the system forbids the call itself (`EPERM`, `EACCES`, `ENOSYS`), as containers do; the same call with
+    /// other arguments would be refused too.
+    pub fn is_forbidden(&self) -> bool {
+        let errno = match self {
+            Self::NoCpu => return false,
+            Self::Pin { errno, .. }
+            | Self::Thread { errno, .. }
+            | Self::Policy { errno, .. }
+            | Self::Bind { errno, .. }
+            | Self::Map { errno, .. }
+            | Self::Lock { errno, .. }
+            | Self::Query { errno } => errno,
+        };
+        [libc::EPERM, libc::EACCES, libc::ENOSYS].contains(&errno.0)
+    }
+}
+
+/// What to try after a refusal of the calls `mbind`, `set_mempolicy`, `get_mempolicy` and `move_pages`.
+fn hint(errno: Errno) -> &'static str {
+    match errno.0 {
+        libc::EPERM | libc::EACCES => {
+            "a container needs `--cap-add SYS_NICE` or a seccomp profile that allows the call"
+        }
+        libc::ENOSYS => "the kernel has no NUMA support (CONFIG_NUMA) or a sandbox hides it",
+        libc::EINVAL => {
+            "the node does not exist, has no memory or is not in Mems_allowed_list of /proc/self/status"
+        }
+        _ => "see the manual page of the call",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_the_node_the_reason_and_the_next_step() {
+        let error = NumaError::Bind {
+            node: 5,
+            bytes: 4096,
+            errno: Errno(libc::EPERM),
+        };
+        assert_eq!(
+            error.to_string(),
+            "binding 4096 bytes to NUMA node 5 was refused: Operation not permitted (os error 1); \
+             a container needs `--cap-add SYS_NICE` or a seccomp profile that allows the call"
+        );
+        assert!(error.is_forbidden());
+    }
+
+    #[test]
+    fn a_refused_lock_names_the_limit() {
+        let error = NumaError::Lock {
+            bytes: 16_777_216,
+            limit: "8388608 bytes".into(),
+            errno: Errno(libc::ENOMEM),
+        };
+        assert_eq!(
+            error.to_string(),
+            "locking 16777216 bytes was refused: Cannot allocate memory (os error 12); \
+             RLIMIT_MEMLOCK is 8388608 bytes, raise it with `ulimit -l`"
+        );
+        assert!(!error.is_forbidden());
+    }
+}

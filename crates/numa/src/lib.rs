@@ -1,0 +1,21 @@
+//! Threads and memory on a NUMA node, and the proof that they are there.
+//!
+//! The kernel is asked by raw Linux calls through `libc`; libnuma is not needed. This crate does what a crate `numa_rs`
+//! was meant to do: no crate of that name exists, and the one called `numa` on the package registry is a DNS resolver.
+//!
+//! A refusal (`EPERM` in a container, `ENOSYS`, a node that does not exist) is an error that names the node and the
+//! reason; nothing falls back to memory elsewhere. Which nodes and CPUs there are is read by crate `topology`. Memory
+//! that a vendor's library allocates is not made here, but [`placement`] can be asked where it is.
+
+mod error;
+mod ffi;
+mod pages;
+mod placement;
+mod policy;
+mod thread;
+
+pub use error::{Errno, NumaError};
+pub use pages::{HostPages, Placement};
+pub use placement::{PagePlacement, SAMPLE_PAGES, placement};
+pub use policy::{MemoryPolicy, PolicyGuard};
+pub use thread::{Running, allowed_cpus, current_cpu_and_node, pin_thread_to_cpus};

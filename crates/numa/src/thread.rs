@@ -1,0 +1,70 @@
+//! Where the calling thread may run and where it runs.
+//!
+//! Only the calling thread is pinned; threads that it starts afterwards inherit its CPUs.
+
+use std::ffi::c_ulong;
+
+use crate::error::{Errno, NumaError};
+use crate::ffi;
+
+const WORD_BITS: usize = c_ulong::BITS as usize;
+/// Words of the largest CPU set that is asked for: 65536 CPUs.
+const MOST_WORDS: usize = 65_536 / WORD_BITS;
+
+/// Where a thread runs at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    /// CPU number.
+    pub cpu: usize,
+    /// NUMA node of the CPU.
+    pub node: u32,
+}
+
+/// Restricts the calling thread to some CPUs.
+///
+/// CPUs that are offline or not in the process's cpuset are left out by the kernel; it is an error where none is left.
+/// To be certain, compare [`allowed_cpus`] afterwards.
+pub fn pin_thread_to_cpus(cpus: &[usize]) -> Result<(), NumaError> {
+    let highest = cpus.iter().copied().max().ok_or(NumaError::NoCpu)?;
+    let refuse = |errno| NumaError::Pin {
+        cpus: cpus.to_vec(),
+        errno,
+    };
+    let words = highest / WORD_BITS + 1;
+    if words > MOST_WORDS {
+        return Err(refuse(Errno(libc::EINVAL)));
+    }
+    let mut mask: Vec<c_ulong> = vec![0; words];
+    for &cpu in cpus {
+        mask[cpu / WORD_BITS] |= 1 << (cpu % WORD_BITS);
+    }
+    ffi::set_affinity(&mask).map_err(refuse)
+}
+
+/// The CPUs that the calling thread may run on, smallest first.
+pub fn allowed_cpus() -> Result<Vec<usize>, NumaError> {
+    let mut words = 1024 / WORD_BITS;
+    let mask = loop {
+        match ffi::affinity(words) {
+            Ok(mask) => break mask,
+            // The kernel has more CPUs than there was room for.
+            Err(Errno(libc::EINVAL)) if words < MOST_WORDS => words *= 2,
+            Err(errno) => {
+                let call = "sched_getaffinity";
+                return Err(NumaError::Thread { call, errno });
+            }
+        }
+    };
+    let bit = |cpu: &usize| mask[cpu / WORD_BITS] >> (cpu % WORD_BITS) & 1 == 1;
+    Ok((0..mask.len() * WORD_BITS).filter(bit).collect())
+}
+
+/// The CPU and NUMA node the calling thread runs on; it may have moved by the time this returns, unless it is pinned.
+pub fn current_cpu_and_node() -> Result<Running, NumaError> {
+    let call = "getcpu";
+    let (cpu, node) = ffi::getcpu().map_err(|errno| NumaError::Thread { call, errno })?;
+    Ok(Running {
+        cpu: cpu as usize,
+        node,
+    })
+}
