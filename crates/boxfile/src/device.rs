@@ -1,0 +1,133 @@
+//! The `[[device]]` tables: one GPU each.
+
+use crate::{Figure, Link};
+use serde::{Deserialize, Serialize};
+
+/// One physical GPU of the box.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// PCI address, lower case with domain and function: `0000:21:00.0`.
+    pub address: String,
+    /// Address of the port above, or a root such as `pci0000:20`.
+    pub parent: String,
+    /// The vendor's unique id, for NVIDIA `GPU-` and a UUID.
+    pub uuid: String,
+    /// Marketing name as the driver prints it.
+    pub name: String,
+    /// PCI vendor and device id in hexadecimal: `10de:26b5`.
+    pub pci_id: String,
+    /// PCI class in hexadecimal, six digits: `030200`.
+    pub class: String,
+    /// NUMA node, or absent where the firmware does not say (sysfs then shows -1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
+    /// Device memory in MiB.
+    pub memory_mib: u64,
+    /// Copies that can run at one time on this device.
+    pub copy_engines: u32,
+    /// Link under load as the device function shows it; absent where a guest cannot read it. On AMD cards with an on-card
+    /// switch this is the internal link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
+    /// Link while no context is open, where it downshifts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_link: Option<Link>,
+    /// What the device function shows as maximum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<Link>,
+    /// Payload rate host to device from pinned memory, decimal GB/s, one direction, device timed.
+    pub h2d_pinned: Figure,
+    /// Payload rate device to host into pinned memory, decimal GB/s.
+    pub d2h_pinned: Figure,
+    /// Payload rate host to device from pageable memory, decimal GB/s.
+    pub h2d_pageable: Figure,
+    /// Payload rate device to host into pageable memory, decimal GB/s.
+    pub d2h_pageable: Figure,
+    /// Copy within the device, bytes copied per second (each byte is read once and written once, and counted once), decimal GB/s.
+    pub local: Figure,
+    /// Time from the start of a copy until its first byte moves, microseconds.
+    pub copy_latency_us: Figure,
+    /// Segments that host copies of this device cross.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_segments: Vec<String>,
+    /// What somebody else already holds on the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy: Option<Busy>,
+    /// What the management library reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensors: Option<Sensors>,
+    /// MIG instances; when there are any, MIG is on and the instances are the CUDA devices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mig: Vec<MigInstance>,
+}
+
+/// What somebody else already holds on a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Busy {
+    /// Memory in use, MiB.
+    pub memory_mib: u64,
+    /// Compute processes that the management library lists; may be empty although memory is held.
+    #[serde(default)]
+    pub processes: Vec<Process>,
+}
+
+/// A process on a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Process {
+    /// Process id.
+    pub pid: u32,
+    /// Process name.
+    pub name: String,
+}
+
+/// What the management library reports of a device; what is absent is "not supported".
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sensors {
+    /// Power draw in watts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power_w: Option<f64>,
+    /// Temperature of the GPU in degrees Celsius.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature_c: Option<u32>,
+    /// NVIDIA performance state, 0 (full speed) to 15.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub performance_state: Option<u32>,
+    /// Utilisation of the GPU in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utilization_percent: Option<u32>,
+    /// Utilisation of the device memory's interface in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_utilization_percent: Option<u32>,
+}
+
+/// One MIG instance of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MigInstance {
+    /// Profile name: `4g.96gb`.
+    pub profile: String,
+    /// `MIG-` and a UUID.
+    pub uuid: String,
+    /// Memory of the instance in MiB.
+    pub memory_mib: u64,
+}
+
+impl Device {
+    /// The 16 bytes of the device's UUID, prefix removed; `None` where the text is not a UUID.
+    #[must_use]
+    pub fn uuid_bytes(&self) -> Option<[u8; 16]> {
+        crate::validate::uuid_bytes(self.uuid.split_once('-')?.1)
+    }
+}
+
+impl MigInstance {
+    /// The 16 bytes of the instance's UUID, prefix removed; `None` where the text is not a UUID.
+    #[must_use]
+    pub fn uuid_bytes(&self) -> Option<[u8; 16]> {
+        crate::validate::uuid_bytes(self.uuid.split_once('-')?.1)
+    }
+}

@@ -1,0 +1,116 @@
+//! The `[[fault]]` tables: what a soft driver shall do wrong. Counters are per process and start at its start.
+
+use serde::{Deserialize, Serialize};
+
+/// One injected fault; `kind` in TOML names the variant in snake case.
+///
+/// Device numbers are positions in the file's `[[device]]` list. A fault on a peer pair concerns copies that go directly
+/// (peer access is enabled); what the driver stages through the host is not touched by it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Fault {
+    /// The `nth` allocation of that site, counted from 1, reports out of memory.
+    AllocFailure {
+        /// Device or pinned host memory.
+        on: AllocSite,
+        /// Which allocation, from 1.
+        nth: u64,
+    },
+    /// Initialising the driver returns this code.
+    InitFailure {
+        /// The vendor's error code, not 0.
+        code: i32,
+    },
+    /// `pair = [a, b]`: a may not access b. Reported as not possible, and enabling it fails.
+    PeerDenied {
+        /// Accessing device, then accessed device.
+        pair: [usize; 2],
+    },
+    /// `pair = [a, b]`: direct copies from a to b return success and move nothing.
+    DropData {
+        /// Source, then destination.
+        pair: [usize; 2],
+    },
+    /// Copies arrive with wrong bytes: either `pair` (direct copies from a to b), or `direction` and `device`.
+    WrongData {
+        /// Source, then destination.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pair: Option<[usize; 2]>,
+        /// Direction of a host copy.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        direction: Option<Direction>,
+        /// Device of the host copy.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device: Option<usize>,
+    },
+    /// After this many copies that touch the device, the next is refused and the device stays lost in this process.
+    DeviceLost {
+        /// The device.
+        device: usize,
+        /// Copies that still go well.
+        after_copies: u64,
+    },
+    /// After this many matching operations, the next never ends.
+    Hang {
+        /// Which operation.
+        op: HangOp,
+        /// Its device, for host and local copies.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device: Option<usize>,
+        /// Source and destination for `peer`, accessing and accessed device for `enable_peer`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pair: Option<[usize; 2]>,
+        /// Matching operations that still go well.
+        #[serde(default)]
+        after_copies: u64,
+    },
+    /// After this many copies that touch the device, its slot link falls to this generation and width.
+    Retrain {
+        /// The device.
+        device: usize,
+        /// Copies at the full rate.
+        after_copies: u64,
+        /// Generation from then on.
+        generation: u8,
+        /// Width from then on.
+        width: u8,
+    },
+}
+
+/// Where an allocation fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AllocSite {
+    /// Device memory.
+    Device,
+    /// Pinned host memory.
+    Host,
+}
+
+/// Direction of a host copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Host to device.
+    H2d,
+    /// Device to host.
+    D2h,
+}
+
+/// The operation that never ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HangOp {
+    /// A direct peer copy.
+    Peer,
+    /// A host to device copy.
+    H2d,
+    /// A device to host copy.
+    D2h,
+    /// A copy within a device.
+    Local,
+    /// Enabling peer access.
+    EnablePeer,
+    /// Initialising the driver.
+    Init,
+}

@@ -1,0 +1,33 @@
+//! The box that is described: GPUs, PCI tree, NUMA nodes, link figures, noise and faults, read from a TOML file.
+//!
+//! A [`BoxFile`] is what the soft vendor drivers play and what a generated sysfs tree ([`sysfs::write_tree`]) shows.
+//! Every figure says whether it was `published` and where, or is `assumed` and why. The format is strict: `schema = 1`,
+//! an unknown key is an error with its line, and every index, name and figure is checked on reading.
+//!
+//! This crate measures nothing, finds nothing on the running machine (that is `topology`), and holds no expected
+//! results: those belong to tests. It does not simulate either (that is `softbox`).
+#![forbid(unsafe_code)]
+
+pub mod cpulist;
+mod device;
+mod error;
+mod fault;
+mod figure;
+mod link;
+mod model;
+mod peer;
+mod read;
+pub mod sysfs;
+mod validate;
+
+pub use device::{Busy, Device, MigInstance, Process, Sensors};
+pub use error::BoxError;
+pub use fault::{AllocSite, Direction, Fault, HangOp};
+pub use figure::{Figure, Origin};
+pub use link::Link;
+pub use model::{BoxFile, Node, Noise, Port, Segment, Vendor};
+pub use peer::{Peer, PeerDefault, PeerPath};
+pub use read::builtin_names;
+
+/// The version of the box file format that this crate reads and writes.
+pub const SCHEMA: u32 = 1;

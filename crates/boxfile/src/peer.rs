@@ -1,0 +1,132 @@
+//! Paths between devices: the `[peer_default]` table, the `[[peer]]` exceptions, and what they make of a pair.
+
+use crate::{BoxFile, Figure};
+use serde::{Deserialize, Serialize};
+
+/// What holds for every pair that has no `[[peer]]` table of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PeerDefault {
+    /// Whether the driver reports that peer access is possible. Never true by default between MIG instances.
+    pub access: bool,
+    /// Whether the pair is joined by links of its own (NVLink, MetaXLink), so that copies do not cross the PCIe links.
+    #[serde(default)]
+    pub fabric: bool,
+    /// Payload rate between devices of one NUMA node, decimal GB/s, one direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_node: Option<Figure>,
+    /// Payload rate between devices of different (or unknown) NUMA nodes, decimal GB/s, one direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cross_node: Option<Figure>,
+    /// Time from the start of a copy until its first byte moves, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_us: Option<Figure>,
+    /// Segments that every peer copy crosses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<String>,
+    /// Segments that peer copies between different NUMA nodes cross besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cross_segments: Vec<String>,
+}
+
+/// What is different for one pair, in both directions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    /// The two devices, as positions in the `[[device]]` list.
+    pub pair: [usize; 2],
+    /// Whether the driver reports that peer access is possible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<bool>,
+    /// Whether the pair has links of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fabric: Option<bool>,
+    /// Payload rate, decimal GB/s, one direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gbps: Option<Figure>,
+    /// Time from the start of a copy until its first byte moves, microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_us: Option<Figure>,
+    /// Segments crossed instead of those of `[peer_default]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segments: Option<Vec<String>>,
+    /// The access flag says yes, yet the bytes go through host memory, at this pair's own rate and latency.
+    #[serde(default)]
+    pub staged: bool,
+}
+
+/// What the file says about copies between two devices, defaults applied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PeerPath {
+    /// Whether the driver reports peer access, before faults.
+    pub access: bool,
+    /// Payload rate of one direction, decimal GB/s; absent where the file gives none.
+    pub gbps: Option<f64>,
+    /// Start-up time of a copy in microseconds; absent where the file gives none.
+    pub latency_us: Option<f64>,
+    /// Segments crossed, by id.
+    pub segments: Vec<String>,
+    /// The bytes go through host memory although access is reported.
+    pub staged: bool,
+    /// The pair has links of its own and does not use the PCIe links.
+    pub fabric: bool,
+}
+
+impl BoxFile {
+    /// The path between two different devices, by their positions in the file.
+    ///
+    /// Devices with MIG instances have access only where a `[[peer]]` table says `access = true`.
+    #[must_use]
+    pub fn peer_path(&self, a: usize, b: usize) -> PeerPath {
+        let own = self
+            .peer
+            .iter()
+            .find(|peer| peer.pair == [a, b] || peer.pair == [b, a]);
+        let node = |device: usize| self.device.get(device).and_then(|device| device.node);
+        let same_node = node(a).is_some() && node(a) == node(b);
+        let mig = |device: usize| {
+            self.device
+                .get(device)
+                .is_some_and(|device| !device.mig.is_empty())
+        };
+        let default = self.peer_default.as_ref();
+
+        let default_access = default.is_some_and(|default| default.access) && !mig(a) && !mig(b);
+        let default_gbps = default.and_then(|default| {
+            if same_node {
+                default.same_node.as_ref()
+            } else {
+                default.cross_node.as_ref()
+            }
+        });
+        let default_segments = || {
+            let Some(default) = default else {
+                return Vec::new();
+            };
+            let cross: &[String] = if same_node {
+                &[]
+            } else {
+                &default.cross_segments
+            };
+            default.segments.iter().chain(cross).cloned().collect()
+        };
+        PeerPath {
+            access: own.and_then(|own| own.access).unwrap_or(default_access),
+            gbps: own
+                .and_then(|own| own.gbps.as_ref())
+                .or(default_gbps)
+                .map(|figure| figure.value),
+            latency_us: own
+                .and_then(|own| own.latency_us.as_ref())
+                .or(default.and_then(|default| default.latency_us.as_ref()))
+                .map(|figure| figure.value),
+            segments: own
+                .and_then(|own| own.segments.clone())
+                .unwrap_or_else(default_segments),
+            staged: own.is_some_and(|own| own.staged),
+            fabric: own
+                .and_then(|own| own.fabric)
+                .unwrap_or(default.is_some_and(|default| default.fabric)),
+        }
+    }
+}

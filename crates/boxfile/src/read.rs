@@ -1,0 +1,101 @@
+//! Reading and writing box files, and the boxes that are compiled in.
+
+use crate::{BoxError, BoxFile};
+use std::path::Path;
+
+/// The boxes that are compiled in, by name.
+const BUILTIN: &[(&str, &str)] = &[
+    ("l40x4", include_str!("../../../boxes/l40x4.toml")),
+    (
+        "rtxpro6000-mig",
+        include_str!("../../../boxes/rtxpro6000-mig.toml"),
+    ),
+    (
+        "rtxpro6000-bare",
+        include_str!("../../../boxes/rtxpro6000-bare.toml"),
+    ),
+    ("r9700-x16", include_str!("../../../boxes/r9700-x16.toml")),
+    ("r9700-x8", include_str!("../../../boxes/r9700-x8.toml")),
+    ("h200x8", include_str!("../../../boxes/h200x8.toml")),
+    ("mxc500x4", include_str!("../../../boxes/mxc500x4.toml")),
+];
+
+/// The largest box file that is read, in bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// The names of the built-in boxes.
+#[must_use]
+pub fn builtin_names() -> Vec<&'static str> {
+    BUILTIN.iter().map(|(name, _)| *name).collect()
+}
+
+impl BoxFile {
+    /// Reads and checks a box from TOML text; `origin` is the path or name that errors show.
+    ///
+    /// # Errors
+    /// [`BoxError::Syntax`] with the line, or [`BoxError::Invalid`] with key and value.
+    pub fn from_toml(text: &str, origin: &str) -> Result<Self, BoxError> {
+        let read: Self = toml::from_str(text).map_err(|error| BoxError::Syntax {
+            origin: origin.to_owned(),
+            reason: error.to_string().trim_end().to_owned(),
+        })?;
+        read.validate(origin)?;
+        Ok(read)
+    }
+
+    /// Reads and checks a box file of at most 1 MiB.
+    ///
+    /// # Errors
+    /// As [`BoxFile::from_toml`], and [`BoxError::Io`].
+    pub fn read(path: &Path) -> Result<Self, BoxError> {
+        let origin = path.display().to_string();
+        let io = |source| BoxError::Io {
+            path: origin.clone(),
+            source,
+        };
+        let size = std::fs::metadata(path).map_err(io)?.len();
+        if size > LARGEST {
+            return Err(io(std::io::Error::other(format!(
+                "{size} bytes, a box file has at most {LARGEST}"
+            ))));
+        }
+        Self::from_toml(&std::fs::read_to_string(path).map_err(io)?, &origin)
+    }
+
+    /// A built-in box; `None` when there is none of that name.
+    #[must_use]
+    pub fn builtin(name: &str) -> Option<Self> {
+        let (_, text) = BUILTIN.iter().find(|(builtin, _)| *builtin == name)?;
+        // The built-in texts are checked by a test, so this cannot fail in a released program.
+        Self::from_toml(text, name).ok()
+    }
+
+    /// A built-in box by name, else a box file by path.
+    ///
+    /// # Errors
+    /// [`BoxError::Unknown`] lists the built-in names; otherwise as [`BoxFile::read`].
+    pub fn resolve(name_or_path: &str) -> Result<Self, BoxError> {
+        if let Some((name, text)) = BUILTIN.iter().find(|(builtin, _)| *builtin == name_or_path) {
+            return Self::from_toml(text, name);
+        }
+        let path = Path::new(name_or_path);
+        if !path.exists() {
+            return Err(BoxError::Unknown {
+                name: name_or_path.to_owned(),
+                builtin: builtin_names().join(", "),
+            });
+        }
+        Self::read(path)
+    }
+
+    /// Writes the box as TOML that [`BoxFile::from_toml`] reads back to an equal value.
+    ///
+    /// # Errors
+    /// [`BoxError::Write`] where a value has no TOML form.
+    pub fn to_toml(&self) -> Result<String, BoxError> {
+        toml::to_string(self).map_err(|error| BoxError::Write {
+            name: self.name.clone(),
+            reason: error.to_string(),
+        })
+    }
+}

@@ -1,0 +1,223 @@
+//! Writes the sysfs and procfs files of a described box below a folder, so that what reads a machine's topology can read
+//! the box instead. It reads none of the running machine's files, and writes only what is listed here: PCI functions, links,
+//! NUMA nodes, CPUs, boot id, cpuinfo. Config space, interrupts and drivers are not shown.
+
+use crate::{BoxError, BoxFile, Link, cpulist};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The boot id of every generated tree (a version 4 UUID that says what it is).
+pub const BOOT_ID: &str = "50f7b0c5-0000-4000-8000-000000000000";
+
+/// Writes the whole tree below `root`, which is made where it is missing; what is there already is replaced file by file.
+///
+/// Devices that have an `idle_link` show it at both ends of the slot until a driver opens them.
+///
+/// # Errors
+/// [`BoxError::Io`] with the path.
+pub fn write_tree(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
+    write_cpus(described, root)?;
+    write_nodes(described, root)?;
+    for port in &described.port {
+        let folder = Function {
+            described,
+            root,
+            address: &port.address,
+            pci_id: &port.pci_id,
+            class: "060400",
+            node: port.node,
+            link: port.link,
+            maximum: port.maximum,
+        };
+        folder.write()?;
+    }
+    for device in &described.device {
+        let folder = Function {
+            described,
+            root,
+            address: &device.address,
+            pci_id: &device.pci_id,
+            class: &device.class,
+            node: device.node,
+            link: device.link,
+            maximum: device.maximum,
+        };
+        folder.write()?;
+    }
+    for (index, device) in described.device.iter().enumerate() {
+        if let Some(idle) = device.idle_link {
+            set_slot_link(described, root, index, idle)?;
+        }
+    }
+    Ok(())
+}
+
+/// Shows `link` as the current link at both ends of the device's slot in a tree that [`write_tree`] made.
+///
+/// A function that has no link files (a guest) gets none. Files are replaced whole, so a reader sees the old or the new text.
+///
+/// # Errors
+/// [`BoxError::Io`] with the path.
+pub fn set_slot_link(
+    described: &BoxFile,
+    root: &Path,
+    device: usize,
+    link: Link,
+) -> Result<(), BoxError> {
+    for address in described.slot_ends(device) {
+        let folder = root.join("sys/bus/pci/devices").join(address);
+        if folder.join("current_link_width").exists() {
+            replace(&folder.join("current_link_speed"), &link.sysfs_speed())?;
+            replace(&folder.join("current_link_width"), &link.width.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// The current link that a tree shows at one function; `None` where it shows none.
+#[must_use]
+pub fn current_link(root: &Path, address: &str) -> Option<Link> {
+    let folder = root.join("sys/bus/pci/devices").join(address);
+    let text = |file: &str| fs::read_to_string(folder.join(file)).ok();
+    Link::from_sysfs(&text("current_link_speed")?, &text("current_link_width")?)
+}
+
+/// One PCI function to be written.
+struct Function<'a> {
+    described: &'a BoxFile,
+    root: &'a Path,
+    address: &'a str,
+    pci_id: &'a str,
+    class: &'a str,
+    node: Option<u32>,
+    link: Option<Link>,
+    maximum: Option<Link>,
+}
+
+impl Function<'_> {
+    fn write(&self) -> Result<(), BoxError> {
+        let Some((pci_root, chain)) = self.described.ancestors(self.address) else {
+            let source =
+                std::io::Error::other("its ports form a ring; check the box with validate");
+            return Err(BoxError::Io {
+                path: self.address.to_owned(),
+                source,
+            });
+        };
+        let below: PathBuf = [pci_root].into_iter().chain(chain).collect();
+        let folder = self.root.join("sys/devices").join(&below);
+        let (vendor, device) = self.pci_id.split_once(':').unwrap_or((self.pci_id, ""));
+        put(&folder.join("vendor"), &format!("0x{vendor}"))?;
+        put(&folder.join("device"), &format!("0x{device}"))?;
+        put(&folder.join("class"), &format!("0x{}", self.class))?;
+        put(
+            &folder.join("numa_node"),
+            &self.node.map_or("-1".to_owned(), |node| node.to_string()),
+        )?;
+        put(
+            &folder.join("local_cpulist"),
+            &cpus_of(self.described, self.node),
+        )?;
+        for (link, kind) in [(self.link, "current"), (self.maximum, "max")] {
+            if let Some(link) = link {
+                put(
+                    &folder.join(format!("{kind}_link_speed")),
+                    &link.sysfs_speed(),
+                )?;
+                put(
+                    &folder.join(format!("{kind}_link_width")),
+                    &link.width.to_string(),
+                )?;
+            }
+        }
+        let index = self.root.join("sys/bus/pci/devices");
+        make_folder(&index)?;
+        let target = Path::new("../../../devices").join(&below);
+        let name = index.join(self.address);
+        if fs::symlink_metadata(&name).is_ok() {
+            fs::remove_file(&name).map_err(at(&name))?;
+        }
+        std::os::unix::fs::symlink(target, &name).map_err(at(&name))
+    }
+}
+
+fn write_nodes(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
+    let folder = root.join("sys/devices/system/node");
+    let mut ids: Vec<u32> = described.node.iter().map(|node| node.id).collect();
+    ids.sort_unstable();
+    put(&folder.join("online"), &cpulist::format(&ids))?;
+    put(&folder.join("possible"), &cpulist::format(&ids))?;
+    for node in &described.node {
+        let own = folder.join(format!("node{}", node.id));
+        put(&own.join("cpulist"), &node.cpus)?;
+        let distances: Vec<String> = node.distances.iter().map(u32::to_string).collect();
+        put(&own.join("distance"), &distances.join(" "))?;
+        let kib = node.memory_gib * 1024 * 1024;
+        let id = node.id;
+        put(
+            &own.join("meminfo"),
+            &format!("Node {id} MemTotal:       {kib} kB\nNode {id} MemFree:        {kib} kB"),
+        )?;
+    }
+    Ok(())
+}
+
+fn write_cpus(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
+    let all = cpus_of(described, None);
+    let folder = root.join("sys/devices/system/cpu");
+    put(&folder.join("online"), &all)?;
+    put(&folder.join("possible"), &all)?;
+    if let Some(kib) = described.last_level_cache_kib {
+        let cache = folder.join("cpu0/cache/index3");
+        put(&cache.join("level"), "3")?;
+        put(&cache.join("type"), "Unified")?;
+        put(&cache.join("size"), &format!("{kib}K"))?;
+    }
+    put(&root.join("proc/sys/kernel/random/boot_id"), BOOT_ID)?;
+    let flags = if described.guest {
+        "fpu sse2 hypervisor"
+    } else {
+        "fpu sse2"
+    };
+    let model = &described.cpu_model;
+    let blocks: Vec<String> = cpulist::parse(&all)
+        .unwrap_or_default()
+        .iter()
+        .map(|cpu| format!("processor\t: {cpu}\nmodel name\t: {model}\nflags\t\t: {flags}\n"))
+        .collect();
+    put(&root.join("proc/cpuinfo"), &blocks.join("\n"))
+}
+
+/// The CPUs of a node, or of all nodes where the node is not known, as a kernel list.
+fn cpus_of(described: &BoxFile, node: Option<u32>) -> String {
+    let mut cpus: Vec<u32> = described
+        .node
+        .iter()
+        .filter(|entry| node.is_none_or(|node| entry.id == node))
+        .flat_map(|entry| cpulist::parse(&entry.cpus).unwrap_or_default())
+        .collect();
+    cpus.sort_unstable();
+    cpulist::format(&cpus)
+}
+
+fn at(path: &Path) -> impl FnOnce(std::io::Error) -> BoxError {
+    let path = path.display().to_string();
+    |source| BoxError::Io { path, source }
+}
+
+fn make_folder(path: &Path) -> Result<(), BoxError> {
+    fs::create_dir_all(path).map_err(at(path))
+}
+
+fn put(path: &Path, line: &str) -> Result<(), BoxError> {
+    if let Some(folder) = path.parent() {
+        make_folder(folder)?;
+    }
+    fs::write(path, format!("{line}\n")).map_err(at(path))
+}
+
+fn replace(path: &Path, line: &str) -> Result<(), BoxError> {
+    let new = path.with_extension(format!("new{}", std::process::id()));
+    put(&new, line)?;
+    fs::rename(&new, path).map_err(at(path))
+}

@@ -1,0 +1,265 @@
+//! Checks of devices, peers, noise and faults.
+
+use super::{Check, Keys, hex, uuid_bytes};
+use crate::{BoxFile, Device, Fault, HangOp, Link, Vendor};
+use std::collections::HashSet;
+
+impl BoxFile {
+    pub(super) fn check_device(&self, keys: &Keys<'_>, index: usize, device: &Device) -> Check {
+        let key = |name: &str| format!("device[{index}].{name}");
+        keys.pci_id(&key("pci_id"), &device.pci_id)?;
+        keys.require(
+            hex(&device.class, 6),
+            &key("class"),
+            &device.class,
+            "a class has six hexadecimal digits, such as 030200",
+        )?;
+        self.check_node(keys, &key("node"), device.node)?;
+        keys.require(
+            device.memory_mib > 0,
+            &key("memory_mib"),
+            0,
+            "a device has memory",
+        )?;
+        keys.require(
+            device.copy_engines > 0,
+            &key("copy_engines"),
+            0,
+            "a device has at least one copy engine",
+        )?;
+        for (name, link) in [
+            ("link", device.link),
+            ("idle_link", device.idle_link),
+            ("maximum", device.maximum),
+        ] {
+            keys.link(&key(name), link)?;
+        }
+        for (name, figure) in [
+            ("h2d_pinned", &device.h2d_pinned),
+            ("d2h_pinned", &device.d2h_pinned),
+            ("h2d_pageable", &device.h2d_pageable),
+            ("d2h_pageable", &device.d2h_pageable),
+            ("local", &device.local),
+        ] {
+            keys.positive(&key(name), figure)?;
+        }
+        keys.not_negative(&key("copy_latency_us"), &device.copy_latency_us)?;
+        self.check_route(keys, &key("host_segments"), &device.host_segments)?;
+        let prefix = |uuid: &str, kind: &str| {
+            self.vendor != Vendor::Nvidia || uuid.strip_prefix(kind).and_then(uuid_bytes).is_some()
+        };
+        keys.require(
+            prefix(&device.uuid, "GPU-"),
+            &key("uuid"),
+            &device.uuid,
+            "an NVIDIA uuid is GPU- and 8-4-4-4-12 hexadecimal digits",
+        )?;
+        let twin = self
+            .device
+            .iter()
+            .position(|other| other.uuid == device.uuid);
+        keys.require(
+            twin == Some(index),
+            &key("uuid"),
+            &device.uuid,
+            "uuids are unique",
+        )?;
+        if let Some(busy) = &device.busy {
+            keys.require(
+                busy.memory_mib <= device.memory_mib,
+                &key("busy.memory_mib"),
+                busy.memory_mib,
+                "more than the device has",
+            )?;
+        }
+        if let Some(power) = device.sensors.as_ref().and_then(|sensors| sensors.power_w) {
+            keys.require(
+                power.is_finite() && power >= 0.0,
+                &key("sensors.power_w"),
+                power,
+                "a power is 0 W or above",
+            )?;
+        }
+        let mut total = 0_u64;
+        for (number, instance) in device.mig.iter().enumerate() {
+            let key = |name: &str| format!("device[{index}].mig[{number}].{name}");
+            total = total.saturating_add(instance.memory_mib);
+            keys.require(
+                instance.memory_mib > 0 && total <= device.memory_mib,
+                &key("memory_mib"),
+                instance.memory_mib,
+                "the instances have memory and together no more than the device",
+            )?;
+            keys.require(
+                prefix(&instance.uuid, "MIG-"),
+                &key("uuid"),
+                &instance.uuid,
+                "a MIG uuid is MIG- and 8-4-4-4-12 hexadecimal digits",
+            )?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_pair(&self, keys: &Keys<'_>, key: &str, pair: [usize; 2]) -> Check {
+        for device in pair {
+            self.check_index(keys, key, device)?;
+        }
+        keys.require(
+            pair[0] != pair[1],
+            key,
+            format!("{pair:?}"),
+            "a pair has two different devices",
+        )
+    }
+
+    pub(super) fn check_index(&self, keys: &Keys<'_>, key: &str, device: usize) -> Check {
+        let problem = format!(
+            "the box has devices 0 to {}",
+            self.device.len().saturating_sub(1)
+        );
+        keys.require(device < self.device.len(), key, device, &problem)
+    }
+
+    pub(super) fn check_peers(&self, keys: &Keys<'_>) -> Check {
+        if let Some(default) = &self.peer_default {
+            for (name, figure) in [
+                ("same_node", &default.same_node),
+                ("cross_node", &default.cross_node),
+            ] {
+                figure.iter().try_for_each(|figure| {
+                    keys.positive(&format!("peer_default.{name}"), figure)
+                })?;
+            }
+            let latency = &default.latency_us;
+            latency
+                .iter()
+                .try_for_each(|figure| keys.not_negative("peer_default.latency_us", figure))?;
+            self.check_route(keys, "peer_default.segments", &default.segments)?;
+            self.check_route(keys, "peer_default.cross_segments", &default.cross_segments)?;
+            let both: Vec<_> = default
+                .segments
+                .iter()
+                .chain(&default.cross_segments)
+                .cloned()
+                .collect();
+            self.check_route(keys, "peer_default.cross_segments", &both)?;
+        }
+        let mut pairs = HashSet::new();
+        for (index, peer) in self.peer.iter().enumerate() {
+            let key = |name: &str| format!("peer[{index}].{name}");
+            self.check_pair(keys, &key("pair"), peer.pair)?;
+            let [a, b] = peer.pair;
+            let value = format!("{:?}", peer.pair);
+            let new = pairs.insert((a.min(b), a.max(b)));
+            keys.require(
+                new,
+                &key("pair"),
+                value,
+                "a pair, in either order, has one [[peer]] table",
+            )?;
+            peer.gbps
+                .iter()
+                .try_for_each(|figure| keys.positive(&key("gbps"), figure))?;
+            peer.latency_us
+                .iter()
+                .try_for_each(|figure| keys.not_negative(&key("latency_us"), figure))?;
+            self.check_route(
+                keys,
+                &key("segments"),
+                peer.segments.as_deref().unwrap_or_default(),
+            )?;
+            let own = peer.gbps.is_some() && peer.latency_us.is_some();
+            keys.require(
+                !peer.staged || own,
+                &key("staged"),
+                true,
+                "a staged pair gives gbps and latency_us of its own",
+            )?;
+            let access = self.peer_path(a, b).access;
+            keys.require(
+                !peer.staged || access,
+                &key("staged"),
+                true,
+                "a staged pair reports access; set access = true",
+            )?;
+        }
+        for a in 0..self.device.len() {
+            for b in a + 1..self.device.len() {
+                let path = self.peer_path(a, b);
+                let complete = !path.access || (path.gbps.is_some() && path.latency_us.is_some());
+                keys.require(
+                    complete,
+                    "peer_default",
+                    format!("pair [{a}, {b}]"),
+                    "a pair with access needs a rate (same_node or cross_node, or gbps of its own) and latency_us",
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_noise(&self, keys: &Keys<'_>) -> Check {
+        let Some(noise) = &self.noise else {
+            return Ok(());
+        };
+        keys.require(
+            (0.0..=0.3).contains(&noise.cv),
+            "noise.cv",
+            noise.cv,
+            "the coefficient of variation is 0 to 0.3, so that 3 of it stay below 1",
+        )?;
+        let fraction = noise.slow_fraction;
+        keys.require(
+            (0.0..=1.0).contains(&fraction),
+            "noise.slow_fraction",
+            fraction,
+            "a probability is 0 to 1",
+        )?;
+        let extra = noise.slow_extra;
+        keys.require(
+            extra.is_finite() && extra >= 0.0,
+            "noise.slow_extra",
+            extra,
+            "what is added is 0 or above",
+        )
+    }
+
+    pub(super) fn check_fault(&self, keys: &Keys<'_>, at: &str, fault: &Fault) -> Check {
+        let key = |name: &str| format!("{at}.{name}");
+        match fault {
+            Fault::AllocFailure { nth, .. } => {
+                keys.require(*nth > 0, &key("nth"), nth, "allocations are counted from 1")
+            }
+            Fault::InitFailure { code } => keys.require(*code != 0, &key("code"), code, "0 is success"),
+            Fault::PeerDenied { pair } | Fault::DropData { pair } => self.check_pair(keys, &key("pair"), *pair),
+            Fault::WrongData { pair: Some(pair), direction: None, device: None } => {
+                self.check_pair(keys, &key("pair"), *pair)
+            }
+            Fault::WrongData { pair: None, direction: Some(_), device: Some(device) } => {
+                self.check_index(keys, &key("device"), *device)
+            }
+            Fault::WrongData { .. } => {
+                Err(keys.refuse(at, "wrong_data", "give either pair, or direction and device"))
+            }
+            Fault::DeviceLost { device, .. } => self.check_index(keys, &key("device"), *device),
+            Fault::Hang { op, device, pair, .. } => match (op, device, pair) {
+                (HangOp::Init, None, None) => Ok(()),
+                (HangOp::Peer | HangOp::EnablePeer, None, Some(pair)) => self.check_pair(keys, &key("pair"), *pair),
+                (HangOp::H2d | HangOp::D2h | HangOp::Local, Some(device), None) => {
+                    self.check_index(keys, &key("device"), *device)
+                }
+                _ => Err(keys.refuse(
+                    at,
+                    "hang",
+                    "peer and enable_peer take pair; h2d, d2h and local take device; init takes neither",
+                )),
+            },
+            Fault::Retrain { device, generation, width, .. } => {
+                self.check_index(keys, &key("device"), *device)?;
+                keys.link(&key("generation"), Some(Link { generation: *generation, width: *width }))?;
+                let known = self.slot_link(*device).is_some();
+                keys.require(known, &key("device"), device, "only a device whose slot link the box gives can retrain")
+            }
+        }
+    }
+}
