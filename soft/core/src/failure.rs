@@ -1,0 +1,62 @@
+//! How a call into a soft driver can fail. Names and texts of codes are the libraries' matter.
+
+/// A result of a soft driver call.
+pub type Outcome<T> = Result<T, Failure>;
+
+/// Why a call did not succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The driver reports this code.
+    Code(Code),
+    /// The call never returns: the caller must release the driver and park the thread for good.
+    Hang,
+}
+
+/// A driver error code; CUDA, HIP and MACA share these numbers (`cuda.h`, enum `cudaError_enum`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Code(pub i32);
+
+impl Code {
+    /// A value is out of range.
+    pub const INVALID_VALUE: Self = Self(1);
+    /// Not enough memory.
+    pub const OUT_OF_MEMORY: Self = Self(2);
+    /// The driver was not initialised.
+    pub const NOT_INITIALIZED: Self = Self(3);
+    /// There is no device.
+    pub const NO_DEVICE: Self = Self(100);
+    /// The ordinal names no device.
+    pub const INVALID_DEVICE: Self = Self(101);
+    /// The module image is not one.
+    pub const INVALID_IMAGE: Self = Self(200);
+    /// No context is current, or the handle is none.
+    pub const INVALID_CONTEXT: Self = Self(201);
+    /// Peer access between these devices is not possible.
+    pub const PEER_ACCESS_UNSUPPORTED: Self = Self(217);
+    /// The PTX text is not one.
+    pub const INVALID_PTX: Self = Self(218);
+    /// The handle is none, or an event was never recorded.
+    pub const INVALID_HANDLE: Self = Self(400);
+    /// The module has no such function.
+    pub const NOT_FOUND: Self = Self(500);
+    /// Work is pending.
+    pub const NOT_READY: Self = Self(600);
+    /// Peer access is enabled already.
+    pub const PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
+    /// Peer access was not enabled.
+    pub const PEER_ACCESS_NOT_ENABLED: Self = Self(705);
+    /// The host memory is registered already.
+    pub const HOST_MEMORY_ALREADY_REGISTERED: Self = Self(712);
+    /// The host memory was not registered.
+    pub const HOST_MEMORY_NOT_REGISTERED: Self = Self(713);
+    /// The device failed; every later call on it fails too.
+    pub const LAUNCH_FAILED: Self = Self(719);
+    /// Something else went wrong.
+    pub const UNKNOWN: Self = Self(999);
+}
+
+impl From<Code> for Failure {
+    fn from(code: Code) -> Self {
+        Self::Code(code)
+    }
+}

@@ -1,0 +1,100 @@
+//! The seeded generator behind a box's noise. Not for anything that must be unpredictable.
+
+use boxfile::Noise;
+
+/// Draws the factors by which copies take longer or shorter.
+pub(crate) struct NoiseSource {
+    state: u64,
+    noise: Option<Noise>,
+}
+
+impl NoiseSource {
+    pub(crate) fn new(noise: Option<&Noise>) -> Self {
+        Self {
+            state: noise.map_or(0, |noise| noise.seed),
+            noise: noise.cloned(),
+        }
+    }
+
+    /// The factor of the next copy; 1 on a box without noise.
+    pub(crate) fn factor(&mut self) -> f64 {
+        let Some(noise) = self.noise.clone() else {
+            return 1.0;
+        };
+        let normal = loop {
+            // Box-Muller; 1 - uniform is above 0.
+            let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+            let normal = radius * (std::f64::consts::TAU * self.uniform()).cos();
+            if normal.abs() <= 3.0 {
+                break normal;
+            }
+        };
+        let slow = if self.uniform() < noise.slow_fraction {
+            1.0 + noise.slow_extra
+        } else {
+            1.0
+        };
+        (1.0 + noise.cv * normal) * slow
+    }
+
+    /// Uniform in 0..1 from splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+    fn uniform(&mut self) -> f64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        (mixed >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NoiseSource;
+    use boxfile::Noise;
+
+    #[test]
+    fn factors_have_the_mean_and_spread_that_the_box_states() {
+        let noise = Noise {
+            cv: 0.02,
+            slow_fraction: 0.0,
+            slow_extra: 0.0,
+            seed: 7,
+        };
+        let mut source = NoiseSource::new(Some(&noise));
+        let factors: Vec<f64> = (0..20_000).map(|_| source.factor()).collect();
+        let mean = factors.iter().sum::<f64>() / 20_000.0;
+        let spread = (factors
+            .iter()
+            .map(|factor| (factor - mean).powi(2))
+            .sum::<f64>()
+            / 20_000.0)
+            .sqrt();
+        // Standard error of the mean: 0.02 / sqrt(20000) = 0.00014; of the spread about 0.0001.
+        assert!(
+            (mean - 1.0).abs() < 0.001 && (spread - 0.02).abs() < 0.001,
+            "{mean} {spread}"
+        );
+        // Cut at 3: 1 - 3 x 0.02 .. 1 + 3 x 0.02.
+        assert!(factors.iter().all(|factor| (0.94..=1.06).contains(factor)));
+    }
+
+    #[test]
+    fn slow_copies_come_as_often_as_the_box_states_and_repeat_with_the_seed() {
+        let noise = Noise {
+            cv: 0.0,
+            slow_fraction: 0.1,
+            slow_extra: 0.5,
+            seed: 1,
+        };
+        let draw = || {
+            let mut source = NoiseSource::new(Some(&noise));
+            (0..10_000).map(|_| source.factor()).collect::<Vec<f64>>()
+        };
+        let slow = draw().iter().filter(|factor| **factor == 1.5).count();
+        // 1000 expected, standard deviation sqrt(10000 x 0.1 x 0.9) = 30; five of them.
+        assert!((850..=1150).contains(&slow), "{slow}");
+        assert_eq!(draw(), draw());
+        assert_eq!(NoiseSource::new(None).factor(), 1.0);
+    }
+}

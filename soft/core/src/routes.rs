@@ -1,0 +1,139 @@
+//! From a box's links to the segments and caps of a copy. Knows no streams and no time.
+
+use crate::faults::CopyKind;
+use boxfile::{BoxFile, Link};
+use std::collections::BTreeSet;
+
+/// What a copy crosses.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Route {
+    pub(crate) latency_us: f64,
+    /// Decimal GB/s.
+    pub(crate) cap: f64,
+    pub(crate) segments: Vec<usize>,
+}
+
+/// Segment numbers: `2 i` is device i upwards, `2 i + 1` downwards, then each named segment downwards and upwards (one number
+/// for both where it is not duplex).
+pub(crate) struct Routes {
+    described: BoxFile,
+    named: Vec<(String, usize, usize)>,
+    capacities: Vec<f64>,
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    Up,
+    Down,
+}
+
+impl Routes {
+    pub(crate) fn new(described: &BoxFile) -> Self {
+        let mut capacities: Vec<f64> = described
+            .device
+            .iter()
+            .flat_map(|device| [device.d2h_pinned.value, device.h2d_pinned.value])
+            .collect();
+        let mut named = Vec::new();
+        for segment in &described.segment {
+            let down = capacities.len();
+            capacities.push(segment.gbps.value);
+            if segment.duplex {
+                capacities.push(segment.gbps.value);
+            }
+            named.push((segment.id.clone(), down, capacities.len() - 1));
+        }
+        Self {
+            described: described.clone(),
+            named,
+            capacities,
+        }
+    }
+
+    /// The capacities that a simulation starts with.
+    pub(crate) fn capacities(&self) -> Vec<f64> {
+        self.capacities.clone()
+    }
+
+    /// The segments of a device's link with the capacities that they have at another slot link.
+    pub(crate) fn retrained(&self, device: usize, link: Link) -> Vec<(usize, f64)> {
+        let full = self.described.slot_link(device).and_then(Link::raw_gbps);
+        let Some((new, full)) = link.raw_gbps().zip(full) else {
+            return Vec::new();
+        };
+        [2 * device, 2 * device + 1]
+            .map(|segment| (segment, self.capacities[segment] * new / full))
+            .to_vec()
+    }
+
+    /// The route of a copy; `pinned` matters for host copies only.
+    pub(crate) fn of(&self, kind: CopyKind, pinned: bool) -> Route {
+        let device = |index: usize| &self.described.device[index];
+        let pick =
+            |pinned_figure: f64, pageable: f64| if pinned { pinned_figure } else { pageable };
+        match kind {
+            CopyKind::H2d(i) => Route {
+                latency_us: device(i).copy_latency_us.value,
+                cap: pick(device(i).h2d_pinned.value, device(i).h2d_pageable.value),
+                segments: self.segments(&[2 * i + 1], &[(&device(i).host_segments, Way::Down)]),
+            },
+            CopyKind::D2h(i) => Route {
+                latency_us: device(i).copy_latency_us.value,
+                cap: pick(device(i).d2h_pinned.value, device(i).d2h_pageable.value),
+                segments: self.segments(&[2 * i], &[(&device(i).host_segments, Way::Up)]),
+            },
+            CopyKind::Local(i) => Route {
+                latency_us: device(i).copy_latency_us.value,
+                cap: device(i).local.value,
+                segments: Vec::new(),
+            },
+            CopyKind::Staged(a, b) => Route {
+                latency_us: device(a).copy_latency_us.value + device(b).copy_latency_us.value,
+                cap: self.described.driver_staging_fraction.value
+                    * device(a).d2h_pinned.value.min(device(b).h2d_pinned.value),
+                segments: self.segments(&[2 * a, 2 * b + 1], &self.through_host(a, b)),
+            },
+            CopyKind::Direct(a, b) => {
+                let path = self.described.peer_path(a, b);
+                let way = if a < b { Way::Down } else { Way::Up };
+                let mut through = if path.staged {
+                    self.through_host(a, b).to_vec()
+                } else {
+                    Vec::new()
+                };
+                through.push((&path.segments, way));
+                let links: &[usize] = if path.fabric {
+                    &[]
+                } else {
+                    &[2 * a, 2 * b + 1]
+                };
+                Route {
+                    latency_us: path.latency_us.unwrap_or(0.0),
+                    cap: path.gbps.unwrap_or(f64::INFINITY),
+                    segments: self.segments(links, &through),
+                }
+            }
+        }
+    }
+
+    fn through_host(&self, a: usize, b: usize) -> [(&[String], Way); 2] {
+        [
+            (&self.described.device[a].host_segments, Way::Up),
+            (&self.described.device[b].host_segments, Way::Down),
+        ]
+    }
+
+    fn segments(&self, own: &[usize], routes: &[(&[String], Way)]) -> Vec<usize> {
+        let mut segments: BTreeSet<usize> = own.iter().copied().collect();
+        for (route, way) in routes {
+            for id in *route {
+                let found = self.named.iter().find(|(name, ..)| name == id);
+                segments.extend(found.map(|(_, down, up)| match way {
+                    Way::Down => *down,
+                    Way::Up => *up,
+                }));
+            }
+        }
+        segments.into_iter().collect()
+    }
+}

@@ -1,0 +1,404 @@
+//! Streams, events, copy engines and flows in virtual time, as the crate's head states. Pure: it moves no bytes, knows no box
+//! and no driver, and never waits.
+
+use crate::{Demand, fair_rates};
+use std::collections::{BTreeMap, VecDeque};
+
+/// What a copy does to the clock.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Flow {
+    /// Time before the first byte moves, nanoseconds.
+    pub latency_ns: f64,
+    /// Bytes to move; fractional because noise scales them.
+    pub bytes: f64,
+    /// The flow's own limit, bytes per nanosecond (decimal GB/s).
+    pub cap: f64,
+    /// Segments it crosses, each once.
+    pub segments: Vec<usize>,
+    /// It starts and never ends.
+    pub hung: bool,
+}
+
+/// What letting the clock run to the next change did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Something changed.
+    Advanced,
+    /// Nothing will ever change: no work is pending, or all of it waits for a copy that never ends.
+    Stuck,
+}
+
+/// What is known of an event.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum EventTime {
+    /// Never recorded, or no such event.
+    Never,
+    /// Its latest record has not been reached.
+    Pending,
+    /// Its latest record was reached at this virtual time, nanoseconds.
+    At(f64),
+}
+
+/// The simulation: one clock, its streams and its engines.
+///
+/// Invariant: operations that take no time and can run have run, and no engine is free while a copy waits for it, whenever a
+/// public method returns.
+#[derive(Debug)]
+pub struct Simulation {
+    now: f64,
+    capacities: Vec<f64>,
+    pools: Vec<Pool>,
+    streams: BTreeMap<u64, Stream>,
+    events: BTreeMap<u64, Event>,
+    active: Vec<Active>,
+    ended: Vec<u64>,
+    next_id: u64,
+}
+
+#[derive(Debug)]
+struct Pool {
+    free: u32,
+    /// Copies that wait for an engine: time of readiness, operation, stream.
+    waiting: Vec<(f64, u64, u64)>,
+}
+
+#[derive(Debug)]
+struct Stream {
+    pool: usize,
+    queue: VecDeque<(u64, Work)>,
+    /// The head copy waits for an engine or runs.
+    busy: bool,
+}
+
+#[derive(Debug)]
+enum Work {
+    Copy(Flow),
+    Instant,
+    Record { event: u64, count: u64 },
+    Wait { event: u64, count: u64 },
+}
+
+#[derive(Debug, Default)]
+struct Event {
+    issued: u64,
+    reached: u64,
+    time: f64,
+}
+
+#[derive(Debug)]
+struct Active {
+    operation: u64,
+    stream: u64,
+    flow: Flow,
+    /// End of the latency; bytes move from then on.
+    moves_at: f64,
+    left: f64,
+}
+
+/// What is left of a flow that rounding kept from reaching zero, in bytes.
+const NOTHING: f64 = 1e-3;
+
+impl Simulation {
+    /// Starts at time 0 with these numbers of engines and these segment capacities in bytes per nanosecond.
+    #[must_use]
+    pub fn new(engines: &[u32], capacities: Vec<f64>) -> Self {
+        let pools = engines
+            .iter()
+            .map(|&free| Pool {
+                free,
+                waiting: Vec::new(),
+            })
+            .collect();
+        Self {
+            now: 0.0,
+            capacities,
+            pools,
+            streams: BTreeMap::new(),
+            events: BTreeMap::new(),
+            active: Vec::new(),
+            ended: Vec::new(),
+            next_id: 1,
+        }
+    }
+
+    /// The virtual time in nanoseconds.
+    #[must_use]
+    pub fn now(&self) -> f64 {
+        self.now
+    }
+
+    /// Changes the capacity of a segment from now on.
+    pub fn set_capacity(&mut self, segment: usize, gbps: f64) {
+        if let Some(capacity) = self.capacities.get_mut(segment) {
+            *capacity = gbps;
+        }
+    }
+
+    /// Opens a stream that uses this pool of engines.
+    pub fn open_stream(&mut self, pool: usize) -> u64 {
+        let id = self.fresh();
+        self.streams.insert(
+            id,
+            Stream {
+                pool,
+                queue: VecDeque::new(),
+                busy: false,
+            },
+        );
+        id
+    }
+
+    /// Forgets a stream; what it still holds never runs, so run it first.
+    pub fn close_stream(&mut self, stream: u64) {
+        self.streams.remove(&stream);
+    }
+
+    /// Opens an event that was never recorded.
+    pub fn open_event(&mut self) -> u64 {
+        let id = self.fresh();
+        self.events.insert(id, Event::default());
+        id
+    }
+
+    /// Forgets an event; work that waits for it goes on.
+    pub fn close_event(&mut self, event: u64) {
+        self.events.remove(&event);
+        self.settle();
+    }
+
+    /// Issues a copy; the answer is the operation that [`Simulation::take_ended`] will name.
+    pub fn copy(&mut self, stream: u64, flow: Flow) -> u64 {
+        self.issue(stream, Work::Copy(flow))
+    }
+
+    /// Issues an operation that takes no time.
+    pub fn instant(&mut self, stream: u64) -> u64 {
+        self.issue(stream, Work::Instant)
+    }
+
+    /// Records an event at this place of a stream.
+    pub fn record(&mut self, event: u64, stream: u64) {
+        let Some(entry) = self.events.get_mut(&event) else {
+            return;
+        };
+        entry.issued += 1;
+        let count = entry.issued;
+        self.issue(stream, Work::Record { event, count });
+    }
+
+    /// Makes what a stream is given later wait for the latest record of an event; none means no wait.
+    pub fn wait(&mut self, stream: u64, event: u64) {
+        let count = self.events.get(&event).map_or(0, |event| event.issued);
+        self.issue(stream, Work::Wait { event, count });
+    }
+
+    /// What is known of an event's latest record.
+    #[must_use]
+    pub fn event_time(&self, event: u64) -> EventTime {
+        match self.events.get(&event) {
+            Some(event) if event.issued > 0 && event.reached == event.issued => {
+                EventTime::At(event.time)
+            }
+            Some(event) if event.issued > 0 => EventTime::Pending,
+            _ => EventTime::Never,
+        }
+    }
+
+    /// Whether a stream has nothing left to do.
+    #[must_use]
+    pub fn is_idle(&self, stream: u64) -> bool {
+        self.streams
+            .get(&stream)
+            .is_none_or(|stream| stream.queue.is_empty())
+    }
+
+    /// Whether an operation of a stream has ended.
+    #[must_use]
+    pub fn has_ended(&self, stream: u64, operation: u64) -> bool {
+        self.streams
+            .get(&stream)
+            .is_none_or(|stream| stream.queue.iter().all(|(id, _)| *id != operation))
+    }
+
+    /// Copies and instant operations that have ended since the last call, in the order in which they ended.
+    pub fn take_ended(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Lets the clock run to the next change.
+    pub fn step(&mut self) -> Step {
+        let rates = self.rates();
+        let end = |active: &Active, rate: f64| {
+            if active.flow.hung {
+                f64::INFINITY
+            } else if active.moves_at > self.now {
+                active.moves_at
+            } else if active.left <= NOTHING {
+                self.now
+            } else {
+                self.now + active.left / rate
+            }
+        };
+        let next = self
+            .active
+            .iter()
+            .zip(&rates)
+            .map(|(active, rate)| end(active, *rate))
+            .fold(f64::INFINITY, f64::min);
+        if next.is_infinite() {
+            return Step::Stuck;
+        }
+        let passed = next - self.now;
+        for (active, rate) in self.active.iter_mut().zip(&rates) {
+            active.left -= rate * passed;
+            // The clock's own rounding, late in a long run, must not leave a crumb that takes no time.
+            if active.left <= rate * next * 1e-15 {
+                active.left = 0.0;
+            }
+        }
+        self.now = next;
+        let over = |active: &Active| {
+            !active.flow.hung && active.moves_at <= next && active.left <= NOTHING
+        };
+        let (mut ended, active): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.active).into_iter().partition(over);
+        self.active = active;
+        ended.sort_by_key(|active| active.operation);
+        for active in ended {
+            self.ended.push(active.operation);
+            if let Some(stream) = self.streams.get_mut(&active.stream) {
+                stream.queue.pop_front();
+                stream.busy = false;
+                self.pools[stream.pool].free += 1;
+            }
+        }
+        self.settle();
+        Step::Advanced
+    }
+
+    /// The present rate of every active copy; 0 while it spends its latency.
+    fn rates(&self) -> Vec<f64> {
+        let moving = |active: &Active| {
+            !active.flow.hung && active.moves_at <= self.now && active.left > NOTHING
+        };
+        let demands: Vec<Demand<'_>> = self
+            .active
+            .iter()
+            .filter(|active| moving(active))
+            .map(|active| Demand {
+                cap: active.flow.cap,
+                segments: &active.flow.segments,
+            })
+            .collect();
+        let mut rates = fair_rates(&demands, &self.capacities).into_iter();
+        self.active
+            .iter()
+            .map(|active| {
+                if moving(active) {
+                    rates.next().unwrap_or(0.0)
+                } else {
+                    0.0
+                }
+            })
+            .collect()
+    }
+
+    fn fresh(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    fn issue(&mut self, stream: u64, work: Work) -> u64 {
+        let operation = self.fresh();
+        if let Some(stream) = self.streams.get_mut(&stream) {
+            stream.queue.push_back((operation, work));
+        }
+        self.settle();
+        operation
+    }
+
+    /// Runs what takes no time, in order of issue, then gives free engines to the copies that became ready.
+    fn settle(&mut self) {
+        while let Some((_, stream)) = self.next_instant() {
+            self.run_instant(stream);
+        }
+        for (id, stream) in &mut self.streams {
+            if let (false, Some((operation, Work::Copy(_)))) = (stream.busy, stream.queue.front()) {
+                stream.busy = true;
+                self.pools[stream.pool]
+                    .waiting
+                    .push((self.now, *operation, *id));
+            }
+        }
+        for pool in &mut self.pools {
+            pool.waiting
+                .sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let granted = pool.waiting.len().min(pool.free as usize);
+            for (_, operation, stream) in pool.waiting.drain(..granted) {
+                let Some((_, Work::Copy(flow))) = self
+                    .streams
+                    .get(&stream)
+                    .and_then(|stream| stream.queue.front())
+                else {
+                    continue;
+                };
+                pool.free -= 1;
+                let (flow, moves_at) = (flow.clone(), self.now + flow.latency_ns);
+                self.active.push(Active {
+                    operation,
+                    stream,
+                    left: flow.bytes,
+                    flow,
+                    moves_at,
+                });
+            }
+        }
+    }
+
+    /// The earliest issued head operation that takes no time and can run, with its stream.
+    fn next_instant(&self) -> Option<(u64, u64)> {
+        let can_run = |work: &Work| match work {
+            Work::Copy(_) => false,
+            Work::Instant | Work::Record { .. } => true,
+            Work::Wait { event, count } => self
+                .events
+                .get(event)
+                .is_none_or(|event| event.reached >= *count),
+        };
+        self.streams
+            .iter()
+            .filter_map(|(id, stream)| {
+                stream
+                    .queue
+                    .front()
+                    .map(|(operation, work)| (*operation, *id, work))
+            })
+            .filter(|(_, _, work)| can_run(work))
+            .map(|(operation, id, _)| (operation, id))
+            .min()
+    }
+
+    fn run_instant(&mut self, stream: u64) {
+        let Some((operation, work)) = self
+            .streams
+            .get_mut(&stream)
+            .and_then(|stream| stream.queue.pop_front())
+        else {
+            return;
+        };
+        match work {
+            Work::Instant => self.ended.push(operation),
+            Work::Record { event, count } => {
+                if let Some(event) = self
+                    .events
+                    .get_mut(&event)
+                    .filter(|event| event.reached < count)
+                {
+                    event.reached = count;
+                    event.time = self.now;
+                }
+            }
+            Work::Wait { .. } | Work::Copy(_) => {}
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The soft driver's calls on small boxes, in order of call and fault. The clock alone is tested in `simulation`.
+
+mod calls;
+mod faults;
+mod support;

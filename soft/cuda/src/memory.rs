@@ -1,0 +1,85 @@
+//! Exports: device memory, pinned and registered host memory. Managed memory and pools do not exist here.
+#![expect(
+    unsafe_code,
+    reason = "exports C functions that write through their callers' pointers"
+)]
+
+use crate::abi::{Status, call, current, present, put, with};
+use softbox::{Code, HostAddress};
+use std::ffi::{c_uint, c_void};
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Status {
+    call(|| {
+        present(total)?;
+        let (left, all) = with(|driver| driver.memory_bytes(current()?))?;
+        // SAFETY: cuda.h: the caller passes a place for one size_t.
+        unsafe { put(free, left as usize) }?;
+        // SAFETY: as above.
+        unsafe { put(total, all as usize) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemAlloc_v2(pointer: *mut u64, bytes: usize) -> Status {
+    call(|| {
+        present(pointer)?;
+        let address = with(|driver| driver.allocate(current()?, bytes))?;
+        // SAFETY: cuda.h: the caller passes a place for one CUdeviceptr, 64 bits.
+        unsafe { put(pointer, address) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFree_v2(pointer: u64) -> Status {
+    // Freeing the null pointer does nothing, as in CUDA.
+    call(|| {
+        if pointer == 0 {
+            Ok(())
+        } else {
+            with(|driver| driver.free(pointer))
+        }
+    })
+}
+
+/// Portable, mapped and write-combined (bits 0 to 2) are taken and change nothing here.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemHostAlloc(
+    pointer: *mut *mut c_void,
+    bytes: usize,
+    flags: c_uint,
+) -> Status {
+    call(|| {
+        present(pointer)?;
+        if flags & !0x7 != 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        let address = with(|driver| driver.allocate_host(current()?, bytes))?;
+        // SAFETY: cuda.h: the caller passes a place for one pointer.
+        unsafe { put(pointer, address as *mut c_void) }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> Status {
+    call(|| with(|driver| driver.free_host(pointer as usize)))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemHostRegister_v2(
+    pointer: *mut c_void,
+    bytes: usize,
+    _flags: c_uint,
+) -> Status {
+    call(|| {
+        present(pointer)?;
+        // SAFETY: cuda.h: registered memory stays valid until it is unregistered, which runs what is pending first.
+        let address = unsafe { HostAddress::new(pointer as usize) };
+        with(|driver| driver.register_host(current()?, address, bytes))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemHostUnregister(pointer: *mut c_void) -> Status {
+    call(|| with(|driver| driver.unregister_host(pointer as usize)))
+}

@@ -1,0 +1,274 @@
+//! Exports: memory, processes, utilisation, power, temperature, states. Every value stands in the box or is not supported.
+#![expect(
+    unsafe_code,
+    reason = "exports C functions that write through their callers' pointers"
+)]
+
+use crate::abi::{
+    Answer, Handle, INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_SUPPORTED, Status, Target,
+    VERSION_MISMATCH, call, described, present, put, target, whole,
+};
+use boxfile::Sensors;
+use std::ffi::{c_int, c_uint, c_ulonglong};
+
+/// `nvmlMemory_t`, bytes.
+#[repr(C)]
+struct Memory {
+    total: c_ulonglong,
+    free: c_ulonglong,
+    used: c_ulonglong,
+}
+
+/// `nvmlMemory_v2_t`, bytes.
+#[repr(C)]
+struct MemoryV2 {
+    version: c_uint,
+    total: c_ulonglong,
+    reserved: c_ulonglong,
+    free: c_ulonglong,
+    used: c_ulonglong,
+}
+
+/// `nvmlProcessInfo_v2_t`, which the third version of the process calls uses too.
+#[repr(C)]
+struct ProcessInfo {
+    pid: c_uint,
+    used_gpu_memory: c_ulonglong,
+    gpu_instance_id: c_uint,
+    compute_instance_id: c_uint,
+}
+
+/// `nvmlUtilization_t`, percent.
+#[repr(C)]
+struct Utilization {
+    gpu: c_uint,
+    memory: c_uint,
+}
+
+/// `NVML_STRUCT_VERSION(Memory, 2)`.
+const MEMORY_V2: c_uint = size_of::<MemoryV2>() as c_uint | 2 << 24;
+/// `NVML_VALUE_NOT_AVAILABLE`.
+const NOT_AVAILABLE: c_ulonglong = c_ulonglong::MAX;
+/// "No GPU instance" in a process entry.
+const NO_INSTANCE: c_uint = c_uint::MAX;
+
+/// Total and used bytes: what the box says somebody holds. Allocations of soft CUDA processes are not seen.
+fn memory_bytes(target: &Target) -> (c_ulonglong, c_ulonglong) {
+    match target.mig {
+        Some(mig) => (mig.memory_mib << 20, 0),
+        None => {
+            let busy = target
+                .device
+                .busy
+                .as_ref()
+                .map_or(0, |busy| busy.memory_mib);
+            (target.device.memory_mib << 20, busy << 20)
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetMemoryInfo(handle: Handle, memory: *mut Memory) -> Status {
+    call(|| {
+        let (total, used) = memory_bytes(&target(handle)?);
+        // SAFETY: nvml.h: the caller passes a place for one nvmlMemory_t.
+        unsafe {
+            put(
+                memory,
+                Memory {
+                    total,
+                    free: total - used,
+                    used,
+                },
+            )
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(handle: Handle, memory: *mut MemoryV2) -> Status {
+    call(|| {
+        present(memory)?;
+        let (total, used) = memory_bytes(&target(handle)?);
+        // SAFETY: nvml.h: the caller passes an nvmlMemory_v2_t whose version is set; any version begins with that field.
+        let version = unsafe { memory.cast::<c_uint>().read() };
+        if version != MEMORY_V2 {
+            return Err(VERSION_MISMATCH);
+        }
+        // SAFETY: the version says that the whole structure is there.
+        unsafe {
+            put(
+                memory,
+                MemoryV2 {
+                    version,
+                    total,
+                    reserved: 0,
+                    free: total - used,
+                    used,
+                },
+            )
+        }
+    })
+}
+
+/// The box's processes; how much each holds is not available, as on drivers that do not attribute memory.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
+    handle: Handle,
+    count: *mut c_uint,
+    processes: *mut ProcessInfo,
+) -> Status {
+    call(|| {
+        let target = target(handle)?;
+        let found = target
+            .device
+            .busy
+            .as_ref()
+            .filter(|_| target.mig.is_none())
+            .map_or(&[][..], |busy| &busy.processes);
+        // SAFETY: nvml.h: `count` holds the room in `processes`.
+        unsafe { list(found.iter().map(|process| process.pid), count, processes) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v2(
+    handle: Handle,
+    count: *mut c_uint,
+    processes: *mut ProcessInfo,
+) -> Status {
+    // SAFETY: the same structure and promise.
+    unsafe { nvmlDeviceGetComputeRunningProcesses_v3(handle, count, processes) }
+}
+
+/// No box has graphics processes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v3(
+    handle: Handle,
+    count: *mut c_uint,
+    processes: *mut ProcessInfo,
+) -> Status {
+    call(|| {
+        target(handle)?;
+        // SAFETY: nvml.h: `count` holds the room in `processes`.
+        unsafe { list([].into_iter(), count, processes) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v2(
+    handle: Handle,
+    count: *mut c_uint,
+    processes: *mut ProcessInfo,
+) -> Status {
+    // SAFETY: the same structure and promise.
+    unsafe { nvmlDeviceGetGraphicsRunningProcesses_v3(handle, count, processes) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetUtilizationRates(
+    handle: Handle,
+    rates: *mut Utilization,
+) -> Status {
+    call(|| {
+        let gpu = sensor(handle, |sensors| sensors.utilization_percent)?;
+        let memory = sensor(handle, |sensors| sensors.memory_utilization_percent)?;
+        // SAFETY: nvml.h: the caller passes a place for one nvmlUtilization_t.
+        unsafe { put(rates, Utilization { gpu, memory }) }
+    })
+}
+
+/// Milliwatts.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetPowerUsage(handle: Handle, milliwatts: *mut c_uint) -> Status {
+    call(|| {
+        let watts = sensor(handle, |sensors| sensors.power_w)?;
+        // SAFETY: nvml.h: the caller passes a place for one unsigned int.
+        unsafe { put(milliwatts, (watts * 1000.0).round() as c_uint) }
+    })
+}
+
+/// Degrees Celsius of the GPU, sensor 0, the only one there is.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetTemperature(
+    handle: Handle,
+    sensor_type: c_uint,
+    degrees: *mut c_uint,
+) -> Status {
+    call(|| {
+        if sensor_type != 0 {
+            return Err(INVALID_ARGUMENT);
+        }
+        // SAFETY: nvml.h: the caller passes a place for one unsigned int.
+        unsafe { put(degrees, sensor(handle, |sensors| sensors.temperature_c)?) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetPerformanceState(handle: Handle, state: *mut c_int) -> Status {
+    // SAFETY: nvml.h: the caller passes a place for one enumeration value, an int.
+    call(|| unsafe {
+        put(
+            state,
+            sensor(handle, |sensors| sensors.performance_state)? as c_int,
+        )
+    })
+}
+
+/// "GPU is idle" (1) in performance state 8 and beyond, else nothing; not supported in a guest, as on virtual GPUs.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(
+    handle: Handle,
+    reasons: *mut c_ulonglong,
+) -> Status {
+    call(|| {
+        if described()?.guest {
+            return Err(NOT_SUPPORTED);
+        }
+        let state = sensor(handle, |sensors| sensors.performance_state)?;
+        // SAFETY: nvml.h: the caller passes a place for one unsigned long long.
+        unsafe { put(reasons, c_ulonglong::from(state >= 8)) }
+    })
+}
+
+fn sensor<T>(handle: Handle, pick: impl FnOnce(&Sensors) -> Option<T>) -> Answer<T> {
+    whole(handle)?
+        .device
+        .sensors
+        .as_ref()
+        .and_then(pick)
+        .ok_or(NOT_SUPPORTED)
+}
+
+/// Answers a list the way NVML does: with too little room the count is written and the call refused.
+///
+/// # Safety
+/// `count` may be read and written, and `processes` has room for as many entries as it says.
+unsafe fn list(
+    pids: impl ExactSizeIterator<Item = u32>,
+    count: *mut c_uint,
+    processes: *mut ProcessInfo,
+) -> Answer<()> {
+    present(count)?;
+    // SAFETY: not null, and the caller promises the rest.
+    let room = unsafe { count.read() } as usize;
+    let found = pids.len();
+    // SAFETY: as above.
+    unsafe { put(count, found as c_uint) }?;
+    if found > room || (found > 0 && processes.is_null()) {
+        return Err(INSUFFICIENT_SIZE);
+    }
+    for (at, pid) in pids.enumerate() {
+        let entry = ProcessInfo {
+            pid,
+            used_gpu_memory: NOT_AVAILABLE,
+            gpu_instance_id: NO_INSTANCE,
+            compute_instance_id: NO_INSTANCE,
+        };
+        // SAFETY: `at` is below the room that the caller states.
+        let place = unsafe { processes.add(at) };
+        // SAFETY: as above.
+        unsafe { put(place, entry) }?;
+    }
+    Ok(())
+}
