@@ -1,0 +1,74 @@
+//! `cargo xtask`: builds and runs the programs, and checks the repository.
+//!
+//! It measures nothing, reads no result, holds no default of any program and uses no shell. It depends on none of
+//! our crates. What a user of a binary needs must work without it.
+#![forbid(unsafe_code)]
+
+mod cargo;
+mod programs;
+mod soft;
+mod test;
+mod tidy;
+
+use std::ffi::OsString;
+use std::io::{Write, stderr, stdout};
+use std::process::ExitCode;
+
+/// Exit code where a check failed.
+const FAILED: u8 = 1;
+/// Exit code for a command line that is not understood.
+const USAGE: u8 = 2;
+/// Exit code where the command itself could not be carried out.
+const INTERNAL: u8 = 4;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    let command = arguments.next().unwrap_or_default();
+    let rest: Vec<OsString> = arguments.collect();
+    let result = match (command.to_str(), rest.as_slice()) {
+        (Some("soft"), []) => soft::install(false).map(|_| 0),
+        (Some("soft"), [release]) if release == "--release" => soft::install(true).map(|_| 0),
+        (Some("test"), []) => test::run(&mut stdout()).map(|clean| if clean { 0 } else { FAILED }),
+        (Some("tidy"), []) => tidy::run(&mut stdout()).map(|clean| if clean { 0 } else { FAILED }),
+        (Some("help" | "--help" | "-h"), _) => stdout()
+            .write_all(usage().as_bytes())
+            .map(|()| 0)
+            .map_err(Into::into),
+        (Some(name), rest) => match programs::find(name) {
+            Some(program) => programs::exec(program, rest),
+            None => stderr()
+                .write_all(usage().as_bytes())
+                .map(|()| USAGE)
+                .map_err(Into::into),
+        },
+        (None, _) => stderr()
+            .write_all(usage().as_bytes())
+            .map(|()| USAGE)
+            .map_err(Into::into),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            // Nothing is left to tell where standard error is closed too.
+            let _ = writeln!(stderr(), "xtask: {error:#}");
+            ExitCode::from(INTERNAL)
+        }
+    }
+}
+
+fn usage() -> String {
+    let mut text = String::from("usage: cargo xtask COMMAND [ARGUMENTS]\n\n");
+    for program in programs::PROGRAMS {
+        text.push_str(&format!(
+            "  {:<18} {}\n",
+            format!("{} ARGS...", program.command),
+            program.about
+        ));
+    }
+    text.push_str(
+        "  soft [--release]   build the soft vendor libraries into target/soft\n  \
+           test               format, lints, soft libraries, all tests, tidy; ends with the counts\n  \
+           tidy               check the rules of the repository that no compiler checks\n",
+    );
+    text
+}

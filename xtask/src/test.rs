@@ -1,0 +1,235 @@
+//! `cargo xtask test`: every check of the repository in order, with one line of counts at the end.
+//!
+//! All steps run even where one fails. A tool that is not installed is a counted skip with its reason. A test that
+//! cannot run here (no device, no permission) appends one line with the reason to the file that the environment
+//! variable `TPLENS_SKIP_LOG` names, and returns; it is then counted as skipped and not as passed.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use crate::{cargo, soft, tidy};
+
+/// The variable that names the file of skipped tests.
+const SKIP_LOG: &str = "TPLENS_SKIP_LOG";
+
+/// How many checks and tests there were, by outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
+}
+
+impl Counts {
+    fn one(passed: bool) -> Counts {
+        Counts {
+            passed: u64::from(passed),
+            failed: u64::from(!passed),
+            skipped: 0,
+        }
+    }
+
+    fn add(&mut self, other: Counts) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+
+    /// Adds what a `test result:` line of a test program says; other lines change nothing.
+    fn add_line(&mut self, line: &str) {
+        let Some(numbers) = line.strip_prefix("test result: ") else {
+            return;
+        };
+        for part in numbers.split([';', '.']) {
+            let mut words = part.split_whitespace();
+            let (Some(number), Some(what)) = (
+                words.next().and_then(|word| word.parse::<u64>().ok()),
+                words.next(),
+            ) else {
+                continue;
+            };
+            match what {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.skipped += number,
+                _ => {}
+            }
+        }
+    }
+
+    /// Moves tests that reported a skip from the passed, where the test harness counts them, to the skipped.
+    fn skip(&mut self, number: u64) {
+        self.passed = self.passed.saturating_sub(number);
+        self.skipped += number;
+    }
+}
+
+/// Runs everything, writes progress and counts, and tells whether nothing failed.
+pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
+    let mut total = Counts::default();
+    total.add(step(out, "format", |out| {
+        tool(out, "fmt", &["--all", "--check"])
+    })?);
+    total.add(step(out, "lints", |out| {
+        tool(
+            out,
+            "clippy",
+            &["--workspace", "--all-targets", "--", "-D", "warnings"],
+        )
+    })?);
+    total.add(step(out, "soft libraries", |out| {
+        match soft::install(false) {
+            Ok(_) => Ok(Counts::one(true)),
+            Err(error) => writeln!(out, "{error:#}")
+                .map(|()| Counts::one(false))
+                .map_err(Into::into),
+        }
+    })?);
+    total.add(step(out, "tests", tests)?);
+    total.add(step(out, "tidy", |out| tidy::run(out).map(Counts::one))?);
+    writeln!(
+        out,
+        "{} passed, {} failed, {} skipped",
+        total.passed, total.failed, total.skipped
+    )?;
+    Ok(total.failed == 0)
+}
+
+/// Runs one step between a line that names it and a line with its counts and time.
+fn step<W: Write>(
+    out: &mut W,
+    name: &str,
+    run: impl FnOnce(&mut W) -> Result<Counts>,
+) -> Result<Counts> {
+    writeln!(out, "== {name}")?;
+    let start = Instant::now();
+    let counts = run(out)?;
+    writeln!(
+        out,
+        "== {name}: {} passed, {} failed, {} skipped in {:.1} s",
+        counts.passed,
+        counts.failed,
+        counts.skipped,
+        start.elapsed().as_secs_f64()
+    )?;
+    Ok(counts)
+}
+
+/// Runs a cargo subcommand that may be missing, as it is in a minimal installation.
+fn tool(out: &mut impl Write, name: &str, arguments: &[&str]) -> Result<Counts> {
+    let probe = cargo::command(&[name, "--version"])?
+        .output()
+        .context("cargo did not start")?;
+    if !probe.status.success() {
+        let reason = String::from_utf8_lossy(&probe.stderr);
+        let reason = reason
+            .lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or("no reason given")
+            .to_owned();
+        writeln!(out, "skipped: cargo {name} is not available: {reason}")?;
+        return Ok(Counts {
+            skipped: 1,
+            ..Counts::default()
+        });
+    }
+    // Its output is for people, so it goes to standard error whole.
+    let status = cargo::command(&[name])?
+        .args(arguments)
+        .stdout(std::io::stderr())
+        .status()?;
+    Ok(Counts::one(status.success()))
+}
+
+/// Runs all tests of the workspace, doc tests too, passes their output on and adds up their results.
+fn tests(out: &mut impl Write) -> Result<Counts> {
+    let log = cargo::target_directory()?.join(format!("skipped-{}", std::process::id()));
+    fs::write(&log, "").with_context(|| format!("{} cannot be written", log.display()))?;
+    let mut child = cargo::command(&["test", "--workspace", "--no-fail-fast"])?
+        .env(SKIP_LOG, &log)
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cargo test did not start")?;
+    let mut counts = Counts::default();
+    let mut output = BufReader::new(child.stdout.take().context("cargo test has no output")?);
+    let mut line = Vec::new();
+    while output.read_until(b'\n', &mut line)? > 0 {
+        out.write_all(&line)?;
+        counts.add_line(String::from_utf8_lossy(&line).trim_end());
+        line.clear();
+    }
+    if !child.wait()?.success() && counts.failed == 0 {
+        // It did not compile, or a test program crashed before it could count.
+        counts.failed = 1;
+    }
+    let reasons =
+        fs::read_to_string(&log).with_context(|| format!("{} cannot be read", log.display()))?;
+    for reason in reasons.lines() {
+        writeln!(out, "skipped: {reason}")?;
+        counts.skip(1);
+    }
+    fs::remove_file(&log)?;
+    Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_several_test_programs_are_added_up() {
+        let mut counts = Counts::default();
+        for line in [
+            "running 3 tests",
+            "test result: ok. 9 passed; 0 failed; 1 ignored; 0 measured; 4 filtered out; finished in 0.00s",
+            "test result: FAILED. 14 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 12.34s",
+            "a line that mentions 5 passed; 5 failed",
+        ] {
+            counts.add_line(line);
+        }
+        // 9 + 14 = 23 passed, 0 + 2 failed, 1 + 0 ignored.
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 23,
+                failed: 2,
+                skipped: 1
+            }
+        );
+    }
+
+    #[test]
+    fn a_test_that_skips_is_not_counted_as_passed() {
+        let mut counts = Counts {
+            passed: 10,
+            failed: 0,
+            skipped: 1,
+        };
+        counts.skip(2);
+        // 10 - 2 = 8 passed, 1 + 2 = 3 skipped: the sum stays 11.
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 8,
+                failed: 0,
+                skipped: 3
+            }
+        );
+    }
+
+    #[test]
+    fn a_step_is_named_before_and_counted_after() {
+        let mut out = Vec::new();
+        let counts = step(&mut out, "format", |_| Ok(Counts::one(false))).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(counts.failed, 1);
+        assert!(
+            text.starts_with("== format\n== format: 0 passed, 1 failed, 0 skipped in "),
+            "{text}"
+        );
+    }
+}

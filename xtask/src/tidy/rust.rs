@@ -1,0 +1,166 @@
+//! Rules for Rust source files.
+//!
+//! What clippy and rustc can check is left to the lints in the root manifest.
+
+use super::Finding;
+use super::code::{code_only, has_word};
+
+/// From this many lines on a file should be looked at.
+const LONG: usize = 400;
+/// Beyond this many lines a file must say why.
+const TOO_LONG: usize = 600;
+/// How a file says so in its head.
+const REASON: &str = "//! Long because";
+
+/// Where `unsafe` may stand: how a path begins and how it ends.
+const UNSAFE_ALLOWED: &[(&str, &str)] = &[
+    ("crates/device/", "/ffi.rs"),
+    ("crates/device/src/library.rs", ""),
+    ("crates/numa/src/ffi.rs", ""),
+    ("kernels/src/launch.rs", ""),
+    ("soft/", ".rs"),
+    ("shim/", ".rs"),
+];
+
+/// What no source file may hold, with what to do instead.
+const FORBIDDEN: &[(&str, &str)] = &[
+    ("[allow(", "use #[expect(lint, reason = \"...\")]"),
+    ("[ignore", "a test that cannot run here reports a skip"),
+    ("should_panic", "match on the error"),
+    ("todo!(", "write it or leave it out"),
+    ("unimplemented!(", "write it or return an error"),
+    (
+        "serde(flatten",
+        "spell the fields out, so that unknown keys are found",
+    ),
+    (
+        "serde(untagged",
+        "use a tagged enum, so that errors name the variant",
+    ),
+];
+
+/// Checks one source file; `path` is relative to the repository root.
+pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if !text.starts_with("//!") {
+        findings.push(Finding::whole(
+            "begin with a //! head that says what the file is for and what it does not do",
+        ));
+    }
+    let head = text.lines().take_while(|line| line.starts_with("//!"));
+    let lines = text.lines().count();
+    if lines > TOO_LONG && !head.into_iter().any(|line| line.starts_with(REASON)) {
+        findings.push(Finding::whole(format!(
+            "{lines} lines: split it, or give the reason with `{REASON} ...`"
+        )));
+    }
+    let allowed = UNSAFE_ALLOWED
+        .iter()
+        .any(|(start, end)| path.starts_with(start) && path.ends_with(end));
+    for (index, line) in code_only(text).lines().enumerate() {
+        if !allowed && has_word(line, "unsafe") {
+            findings.push(Finding::at(index, "unsafe has no place in this file"));
+        }
+        for (found, instead) in FORBIDDEN {
+            if line.contains(found) {
+                findings.push(Finding::at(
+                    index,
+                    format!("`{found}` is not used here: {instead}"),
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Returns the number of lines of a file that is long and not yet too long.
+pub(crate) fn long(text: &str) -> Option<usize> {
+    Some(text.lines().count()).filter(|lines| (LONG..=TOO_LONG).contains(lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: &str = "crates/topology/src/lib.rs";
+
+    fn first(path: &str, text: &str) -> Option<(Option<usize>, String)> {
+        check(path, text)
+            .into_iter()
+            .next()
+            .map(|finding| (finding.line, finding.what))
+    }
+
+    #[test]
+    fn a_good_file_has_no_findings() {
+        let text = "//! Head.\n#![forbid(unsafe_code)]\n\n// unsafe and todo!( in words\nconst A: &str = \"#[allow(\";\n";
+        assert_eq!(check(PATH, text), []);
+    }
+
+    #[test]
+    fn a_file_without_a_head_is_found() {
+        assert!(
+            first(PATH, "use std::fs;\n")
+                .unwrap()
+                .1
+                .starts_with("begin with a //! head")
+        );
+    }
+
+    #[test]
+    fn unsafe_is_found_outside_its_files_only() {
+        let text = "//! Head.\nfn f() {\n    unsafe { g() }\n}\n";
+        assert_eq!(
+            first(PATH, text),
+            Some((Some(3), "unsafe has no place in this file".to_owned()))
+        );
+        assert_eq!(
+            first("crates/device/src/ffi_like.rs", text).unwrap().0,
+            Some(3)
+        );
+        for path in [
+            "crates/device/src/cuda/ffi.rs",
+            "crates/device/src/library.rs",
+            "crates/numa/src/ffi.rs",
+            "soft/cuda/src/lib.rs",
+        ] {
+            assert_eq!(first(path, text), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn each_forbidden_thing_is_found() {
+        for line in [
+            "#[allow(dead_code)]",
+            "#![allow(dead_code)]",
+            "#[ignore]",
+            "#[ignore = \"slow\"]",
+            "#[should_panic]",
+            "fn f() { todo!() }",
+            "fn f() { unimplemented!() }",
+            "#[serde(flatten)]",
+            "#[serde(untagged)]",
+        ] {
+            assert_eq!(
+                first(PATH, &format!("//! Head.\n{line}\n")).map(|found| found.0),
+                Some(Some(2)),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_beyond_600_lines_needs_a_reason() {
+        // A head of one line and 599 more are 600 lines; one more is too many.
+        let at_limit = format!("//! Head.\n{}", "\n".repeat(599));
+        assert_eq!(check(PATH, &at_limit), []);
+        assert_eq!(long(&at_limit), Some(600));
+        let beyond = format!("{at_limit}\n");
+        assert!(first(PATH, &beyond).unwrap().1.starts_with("601 lines: "));
+        let reasoned = beyond.replace(
+            "//! Head.\n",
+            "//! Head.\n//! Long because it is one table.\n",
+        );
+        assert_eq!(check(PATH, &reasoned), []);
+    }
+}

@@ -1,0 +1,43 @@
+//! The command line of `cargo xtask` as a user meets it.
+//!
+//! It starts no build: what the commands do is tested where they are.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::process::{Command, Output};
+
+fn xtask(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn no_command_or_an_unknown_one_shows_the_usage_and_exits_with_2() {
+    for arguments in [
+        &[][..],
+        &["p3p"],
+        &["test", "--fast"],
+        &["tidy", "x"],
+        &["soft", "--debug"],
+    ] {
+        let output = xtask(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty());
+        assert!(
+            String::from_utf8(output.stderr)
+                .unwrap()
+                .starts_with("usage: cargo xtask COMMAND")
+        );
+    }
+}
+
+#[test]
+fn help_is_a_result_and_names_every_command() {
+    let output = xtask(&["--help"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).unwrap();
+    for command in ["  p2p ARGS...", "  soft [--release]", "  test ", "  tidy "] {
+        assert!(text.contains(command), "{command} in {text}");
+    }
+}

@@ -1,0 +1,141 @@
+//! The layer law: a crate uses crates of lower layers only, and programs do not use each other.
+//!
+//! Dependencies of every kind count, those of tests and build scripts too. What stands inside a crate is not judged.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Where a crate stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// In this layer, and uses crates of lower layers only.
+    Layer(u8),
+    /// The common part of the soft vendor drivers: uses `boxfile` only.
+    SoftCore,
+    /// A soft vendor driver: uses `boxfile` and the common part only.
+    SoftDriver,
+    /// Builds and runs the others as processes: uses none of them.
+    Builder,
+}
+
+use Place::{Builder, Layer, SoftCore, SoftDriver};
+
+/// Every crate and its place.
+const CRATES: &[(&str, Place)] = &[
+    ("topology", Layer(0)),
+    ("numa", Layer(0)),
+    ("boxfile", Layer(0)),
+    ("measure", Layer(1)),
+    ("supervisor", Layer(2)),
+    ("device", Layer(2)),
+    ("p2p-bw", Layer(4)),
+    ("softbox", SoftCore),
+    ("soft-cuda", SoftDriver),
+    ("soft-nvml", SoftDriver),
+    ("xtask", Builder),
+];
+
+fn place(name: &str) -> Result<Place, String> {
+    let row = CRATES.iter().find(|(known, _)| *known == name);
+    row.map(|(_, place)| *place)
+        .ok_or_else(|| format!("{name} has no layer; add it to CRATES in xtask/tests/layers.rs"))
+}
+
+/// Says whether a crate may use another of ours.
+fn judge(user: &str, used: &str) -> Result<(), String> {
+    let allowed = match (place(user)?, place(used)?) {
+        (Layer(upper), Layer(lower)) => lower < upper,
+        (SoftCore, _) => used == "boxfile",
+        (SoftDriver, SoftCore) => true,
+        (SoftDriver, _) => used == "boxfile",
+        (Layer(_) | Builder, _) => false,
+    };
+    if allowed {
+        Ok(())
+    } else {
+        Err(format!(
+            "{user} ({:?}) must not use {used} ({:?})",
+            place(user)?,
+            place(used)?
+        ))
+    }
+}
+
+/// Returns each crate of the workspace with those it uses by path.
+fn edges() -> Vec<(String, Vec<String>)> {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    packages
+        .map(|package| {
+            let used = package["dependencies"].as_array().unwrap().iter();
+            (
+                name(package),
+                used.filter(|used| used["path"].is_string())
+                    .map(name)
+                    .collect(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn every_crate_uses_lower_layers_only() {
+    let edges = edges();
+    assert!(!edges.is_empty());
+    let mut broken = Vec::new();
+    for (user, used) in &edges {
+        broken.extend(place(user).err());
+        broken.extend(used.iter().filter_map(|used| judge(user, used).err()));
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn every_crate_of_the_table_exists() {
+    let edges = edges();
+    for (name, _) in CRATES {
+        assert!(
+            edges.iter().any(|(known, _)| known == name),
+            "{name} is gone; take it out of CRATES"
+        );
+    }
+}
+
+#[test]
+fn the_law_refuses_what_it_should() {
+    for (user, used) in [
+        ("topology", "measure"),
+        ("supervisor", "device"),
+        ("p2p-bw", "p2p-bw"),
+        ("p2p-bw", "soft-cuda"),
+        ("device", "softbox"),
+        ("softbox", "topology"),
+        ("soft-cuda", "numa"),
+        ("soft-cuda", "soft-nvml"),
+        ("xtask", "topology"),
+        ("p2p-bw", "xtask"),
+    ] {
+        assert!(judge(user, used).is_err(), "{user} -> {used}");
+    }
+    for (user, used) in [
+        ("measure", "topology"),
+        ("p2p-bw", "device"),
+        ("softbox", "boxfile"),
+        ("soft-cuda", "softbox"),
+    ] {
+        assert_eq!(judge(user, used), Ok(()));
+    }
+    assert!(
+        judge("newcomer", "topology")
+            .unwrap_err()
+            .contains("xtask/tests/layers.rs")
+    );
+}
