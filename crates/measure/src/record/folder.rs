@@ -1,0 +1,253 @@
+//! The result folder: a journal that is the truth, and a record that is rebuilt from it.
+//!
+//! Files are written whole or not at all: to a new file beside the target, flushed to the disk, then
+//! renamed over it, and the folder flushed. A journal line is on the disk before its writer goes on.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::envelope::{Line, Record, RecordError};
+
+/// Records and journals above this are refused, so that a hostile file cannot exhaust memory.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// Why a result could not be kept or read.
+#[derive(Debug, Error)]
+pub enum FolderError {
+    /// A file operation failed.
+    #[error("{doing} {path}: {source}")]
+    Io {
+        /// What was tried, such as `cannot write`.
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The folder holds another run's journal.
+    #[error(
+        "{0} holds a result already; choose another folder with --out, or read it with `p2p-bw show`"
+    )]
+    Taken(PathBuf),
+    /// Too large to be one of ours.
+    #[error("{0} is larger than 256 MiB, which no record of ours is")]
+    TooLarge(PathBuf),
+    /// The content is no record.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A record could not be turned into JSON.
+    #[error("cannot encode {what}: {source}")]
+    Encode {
+        /// What.
+        what: &'static str,
+        /// Why.
+        source: serde_json::Error,
+    },
+}
+
+fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+    let path = path.to_owned();
+    move |source| FolderError::Io {
+        doing,
+        path,
+        source,
+    }
+}
+
+/// A folder that holds one run.
+#[derive(Debug, Clone)]
+pub struct ResultFolder {
+    path: PathBuf,
+}
+
+impl ResultFolder {
+    /// Makes the folder (mode 0700) for a new run.
+    ///
+    /// # Errors
+    /// It cannot be made or written, or holds a journal already.
+    pub fn create(path: &Path) -> Result<Self, FolderError> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .map_err(io_error("cannot make the folder", path))?;
+        let folder = Self {
+            path: path.to_owned(),
+        };
+        if folder.journal_path().exists() {
+            return Err(FolderError::Taken(path.to_owned()));
+        }
+        Ok(folder)
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the journal is.
+    #[must_use]
+    pub fn journal_path(&self) -> PathBuf {
+        self.path.join("journal.jsonl")
+    }
+
+    /// Where the record is.
+    #[must_use]
+    pub fn record_path(&self) -> PathBuf {
+        self.path.join("record.json")
+    }
+
+    /// Begins the journal.
+    ///
+    /// # Errors
+    /// The file exists or cannot be made.
+    pub fn begin_journal(&self) -> Result<Journal, FolderError> {
+        let path = self.journal_path();
+        let file = OpenOptions::new()
+            .create_new(true)
+            .append(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(io_error("cannot begin", &path))?;
+        sync_folder(&self.path)?;
+        Ok(Journal { path, file })
+    }
+
+    /// Rebuilds the record from the journal and writes it.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or the record not written.
+    pub fn write_record(&self) -> Result<Record, FolderError> {
+        let record = load(&self.journal_path())?;
+        let json = serde_json::to_vec_pretty(&record).map_err(|source| FolderError::Encode {
+            what: "the record",
+            source,
+        })?;
+        write_whole(&self.record_path(), &json)?;
+        Ok(record)
+    }
+}
+
+/// An append-only file of lines, each flushed to the disk before the call returns.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Appends one line.
+    ///
+    /// # Errors
+    /// The line cannot be written or flushed: the disk is full or failing.
+    pub fn append(&mut self, line: &Line) -> Result<(), FolderError> {
+        let mut text = serde_json::to_vec(line).map_err(|source| FolderError::Encode {
+            what: "a journal line",
+            source,
+        })?;
+        text.push(b'\n');
+        self.file
+            .write_all(&text)
+            .map_err(io_error("cannot append to", &self.path))?;
+        self.file
+            .sync_data()
+            .map_err(io_error("cannot flush", &self.path))
+    }
+}
+
+/// Loads a record from a record file, a journal, or a result folder (its journal first).
+///
+/// # Errors
+/// Nothing readable is there, or it is no record.
+pub fn load(path: &Path) -> Result<Record, FolderError> {
+    let file = if path.is_dir() {
+        let journal = path.join("journal.jsonl");
+        if journal.exists() {
+            journal
+        } else {
+            path.join("record.json")
+        }
+    } else {
+        path.to_owned()
+    };
+    let text = read_bounded(&file)?;
+    let origin = file.display().to_string();
+    let is_journal = file
+        .extension()
+        .is_some_and(|extension| extension == "jsonl");
+    Ok(if is_journal {
+        Record::from_journal(&text, &origin)?
+    } else {
+        Record::from_json(&text, &origin)?
+    })
+}
+
+fn read_bounded(path: &Path) -> Result<String, FolderError> {
+    let file = File::open(path).map_err(io_error("cannot read", path))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(io_error("cannot read", path))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(FolderError::TooLarge(path.to_owned()));
+    }
+    // A journal torn inside a character still gives its whole lines.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Writes a file whole or not at all: new file, flush, rename, flush of the folder.
+///
+/// # Errors
+/// Any step fails; then an older file of that name is as it was.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned();
+    // A device such as /dev/full or /dev/stdout is written to, not replaced.
+    if path.exists() && !path.is_file() {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .open(path)
+            .map_err(io_error("cannot open", path))?;
+        return file
+            .write_all(bytes)
+            .and_then(|()| file.flush())
+            .map_err(io_error("cannot write", path));
+    }
+    let new = folder.join(format!(".{name}.{}.new", std::process::id()));
+    let written = OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(&new)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&new, path));
+    if let Err(source) = written {
+        // The half-written file is of no use to anybody; that it cannot be removed changes nothing.
+        drop(fs::remove_file(&new));
+        return Err(FolderError::Io {
+            doing: "cannot write",
+            path: path.to_owned(),
+            source,
+        });
+    }
+    sync_folder(&folder)
+}
+
+fn sync_folder(folder: &Path) -> Result<(), FolderError> {
+    File::open(folder)
+        .and_then(|file| file.sync_all())
+        .map_err(io_error("cannot flush the folder", folder))
+}

@@ -1,0 +1,127 @@
+//! Where a record comes from: machine, program, arguments and the environment that matters.
+//!
+//! The environment is an allow-list, never the whole: other tools' result files were seen to carry tokens.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Prefixes and names of variables that change what is measured.
+pub const ALLOWED_ENVIRONMENT: [&str; 13] = [
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_MODULE_LOADING",
+    "NVIDIA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "MACA_VISIBLE_DEVICES",
+    "NCCL_*",
+    "RCCL_*",
+    "MCCL_*",
+    "HSA_*",
+    "OMP_NUM_THREADS",
+];
+
+/// Fragments of names whose values are never recorded, allowed or not.
+const SECRET: [&str; 5] = ["TOKEN", "KEY", "SECRET", "PASS", "CREDENTIAL"];
+
+/// The variables of the allow-list that are set, secrets left out.
+#[must_use]
+pub fn allowed_environment(
+    variables: impl IntoIterator<Item = (String, String)>,
+) -> BTreeMap<String, String> {
+    let allowed = |name: &str| {
+        ALLOWED_ENVIRONMENT
+            .iter()
+            .any(|entry| match entry.strip_suffix('*') {
+                Some(prefix) => name.starts_with(prefix),
+                None => name == *entry,
+            })
+    };
+    variables
+        .into_iter()
+        .filter(|(name, _)| allowed(name) && !is_secret(name))
+        .collect()
+}
+
+fn is_secret(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    SECRET.iter().any(|fragment| upper.contains(fragment))
+}
+
+/// The arguments with the value of every flag that names a secret replaced.
+#[must_use]
+pub fn redacted_arguments(arguments: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut hide_next = false;
+    let mut redact = |argument: String| {
+        if std::mem::take(&mut hide_next) {
+            return "<redacted>".to_owned();
+        }
+        match argument.split_once('=') {
+            Some((flag, _)) if flag.starts_with("--") && is_secret(flag) => {
+                format!("{flag}=<redacted>")
+            }
+            _ => {
+                hide_next = argument.starts_with("--") && is_secret(&argument);
+                argument
+            }
+        }
+    };
+    arguments.into_iter().map(&mut redact).collect()
+}
+
+/// Where and how a record was made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// UTC start, RFC 3339.
+    pub started: String,
+    /// The kernel's host name; `None` where it could not be read.
+    pub host: Option<String>,
+    /// Kernel release and machine, such as `6.1.0 x86_64`.
+    pub kernel: Option<String>,
+    /// The boot this ran in, from the kernel's boot id.
+    pub boot_id: Option<String>,
+    /// Arguments without secrets, program name first.
+    pub arguments: Vec<String>,
+    /// Variables of the allow-list that were set.
+    pub environment: BTreeMap<String, String>,
+    /// SHA-256 of the running binary, hexadecimal; `None` with a reason in the caveats where unreadable.
+    pub binary_sha256: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        list.iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn only_allowed_variables_without_secrets_are_kept() {
+        let kept = allowed_environment(pairs(&[
+            ("HF_TOKEN", "canary"),
+            ("NCCL_P2P_DISABLE", "1"),
+            ("NCCL_API_KEY", "canary"),
+            ("PATH", "/bin"),
+        ]));
+        assert_eq!(kept.keys().collect::<Vec<_>>(), ["NCCL_P2P_DISABLE"]);
+    }
+
+    #[test]
+    fn values_of_secret_flags_are_redacted() {
+        let arguments = [
+            "p",
+            "--api-key",
+            "canary",
+            "--gpus",
+            "0,1",
+            "--token=canary",
+        ]
+        .map(str::to_owned);
+        assert!(!redacted_arguments(arguments).join(" ").contains("canary"));
+    }
+}

@@ -1,0 +1,174 @@
+//! What stands above the tables: simulated or not, who else uses the devices, devices and links, peer verdicts.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::cell::ABSENT;
+use super::line;
+use crate::caveat::Caveat;
+use crate::record::{LinkDevice, LinkReading, Links, PeerVerdict, Record};
+use crate::unit::ByteCount;
+
+/// A table without borders, cells left-aligned.
+pub(super) fn table() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table
+}
+
+/// A table's text, indented, without trailing blanks.
+pub(super) fn indented(table: &Table) -> String {
+    table
+        .to_string()
+        .lines()
+        .map(|row| format!(" {}\n", row.trim_end()))
+        .collect()
+}
+
+pub(super) fn header(record: &Record, links: &Links) -> String {
+    let mut text = String::new();
+    let head = &record.header;
+    if let Some(soft) = &head.simulated {
+        line(
+            &mut text,
+            &format!(
+                "SIMULATED on soft box {}: arithmetic of a box file, not a measurement",
+                soft.box_name
+            ),
+        );
+    }
+    let backend = links.backend.clone().unwrap_or_default();
+    let mut who = vec![
+        format!("{} {}", head.program, head.version),
+        head.provenance.started.clone(),
+    ];
+    who.extend(head.provenance.host.clone());
+    who.push(format!("backend {}", backend.name));
+    who.extend(backend.driver.map(|driver| format!("driver {driver}")));
+    who.extend(backend.interface);
+    line(&mut text, &who.join(", "));
+    for caveat in links
+        .caveats
+        .iter()
+        .filter(|caveat| matches!(caveat, Caveat::DeviceBusy { .. }))
+    {
+        line(&mut text, &format!("CAUTION: {caveat}"));
+    }
+    line(&mut text, "\nDevices");
+    text.push_str(&indented(&devices(links)));
+    if !links.probes.is_empty() || !links.pending.is_empty() {
+        text.push_str(&peers(links));
+    }
+    text
+}
+
+fn devices(links: &Links) -> Table {
+    let mut table = table();
+    let has_link = links.devices.iter().any(|device| device.address.is_some());
+    let mut titles = vec!["", "name", "node", "memory"];
+    if has_link {
+        titles.extend([
+            "address",
+            "slot under load",
+            "device under load",
+            "idle",
+            "slot maximum",
+        ]);
+    }
+    table.set_header(titles);
+    for device in &links.devices {
+        let memory = device
+            .memory_bytes
+            .map_or_else(|| ABSENT.to_owned(), |bytes| ByteCount(bytes).to_string());
+        let node = device
+            .node
+            .map_or_else(|| ABSENT.to_owned(), |node| node.to_string());
+        let mut row = vec![device.label.clone(), name(device), node, memory];
+        if has_link {
+            row.push(
+                device
+                    .address
+                    .map_or_else(|| ABSENT.to_owned(), |address| address.to_string()),
+            );
+            row.extend(link_cells(device));
+        }
+        table.add_row(row);
+    }
+    table
+}
+
+fn name(device: &LinkDevice) -> String {
+    let profile = device.mig.as_ref().and_then(|mig| mig.profile.as_ref());
+    match profile.filter(|profile| !device.name.contains(profile.as_str())) {
+        Some(profile) => format!("{} (MIG {profile})", device.name),
+        None => device.name.clone(),
+    }
+}
+
+fn link_cells(device: &LinkDevice) -> Vec<String> {
+    let of = |reading: &Option<LinkReading>,
+              part: fn(&LinkReading) -> Option<topology::PcieLink>| {
+        let link = reading.as_ref().and_then(part);
+        link.map_or_else(|| ABSENT.to_owned(), |link| link.to_string())
+    };
+    vec![
+        of(&device.loaded, |reading| reading.slot),
+        of(&device.loaded, |reading| reading.device),
+        of(&device.idle, LinkReading::limiting),
+        of(&device.loaded, |reading| reading.slot_maximum),
+    ]
+}
+
+/// Verdicts with path classes as a matrix, and what those that are not direct rest on.
+fn peers(links: &Links) -> String {
+    let mut text = String::from("\nPeer access (row reaches memory of column) and path class\n");
+    let mut table = table();
+    let labels = || links.devices.iter().map(|device| device.label.clone());
+    table.set_header(std::iter::once(String::new()).chain(labels()));
+    for (from, label) in labels().enumerate() {
+        let cell = |to: usize| match links
+            .probes
+            .iter()
+            .find(|probe| (probe.from, probe.to) == (from, to))
+        {
+            _ if from == to => ABSENT.to_owned(),
+            Some(probe) => format!("{} {}", probe.verdict, links.path(from, to)),
+            None if links.pending.contains(&(from, to)) => {
+                format!("BEGUN, NO VERDICT {}", links.path(from, to))
+            }
+            None => ABSENT.to_owned(),
+        };
+        table.add_row(std::iter::once(label).chain((0..links.devices.len()).map(cell)));
+    }
+    text.push_str(&indented(&table));
+    let name = |position: usize| {
+        links
+            .devices
+            .get(position)
+            .map_or("?", |device| device.label.as_str())
+    };
+    // One direct pair stands for all; every other verdict says what it rests on.
+    let mut direct_said = false;
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for probe in &links.probes {
+        if probe.verdict == PeerVerdict::Direct && std::mem::replace(&mut direct_said, true) {
+            continue;
+        }
+        let reason = format!("{}: {}", probe.verdict, probe.rests_on);
+        let pair = format!("{}->{}", name(probe.from), name(probe.to));
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, pairs)) => pairs.push(pair),
+            None => reasons.push((reason, vec![pair])),
+        }
+    }
+    for (reason, pairs) in reasons {
+        line(&mut text, &format!("  {} {reason}", pairs.join(" ")));
+    }
+    text
+}
+
+/// Right-aligns every column but the first.
+pub(super) fn numbers_right(table: &mut Table) {
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
