@@ -151,9 +151,12 @@ impl Journal {
             source,
         })?;
         text.push(b'\n');
-        self.file
-            .write_all(&text)
-            .map_err(io_error("cannot append to", &self.path))?;
+        let before = self.file.metadata().map(|file| file.len());
+        if let Err(source) = self.file.write_all(&text) {
+            // Half a line must not stand before a later one; where it cannot be cut off, it is the last.
+            drop(before.and_then(|length| self.file.set_len(length)));
+            return Err(io_error("cannot append to", &self.path)(source));
+        }
         self.file
             .sync_data()
             .map_err(io_error("cannot flush", &self.path))
