@@ -5,7 +5,7 @@
 pub struct Demand<'a> {
     /// The flow's own limit in bytes per nanosecond.
     pub cap: f64,
-    /// Segments it crosses, as positions in the list of capacities, each once.
+    /// Segments it crosses, as positions in the list of capacities; one that stands twice carries the flow twice.
     pub segments: &'a [usize],
 }
 
@@ -87,6 +87,12 @@ mod tests {
             &[20.0, 10.0],
         );
         assert_eq!(found, [15.0, 5.0, 5.0]);
+    }
+
+    #[test]
+    fn a_flow_that_crosses_a_segment_twice_takes_twice() {
+        // r + 2 r = 24: 8 each.
+        assert_eq!(rates(&[(50.0, &[0]), (50.0, &[0, 0])], &[24.0]), [8.0, 8.0]);
     }
 
     #[test]

@@ -28,8 +28,8 @@
 //!   - peer without access: cap `driver_staging_fraction * min(d2h_pinned(a), h2d_pinned(b))`; segments `devA.up`, `devB.down`,
 //!     `host_segments` of a upwards and of b downwards; latency the sum of both copy latencies.
 //!   - local: cap `local`, no segments.
-//! - A duplex segment has its capacity once in each direction; another shares it between both. A route that names a segment
-//!   twice in the same direction crosses it once.
+//! - A duplex segment has its capacity once in each direction; another shares it between both, and a copy that crosses it in
+//!   both directions takes its rate from it twice. A route that names a segment twice in the same direction crosses it once.
 //! - Peer access counts as enabled for a copy when the device of its stream may access the other one: on a stream of a, a to
 //!   b needs access of a to b; on a stream of b, of b to a. On a stream of a third device it never counts.
 //! - Events, waits and fills take no time. The null stream is an ordinary stream of its device.

@@ -10,6 +10,7 @@ pub(crate) struct Route {
     pub(crate) latency_us: f64,
     /// Decimal GB/s.
     pub(crate) cap: f64,
+    /// A segment that both directions share stands here twice where the copy crosses it both ways.
     pub(crate) segments: Vec<usize>,
 }
 
@@ -21,7 +22,7 @@ pub(crate) struct Routes {
     capacities: Vec<f64>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
     Up,
     Down,
@@ -124,16 +125,41 @@ impl Routes {
     }
 
     fn segments(&self, own: &[usize], routes: &[(&[String], Way)]) -> Vec<usize> {
-        let mut segments: BTreeSet<usize> = own.iter().copied().collect();
+        let mut crossed: BTreeSet<(usize, Way)> = BTreeSet::new();
         for (route, way) in routes {
             for id in *route {
                 let found = self.named.iter().find(|(name, ..)| name == id);
-                segments.extend(found.map(|(_, down, up)| match way {
-                    Way::Down => *down,
-                    Way::Up => *up,
+                crossed.extend(found.map(|(_, down, up)| match way {
+                    Way::Down => (*down, *way),
+                    Way::Up => (*up, *way),
                 }));
             }
         }
-        segments.into_iter().collect()
+        let named = crossed.into_iter().map(|(segment, _)| segment);
+        own.iter().copied().chain(named).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Routes;
+    use crate::faults::CopyKind;
+    use boxfile::BoxFile;
+
+    #[test]
+    fn a_staged_copy_crosses_a_shared_host_segment_twice() {
+        let mut described = BoxFile::builtin("l40x4").expect("built in");
+        // GPU0 and GPU1 are both on socket0: up from the one, down to the other.
+        let copy = CopyKind::Staged(0, 1);
+        // Segments 0 to 7 are the wires; socket0 is 8 downwards and 9 upwards. GPU0 upwards is 0, GPU1 downwards 3.
+        assert_eq!(
+            Routes::new(&described).of(copy, true).segments,
+            [0, 3, 8, 9]
+        );
+        described.segment[0].duplex = false;
+        assert_eq!(
+            Routes::new(&described).of(copy, true).segments,
+            [0, 3, 8, 8]
+        );
     }
 }

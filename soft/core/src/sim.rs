@@ -13,7 +13,7 @@ pub struct Flow {
     pub bytes: f64,
     /// The flow's own limit, bytes per nanosecond (decimal GB/s).
     pub cap: f64,
-    /// Segments it crosses, each once.
+    /// Segments it crosses, as [`Demand`] has them.
     pub segments: Vec<usize>,
     /// It starts and never ends.
     pub hung: bool,
