@@ -1,0 +1,263 @@
+//! The shape that every backend has.
+
+use std::ffi::CStr;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use crate::error::Result;
+use crate::memory::HostBuffer;
+
+/// How the memory of a host buffer was allocated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HostKind {
+    /// Ordinary memory; a driver stages it or pins it on the fly.
+    Pageable,
+    /// Page-locked by the driver and directly reachable by the device; for the host backend, locked by the kernel.
+    Pinned,
+}
+
+/// Which clock a backend's events read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeSource {
+    /// The device stamps events in its stream.
+    DeviceEvent,
+    /// The host's monotonic clock, read by the worker that moves the bytes.
+    HostMonotonic,
+    /// A soft box's virtual clock.
+    VirtualClock,
+}
+
+/// What is known of the driver behind a backend.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DriverFacts {
+    /// Version of the interface, such as `CUDA 12.8`.
+    pub interface: Option<String>,
+    /// Name of the soft box, where the library is one of the soft drivers.
+    pub soft_box: Option<String>,
+}
+
+/// A device as its driver describes it, before it is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceDescription {
+    /// The backend's own index.
+    pub ordinal: usize,
+    /// The vendor's name.
+    pub name: String,
+    /// UUID such as `GPU-…` or `MIG-…`.
+    pub uuid: Option<String>,
+    /// PCI address as the driver prints it; the parent's for a MIG instance.
+    pub pci: Option<String>,
+    /// NUMA node, where the backend itself knows it.
+    pub node: Option<u32>,
+    /// CPU that does its copies, for the host backend.
+    pub cpu: Option<usize>,
+    /// Memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Copy engines, where the driver says.
+    pub copy_engines: Option<u32>,
+    /// Last-level cache of the device in bytes, where the driver says.
+    pub cache_bytes: Option<u64>,
+}
+
+/// A driver that answered.
+pub trait Backend: Sized {
+    /// Its devices.
+    type Device: Device;
+
+    /// Its name on the command line.
+    const NAME: &'static str;
+
+    /// Loads and initialises the driver.
+    ///
+    /// # Errors
+    /// The library or a symbol is missing, or the driver has no device.
+    fn open() -> Result<Self>;
+
+    /// What is known of the driver.
+    fn driver(&self) -> &DriverFacts;
+
+    /// Its devices in the driver's order.
+    fn devices(&self) -> &[DeviceDescription];
+
+    /// The clock behind its events.
+    fn time_source(&self) -> TimeSource;
+
+    /// Opens a device; opening it again gives the same context.
+    ///
+    /// # Errors
+    /// No such device, or the driver refuses.
+    fn device(&self, ordinal: usize) -> Result<Self::Device>;
+}
+
+/// An opened device.
+pub trait Device: Clone {
+    /// Its streams.
+    type Stream: Stream<Event = Self::Event, DeviceBuffer = Self::DeviceBuffer>;
+    /// Its events.
+    type Event: Event;
+    /// Its memory.
+    type DeviceBuffer: DeviceBuffer;
+
+    /// The backend's index.
+    fn ordinal(&self) -> usize;
+
+    /// Allocates device memory with the plain allocator (no pool, no managed memory).
+    ///
+    /// # Errors
+    /// Out of memory, or the device is lost.
+    fn alloc(&self, bytes: usize) -> Result<Self::DeviceBuffer>;
+
+    /// Allocates host memory for copies with this device, on a NUMA node where one is given.
+    ///
+    /// # Errors
+    /// Out of memory, a refused binding, or a kind that the backend does not have.
+    fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer>;
+
+    /// Makes a stream that does not wait for the device's default stream.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    fn stream(&self) -> Result<Self::Stream>;
+
+    /// Makes an event that carries a time.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    fn event(&self) -> Result<Self::Event>;
+
+    /// Whether the driver says that this device can reach memory of `peer`.
+    ///
+    /// # Errors
+    /// The driver refuses to answer.
+    fn can_access_peer(&self, peer: &Self) -> Result<bool>;
+
+    /// Lets this device reach memory of `peer`; doing it twice is no error.
+    ///
+    /// # Errors
+    /// `PeerRefused` where the driver does not allow it.
+    fn enable_peer(&self, peer: &Self) -> Result<()>;
+
+    /// Takes the access back; taking it back twice is no error.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    fn disable_peer(&self, peer: &Self) -> Result<()>;
+
+    /// Free and total bytes of device memory.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    fn memory(&self) -> Result<(u64, u64)>;
+
+    /// Loads code into the device and unloads it again: shows that the driver takes it.
+    ///
+    /// # Errors
+    /// `Unsupported` for a backend without kernels, the driver's words otherwise.
+    fn try_module(&self, image: &CStr) -> Result<()>;
+}
+
+/// Memory on a device.
+pub trait DeviceBuffer {
+    /// Its length in bytes.
+    fn len(&self) -> usize;
+
+    /// Whether it has no bytes; such a buffer cannot be allocated.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A queue of work on one device, done in order.
+///
+/// Every copy holds its buffers until [`Stream::synchronize`] returned. Ranges are checked.
+pub trait Stream {
+    /// Events that it can record.
+    type Event: Event;
+    /// Memory that it can copy.
+    type DeviceBuffer: DeviceBuffer;
+
+    /// Queues a copy of `bytes` from host memory to this stream's device.
+    ///
+    /// # Errors
+    /// A range outside a buffer, a buffer that the host is using, or the driver's words.
+    fn host_to_device(
+        &self,
+        to: (&Self::DeviceBuffer, usize),
+        from: (&HostBuffer, usize),
+        bytes: usize,
+    ) -> Result<()>;
+
+    /// Queues a copy of `bytes` from this stream's device to host memory.
+    ///
+    /// # Errors
+    /// As [`Stream::host_to_device`].
+    fn device_to_host(
+        &self,
+        to: (&HostBuffer, usize),
+        from: (&Self::DeviceBuffer, usize),
+        bytes: usize,
+    ) -> Result<()>;
+
+    /// Queues a copy of `bytes` between device memory, of one device or of two.
+    ///
+    /// Between two devices without peer access the driver stages it through the host.
+    ///
+    /// # Errors
+    /// As [`Stream::host_to_device`].
+    fn device_to_device(
+        &self,
+        to: (&Self::DeviceBuffer, usize),
+        from: (&Self::DeviceBuffer, usize),
+        bytes: usize,
+    ) -> Result<()>;
+
+    /// Queues a mark of the time at which all work before it is done.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    fn record(&self, event: &Self::Event) -> Result<()>;
+
+    /// Queues a wait for an event of any stream.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    fn wait(&self, event: &Self::Event) -> Result<()>;
+
+    /// Queues a wait for the latch, where the backend can; `false` where it cannot and nothing was queued.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    fn hold(&self, latch: &Latch) -> Result<bool>;
+
+    /// Waits until all queued work is done, and lets go of its buffers.
+    ///
+    /// # Errors
+    /// What the work reported.
+    fn synchronize(&self) -> Result<()>;
+}
+
+/// A mark in a stream that carries a time.
+pub trait Event {
+    /// Nanoseconds from `earlier` to this event; both must have been reached.
+    ///
+    /// # Errors
+    /// Not recorded, not reached, or events of different devices.
+    fn nanoseconds_since(&self, earlier: &Self) -> Result<f64>;
+}
+
+/// A gate that streams of the host backend wait at until the issuing thread has queued everything.
+#[derive(Debug, Clone, Default)]
+pub struct Latch(Arc<(Mutex<bool>, Condvar)>);
+
+impl Latch {
+    /// Lets all waiting streams go.
+    pub fn open(&self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.1.notify_all();
+    }
+
+    /// Waits until it is open.
+    pub(crate) fn pass(&self) {
+        let open = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.0.1.wait_while(open, |open| !*open));
+    }
+}

@@ -1,0 +1,113 @@
+//! The calls that allocate and free memory. Nothing is copied here.
+#![expect(unsafe_code, reason = "C ABI of the CUDA driver")]
+
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use cudarc::driver::sys;
+
+use crate::cuda::context::Context;
+use crate::cuda::library::check_memory;
+use crate::error::{DeviceError, Result};
+use crate::memory::{Access, Held, HostMemory, check_range};
+
+/// Memory on a device.
+#[derive(Debug)]
+pub(in crate::cuda) struct DeviceMemory {
+    pointer: sys::CUdeviceptr,
+    len: usize,
+    access: Access,
+    context: Arc<Context>,
+}
+
+impl DeviceMemory {
+    /// Allocates with cuMemAlloc, which is never pooled.
+    pub(in crate::cuda) fn allocate(context: &Arc<Context>, bytes: usize) -> Result<Self> {
+        context.bind()?;
+        let mut pointer = 0;
+        // SAFETY: cuda.h: `cuMemAlloc(CUdeviceptr *, size_t)` writes one address; freed in Drop.
+        let code = unsafe { sys::cuMemAlloc_v2(&raw mut pointer, bytes) };
+        check_memory("cuMemAlloc_v2", code, bytes, "device memory")?;
+        Ok(Self {
+            pointer,
+            len: bytes,
+            access: Access::default(),
+            context: Arc::clone(context),
+        })
+    }
+
+    /// Its length in bytes.
+    pub(in crate::cuda) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The context that it was allocated in.
+    pub(in crate::cuda) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The address of `bytes` from `offset` on, which lie inside.
+    pub(in crate::cuda) fn range(&self, offset: usize, bytes: usize) -> Result<sys::CUdeviceptr> {
+        check_range(offset, bytes, self.len)?;
+        Ok(self.pointer + offset as u64)
+    }
+}
+
+impl Held for DeviceMemory {
+    fn access(&self) -> &Access {
+        &self.access
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: cuda.h: `cuMemFree(CUdeviceptr)`; from cuMemAlloc in `allocate`, freed once. Streams hold what they
+            // copy until they were waited for, so no work that is queued reaches it.
+            let _ = unsafe { sys::cuMemFree_v2(self.pointer) };
+        }
+    }
+}
+
+/// Page-locked host memory that every context may use, all zero.
+pub(in crate::cuda) fn pinned(context: &Arc<Context>, bytes: usize) -> Result<HostMemory> {
+    const PORTABLE: u32 = 1; // CU_MEMHOSTALLOC_PORTABLE
+    context.bind()?;
+    let mut pointer: *mut c_void = ptr::null_mut();
+    // SAFETY: cuda.h: `cuMemHostAlloc(void **, size_t, unsigned int)` writes one pointer; freed by `Pinned`.
+    // Not write-combined, which reads slowly from the host.
+    let code = unsafe { sys::cuMemHostAlloc(&raw mut pointer, bytes, PORTABLE) };
+    check_memory("cuMemHostAlloc", code, bytes, "pinned host memory")?;
+    let Some(start) = NonNull::new(pointer.cast::<u8>()) else {
+        return Err(DeviceError::Vendor {
+            call: "cuMemHostAlloc",
+            code: 0,
+            name: "success and no memory".to_owned(),
+        });
+    };
+    let owner = Box::new(Pinned {
+        address: start.as_ptr() as usize,
+        context: Arc::clone(context),
+    });
+    // SAFETY: cuMemHostAlloc gave `bytes` bytes that the host may write, and nothing else has their address yet.
+    unsafe { ptr::write_bytes(start.as_ptr(), 0, bytes) };
+    // SAFETY: valid and initialised above, freed by `owner` alone, which frees it in Drop only.
+    Ok(unsafe { HostMemory::new(start, bytes, owner) })
+}
+
+/// Frees pinned host memory.
+struct Pinned {
+    address: usize,
+    context: Arc<Context>,
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: cuda.h: `cuMemFreeHost(void *)`; from cuMemHostAlloc in `pinned`, freed once. Streams hold what they
+            // copy until they were waited for, and `HostMemory` keeps this value until then.
+            let _ = unsafe { sys::cuMemFreeHost(self.address as *mut c_void) };
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Streams of the `cuda` backend. What they hold and for how long is decided where the driver is called.
+
+mod ffi;
+
+use std::sync::Arc;
+
+use super::context::Context;
+use super::{DeviceBuffer, Event};
+use crate::backend::{self, Latch};
+use crate::error::Result;
+use crate::memory::HostBuffer;
+pub(super) use ffi::RawEvent;
+use ffi::RawStream;
+
+/// A stream of an NVIDIA device.
+pub struct Stream(RawStream);
+
+impl Stream {
+    pub(super) fn create(context: &Arc<Context>) -> Result<Self> {
+        RawStream::create(context).map(Self)
+    }
+}
+
+impl backend::Stream for Stream {
+    type Event = Event;
+    type DeviceBuffer = DeviceBuffer;
+
+    fn host_to_device(
+        &self,
+        to: (&DeviceBuffer, usize),
+        from: (&HostBuffer, usize),
+        bytes: usize,
+    ) -> Result<()> {
+        self.0
+            .host_to_device((&to.0.0, to.1), (&from.0.memory, from.1), bytes)
+    }
+
+    fn device_to_host(
+        &self,
+        to: (&HostBuffer, usize),
+        from: (&DeviceBuffer, usize),
+        bytes: usize,
+    ) -> Result<()> {
+        self.0
+            .device_to_host((&to.0.memory, to.1), (&from.0.0, from.1), bytes)
+    }
+
+    fn device_to_device(
+        &self,
+        to: (&DeviceBuffer, usize),
+        from: (&DeviceBuffer, usize),
+        bytes: usize,
+    ) -> Result<()> {
+        self.0
+            .device_to_device((&to.0.0, to.1), (&from.0.0, from.1), bytes)
+    }
+
+    fn record(&self, event: &Event) -> Result<()> {
+        self.0.record(&event.0)
+    }
+
+    fn wait(&self, event: &Event) -> Result<()> {
+        self.0.wait(&event.0)
+    }
+
+    /// Needs a kernel that spins on a flag, which this backend does not launch.
+    fn hold(&self, _latch: &Latch) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.0.synchronize()
+    }
+}

@@ -1,0 +1,211 @@
+//! The `host` backend: real host memory, device i being a worker on a CPU and NUMA node of its own.
+//!
+//! It is what a machine without a GPU measures. It is never called a GPU, and its numbers are those of one
+//! CPU core moving memory, not of a link. Pinned memory is memory that the kernel locked (`mlock`).
+
+mod ffi;
+mod queue;
+
+use std::ffi::CStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use topology::{Machine, Sysfs};
+
+use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, TimeSource};
+use crate::error::{DeviceError, Result};
+use crate::memory::HostBuffer;
+pub use queue::{Event, Stream};
+
+/// Devices that the backend offers on any machine; where there are fewer CPUs, some share one.
+pub const DEVICES: usize = 8;
+
+/// Host memory and its workers.
+pub struct Host {
+    facts: DriverFacts,
+    devices: Vec<DeviceDescription>,
+    cpus: Vec<Vec<usize>>,
+    streams: Vec<Arc<AtomicUsize>>,
+}
+
+impl Backend for Host {
+    type Device = Device;
+
+    const NAME: &'static str = "host";
+
+    fn open() -> Result<Self> {
+        let allowed = numa::allowed_cpus()?;
+        let nodes = nodes_with_cpus(&allowed);
+        let cpus: Vec<Vec<usize>> = (0..DEVICES).map(|i| cpus_of(i, &nodes)).collect();
+        let devices = (0..DEVICES)
+            .map(|ordinal| DeviceDescription {
+                ordinal,
+                name: format!("host memory, CPU {}", cpus[ordinal][0]),
+                uuid: None,
+                pci: None,
+                node: nodes[ordinal % nodes.len()].0,
+                cpu: Some(cpus[ordinal][0]),
+                memory_bytes: None,
+                copy_engines: None,
+                cache_bytes: None,
+            })
+            .collect();
+        let streams = (0..DEVICES).map(|_| Arc::default()).collect();
+        Ok(Self {
+            facts: DriverFacts::default(),
+            devices,
+            cpus,
+            streams,
+        })
+    }
+
+    fn driver(&self) -> &DriverFacts {
+        &self.facts
+    }
+
+    fn devices(&self) -> &[DeviceDescription] {
+        &self.devices
+    }
+
+    fn time_source(&self) -> TimeSource {
+        TimeSource::HostMonotonic
+    }
+
+    fn device(&self, ordinal: usize) -> Result<Device> {
+        let description = self.devices.get(ordinal).ok_or(DeviceError::NoSuchDevice {
+            backend: Self::NAME,
+            ordinal,
+            count: DEVICES,
+        })?;
+        Ok(Device {
+            ordinal,
+            node: description.node,
+            cpus: self.cpus[ordinal].clone(),
+            streams: Arc::clone(&self.streams[ordinal]),
+        })
+    }
+}
+
+/// A NUMA node, where the kernel numbers them, and those of its CPUs that this process may use.
+type NodeCpus = (Option<u32>, Vec<usize>);
+
+/// The nodes that have usable CPUs; one without a number where the kernel describes none.
+fn nodes_with_cpus(allowed: &[usize]) -> Vec<NodeCpus> {
+    let machine = Machine::read(&Sysfs::real()).ok();
+    let nodes: Vec<NodeCpus> = machine
+        .iter()
+        .flat_map(|machine| &machine.nodes)
+        .map(|node| {
+            (
+                Some(node.id),
+                allowed
+                    .iter()
+                    .copied()
+                    .filter(|cpu| node.cpus.contains(*cpu))
+                    .collect(),
+            )
+        })
+        .filter(|(_, cpus): &NodeCpus| !cpus.is_empty())
+        .collect();
+    if nodes.is_empty() {
+        vec![(None, allowed.to_vec())]
+    } else {
+        nodes
+    }
+}
+
+/// The CPUs of device `i`, its own first: devices go round the nodes, and round the CPUs of each.
+fn cpus_of(i: usize, nodes: &[NodeCpus]) -> Vec<usize> {
+    let cpus = &nodes[i % nodes.len()].1;
+    let mut own_first = cpus.clone();
+    own_first.rotate_left((i / nodes.len()) % cpus.len());
+    own_first
+}
+
+/// A worker with memory on its node.
+#[derive(Clone)]
+pub struct Device {
+    ordinal: usize,
+    node: Option<u32>,
+    cpus: Vec<usize>,
+    streams: Arc<AtomicUsize>,
+}
+
+impl backend::Device for Device {
+    type Stream = Stream;
+    type Event = Event;
+    type DeviceBuffer = DeviceBuffer;
+
+    fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    fn alloc(&self, bytes: usize) -> Result<DeviceBuffer> {
+        HostBuffer::from_pages(HostKind::Pageable, bytes, self.node).map(DeviceBuffer)
+    }
+
+    fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
+        HostBuffer::from_pages(kind, bytes, node)
+    }
+
+    /// The first stream works on the device's own CPU, further ones on the next CPUs of its node.
+    fn stream(&self) -> Result<Stream> {
+        let index = self.streams.load(Ordering::Relaxed);
+        Stream::start(
+            self.cpus[index % self.cpus.len()],
+            Arc::clone(&self.streams),
+        )
+    }
+
+    fn event(&self) -> Result<Event> {
+        Ok(Event::default())
+    }
+
+    fn can_access_peer(&self, _peer: &Self) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn enable_peer(&self, _peer: &Self) -> Result<()> {
+        Ok(())
+    }
+
+    fn disable_peer(&self, _peer: &Self) -> Result<()> {
+        Ok(())
+    }
+
+    fn memory(&self) -> Result<(u64, u64)> {
+        Err(DeviceError::Unsupported {
+            what: "device memory size",
+            why: "host memory is shared by all".to_owned(),
+        })
+    }
+
+    fn try_module(&self, _image: &CStr) -> Result<()> {
+        Err(DeviceError::Unsupported {
+            what: "a module",
+            why: "the host backend runs no kernels".to_owned(),
+        })
+    }
+}
+
+/// Memory of a host device.
+pub struct DeviceBuffer(HostBuffer);
+
+impl backend::DeviceBuffer for DeviceBuffer {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_go_round_the_nodes_and_the_cpus_of_each() {
+        let nodes = [(Some(0), vec![0, 1]), (Some(1), vec![2, 3])];
+        let own: Vec<usize> = (0..6).map(|i| cpus_of(i, &nodes)[0]).collect();
+        // Nodes alternate; within a node CPUs in order, and the fifth device shares the first one's.
+        assert_eq!(own, [0, 2, 1, 3, 0, 2]);
+    }
+}

@@ -1,0 +1,300 @@
+//! Streams of the host backend: a thread on one CPU that does queued work in order.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use super::DeviceBuffer;
+use super::ffi::Copy;
+use crate::backend::{self, Latch};
+use crate::error::{DeviceError, Result};
+use crate::memory::HostBuffer;
+
+/// One piece of work.
+enum Work {
+    Copy(Copy),
+    Record(Event, u64),
+    Wait(Event, u64),
+    Hold(Latch),
+    /// Everything before is done: let go of the buffers and answer.
+    Fence(Sender<()>),
+}
+
+/// A worker thread and its queue.
+pub struct Stream {
+    queue: Option<Sender<Work>>,
+    thread: Option<JoinHandle<()>>,
+    streams: Arc<AtomicUsize>,
+}
+
+impl Stream {
+    /// Starts a worker on a CPU; `streams` counts the device's streams while they live.
+    pub(super) fn start(cpu: usize, streams: Arc<AtomicUsize>) -> Result<Self> {
+        let (queue, work) = channel();
+        let (pinned, outcome) = channel();
+        let thread = thread::spawn(move || {
+            let placed = numa::pin_thread_to_cpus(&[cpu]);
+            let stays = placed.is_ok();
+            if pinned.send(placed).is_ok() && stays {
+                run(&work);
+            }
+        });
+        outcome.recv().map_err(|_| DeviceError::WorkerGone)??;
+        streams.fetch_add(1, Ordering::Relaxed);
+        Ok(Self {
+            queue: Some(queue),
+            thread: Some(thread),
+            streams,
+        })
+    }
+
+    fn push(&self, work: Work) -> Result<()> {
+        self.queue
+            .as_ref()
+            .and_then(|queue| queue.send(work).ok())
+            .ok_or(DeviceError::WorkerGone)
+    }
+
+    fn copy(
+        &self,
+        to: (&HostBuffer, usize),
+        from: (&HostBuffer, usize),
+        bytes: usize,
+    ) -> Result<()> {
+        let (to, from) = ((&to.0.memory, to.1), (&from.0.memory, from.1));
+        self.push(Work::Copy(Copy::new(to, from, bytes)?))
+    }
+}
+
+fn run(work: &Receiver<Work>) {
+    let mut in_flight = Vec::new();
+    for work in work {
+        match work {
+            Work::Copy(copy) => in_flight.push(copy.run()),
+            Work::Record(event, ticket) => event.reach(ticket),
+            Work::Wait(event, ticket) => event.await_ticket(ticket),
+            Work::Hold(latch) => latch.pass(),
+            Work::Fence(done) => {
+                in_flight.clear();
+                // The waiter may be gone, which is no matter of this stream's.
+                let _ = done.send(());
+            }
+        }
+    }
+}
+
+impl backend::Stream for Stream {
+    type Event = Event;
+    type DeviceBuffer = DeviceBuffer;
+
+    fn host_to_device(
+        &self,
+        to: (&DeviceBuffer, usize),
+        from: (&HostBuffer, usize),
+        bytes: usize,
+    ) -> Result<()> {
+        self.copy((&to.0.0, to.1), from, bytes)
+    }
+
+    fn device_to_host(
+        &self,
+        to: (&HostBuffer, usize),
+        from: (&DeviceBuffer, usize),
+        bytes: usize,
+    ) -> Result<()> {
+        self.copy(to, (&from.0.0, from.1), bytes)
+    }
+
+    fn device_to_device(
+        &self,
+        to: (&DeviceBuffer, usize),
+        from: (&DeviceBuffer, usize),
+        bytes: usize,
+    ) -> Result<()> {
+        self.copy((&to.0.0, to.1), (&from.0.0, from.1), bytes)
+    }
+
+    fn record(&self, event: &Event) -> Result<()> {
+        let ticket = event.issue();
+        self.push(Work::Record(event.clone(), ticket))
+    }
+
+    fn wait(&self, event: &Event) -> Result<()> {
+        let ticket = event.issued();
+        self.push(Work::Wait(event.clone(), ticket))
+    }
+
+    fn hold(&self, latch: &Latch) -> Result<bool> {
+        self.push(Work::Hold(latch.clone())).map(|()| true)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        let (done, fence) = channel();
+        self.push(Work::Fence(done))?;
+        fence.recv().map_err(|_| DeviceError::WorkerGone)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            // A worker that panicked already said so on stderr.
+            drop(thread.join());
+        }
+        self.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A mark in a host stream.
+#[derive(Debug, Clone, Default)]
+pub struct Event(Arc<(Mutex<Mark>, Condvar)>);
+
+/// How often an event was recorded, and the last time that was reached.
+#[derive(Debug, Default)]
+struct Mark {
+    issued: u64,
+    reached: Option<(u64, Instant)>,
+}
+
+impl Event {
+    fn mark(&self) -> std::sync::MutexGuard<'_, Mark> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn issue(&self) -> u64 {
+        let mut mark = self.mark();
+        mark.issued += 1;
+        mark.issued
+    }
+
+    fn issued(&self) -> u64 {
+        self.mark().issued
+    }
+
+    /// Keeps the latest record: one of a slower stream that was queued before it counts no more.
+    fn reach(&self, ticket: u64) {
+        let now = Instant::now();
+        let mut mark = self.mark();
+        if mark.reached.is_none_or(|(reached, _)| reached < ticket) {
+            mark.reached = Some((ticket, now));
+        }
+        drop(mark);
+        self.0.1.notify_all();
+    }
+
+    /// Returns at once for an event that was never recorded, as the vendors' runtimes do.
+    fn await_ticket(&self, ticket: u64) {
+        let behind = |mark: &mut Mark| mark.reached.map_or(0, |(reached, _)| reached) < ticket;
+        drop(self.0.1.wait_while(self.mark(), behind));
+    }
+
+    fn reached(&self) -> Result<Instant> {
+        let mark = self.mark();
+        match mark.reached {
+            Some((ticket, at)) if ticket == mark.issued => Ok(at),
+            _ => Err(DeviceError::EventNotReady),
+        }
+    }
+}
+
+impl backend::Event for Event {
+    fn nanoseconds_since(&self, earlier: &Self) -> Result<f64> {
+        let (end, start) = (self.reached()?, earlier.reached()?);
+        let sign = if end >= start { 1.0 } else { -1.0 };
+        let span = if end >= start {
+            end - start
+        } else {
+            start - end
+        };
+        Ok(sign * span.as_secs_f64() * 1e9)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Event as _;
+
+    #[test]
+    fn an_event_has_a_time_only_when_its_latest_record_was_reached() {
+        let (start, end) = (Event::default(), Event::default());
+        start.reach(start.issue());
+        assert!(end.nanoseconds_since(&start).is_err(), "never recorded");
+        let ticket = end.issue();
+        assert!(end.nanoseconds_since(&start).is_err(), "not reached");
+        end.reach(ticket);
+        assert!(end.nanoseconds_since(&start).unwrap() >= 0.0);
+        assert!(start.nanoseconds_since(&end).unwrap() <= 0.0);
+        end.issue();
+        assert!(end.nanoseconds_since(&start).is_err(), "recorded again");
+    }
+
+    #[test]
+    fn a_slower_stream_does_not_take_a_later_record_back() {
+        let event = Event::default();
+        let (first, second) = (event.issue(), event.issue());
+        event.reach(second);
+        let at = event.reached().unwrap();
+        event.reach(first);
+        assert_eq!(event.reached().unwrap(), at);
+        // Would wait for ever if the second record were forgotten.
+        event.await_ticket(second);
+    }
+
+    #[test]
+    fn waiting_for_an_event_that_was_never_recorded_is_no_wait() {
+        let event = Event::default();
+        event.await_ticket(event.issued());
+    }
+
+    #[test]
+    fn a_wait_is_for_the_record_before_it_and_not_for_later_ones() {
+        let event = Event::default();
+        let first = event.issue();
+        let awaited = event.issued();
+        event.issue();
+        event.reach(first);
+        event.await_ticket(awaited);
+    }
+
+    #[test]
+    fn a_waiter_goes_on_when_the_record_is_reached() {
+        let event = Event::default();
+        let ticket = event.issue();
+        let (began, wait_begins) = channel();
+        let waiter = {
+            let event = event.clone();
+            thread::spawn(move || {
+                began.send(()).unwrap();
+                event.await_ticket(ticket);
+                event.reached().is_ok()
+            })
+        };
+        wait_begins.recv().unwrap();
+        event.reach(ticket);
+        assert!(waiter.join().unwrap(), "it went on before the record");
+    }
+
+    #[test]
+    fn streams_are_counted_while_they_live() {
+        let streams = Arc::new(AtomicUsize::new(0));
+        let cpu = numa::allowed_cpus().unwrap()[0];
+        let first = Stream::start(cpu, Arc::clone(&streams)).unwrap();
+        let second = Stream::start(cpu, Arc::clone(&streams)).unwrap();
+        drop(first);
+        assert_eq!(streams.load(Ordering::Relaxed), 1);
+        drop(second);
+        assert_eq!(streams.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_makes_no_stream() {
+        let streams = Arc::new(AtomicUsize::new(0));
+        // No kernel is built for so many CPUs (NR_CPUS is 8192 at most).
+        assert!(Stream::start(1 << 20, Arc::clone(&streams)).is_err());
+        assert_eq!(streams.load(Ordering::Relaxed), 0);
+    }
+}

@@ -1,0 +1,150 @@
+//! NVIDIA's management library through nvml-wrapper, loaded at run time.
+//!
+//! A MIG instance has no link and no processes of its own here: its parent is asked.
+
+use nvml_wrapper::Nvml as Library;
+use nvml_wrapper::error::NvmlError;
+use topology::PcieLink;
+
+use super::{ManagedDevice, ManagedLink, MigInstance, Unanswered};
+use crate::error::{DeviceError, Result};
+
+/// NVIDIA's management library.
+pub struct Nvml(Library);
+
+impl Nvml {
+    /// Loads and initialises it.
+    ///
+    /// # Errors
+    /// The library is missing, or no driver answers it.
+    pub fn open() -> Result<Self> {
+        Library::init().map(Self).map_err(|error| match error {
+            NvmlError::LibloadingError(source) => DeviceError::LibraryMissing {
+                library: "libnvidia-ml.so.1",
+                looked: source.to_string(),
+                next: "install NVIDIA's driver; without it links and other users of a device stay unknown",
+            },
+            other => DeviceError::NoDevice { backend: "nvml", reason: other.to_string() },
+        })
+    }
+
+    /// The driver package's version, such as `570.133.07`.
+    ///
+    /// # Errors
+    /// The library's words.
+    pub fn driver_version(&self) -> std::result::Result<String, Unanswered> {
+        self.0
+            .sys_driver_version()
+            .map_err(|error| error.to_string())
+    }
+
+    /// All physical devices; one that cannot be asked is left out with its reason.
+    ///
+    /// # Errors
+    /// The library cannot count its devices.
+    pub fn devices(
+        &self,
+    ) -> std::result::Result<Vec<std::result::Result<ManagedDevice, Unanswered>>, Unanswered> {
+        let count = self.0.device_count().map_err(|error| error.to_string())?;
+        let describe = |index| {
+            self.0
+                .device_by_index(index)
+                .map(|device| describe(&device))
+        };
+        Ok((0..count)
+            .map(|index| describe(index).map_err(|error| error.to_string()))
+            .collect())
+    }
+
+    /// The link of the physical device at a PCI address.
+    ///
+    /// # Errors
+    /// No such device, or the library does not answer for it.
+    pub fn link(&self, pci: &str) -> std::result::Result<ManagedLink, Unanswered> {
+        let device = self
+            .0
+            .device_by_pci_bus_id(pci)
+            .map_err(|error| error.to_string())?;
+        let link = |generation: std::result::Result<u32, NvmlError>,
+                    width: std::result::Result<u32, NvmlError>| {
+            let (generation, width) = (generation.ok()?, width.ok()?);
+            PcieLink::new(generation.try_into().ok()?, width.try_into().ok()?).ok()
+        };
+        let current = match (
+            device.current_pcie_link_gen(),
+            device.current_pcie_link_width(),
+        ) {
+            (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
+            (generation, width) => link(generation, width),
+        };
+        Ok(ManagedLink {
+            current,
+            maximum: link(device.max_pcie_link_gen(), device.max_pcie_link_width()),
+        })
+    }
+}
+
+fn describe(device: &nvml_wrapper::Device<'_>) -> ManagedDevice {
+    let mode = device.mig_mode().ok().map(|mode| mode.current != 0);
+    ManagedDevice {
+        uuid: device.uuid().ok(),
+        pci: device.pci_info().ok().map(|info| info.bus_id),
+        used_bytes: device.memory_info().ok().map(|memory| memory.used),
+        processes: processes(device),
+        utilisation_percent: device.utilization_rates().ok().map(|rates| rates.gpu),
+        mig: if mode == Some(true) {
+            instances(device)
+        } else {
+            Vec::new()
+        },
+        mig_enabled: mode,
+    }
+}
+
+fn processes(device: &nvml_wrapper::Device<'_>) -> Vec<(u32, Option<u64>)> {
+    use nvml_wrapper::enums::device::UsedGpuMemory;
+    let bytes = |memory: &UsedGpuMemory| match memory {
+        UsedGpuMemory::Used(bytes) => Some(*bytes),
+        UsedGpuMemory::Unavailable => None,
+    };
+    let running = device.running_compute_processes().unwrap_or_default();
+    running
+        .iter()
+        .map(|process| (process.pid, bytes(&process.used_gpu_memory)))
+        .collect()
+}
+
+/// The count is a maximum; instances that do not exist answer `NotFound` and are passed over.
+fn instances(device: &nvml_wrapper::Device<'_>) -> Vec<MigInstance> {
+    let maximum = device.mig_device_count().unwrap_or(0);
+    (0..maximum)
+        .filter_map(|index| device.mig_device_by_index(index).ok())
+        .filter_map(|instance| {
+            let profile = instance.name().ok().and_then(|name| profile_of(&name));
+            instance
+                .uuid()
+                .ok()
+                .map(|uuid| MigInstance { uuid, profile })
+        })
+        .collect()
+}
+
+/// The profile in a name such as `NVIDIA A100-SXM4-40GB MIG 1g.5gb`.
+fn profile_of(name: &str) -> Option<String> {
+    let (_, profile) = name.rsplit_once("MIG ")?;
+    Some(profile.trim().to_owned()).filter(|profile| !profile.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_profile_is_what_follows_mig_in_the_name() {
+        assert_eq!(
+            profile_of("NVIDIA A100-SXM4-40GB MIG 1g.5gb").as_deref(),
+            Some("1g.5gb")
+        );
+        assert_eq!(profile_of("NVIDIA A100-SXM4-40GB"), None);
+    }
+}

@@ -1,0 +1,246 @@
+//! Host memory as a pointer with an owner, and its one door for the host: [`HostBuffer::with_bytes`].
+#![expect(
+    unsafe_code,
+    reason = "slices over memory that a vendor's allocator or the kernel gave"
+)]
+
+use std::any::Any;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::access::{Access, Held};
+use crate::backend::HostKind;
+use crate::error::Result;
+
+/// Host memory and the value that frees it when dropped.
+pub(crate) struct HostMemory {
+    pointer: NonNull<u8>,
+    len: usize,
+    access: Access,
+    /// Frees the memory.
+    _owner: Box<dyn Any + Send + Sync>,
+}
+
+// SAFETY: the memory belongs to `_owner`, which is Send and lives as long as this value; the pointer is tied to no thread.
+unsafe impl Send for HostMemory {}
+// SAFETY: a reference to the bytes is made only inside `Access::exclusively`, which admits one thread and no copy; copies
+// take the pointer while they are counted in (`InFlight`).
+unsafe impl Sync for HostMemory {}
+
+impl HostMemory {
+    /// Takes over memory of a pinned allocator or of [`numa::HostPages`].
+    ///
+    /// # Safety
+    /// `pointer` is valid for reads and writes of `len` initialised bytes until `owner` is dropped, and nobody else uses them.
+    pub(crate) unsafe fn new(
+        pointer: NonNull<u8>,
+        len: usize,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Self {
+        Self {
+            pointer,
+            len,
+            access: Access::default(),
+            _owner: owner,
+        }
+    }
+
+    /// Its first byte.
+    pub(crate) fn pointer(&self) -> NonNull<u8> {
+        self.pointer
+    }
+
+    /// Its length in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+impl Held for HostMemory {
+    fn access(&self) -> &Access {
+        &self.access
+    }
+}
+
+/// Host memory that copies can use.
+#[derive(Clone)]
+pub struct HostBuffer {
+    pub(crate) memory: Arc<HostMemory>,
+    kind: HostKind,
+    proven_node: std::result::Result<u32, String>,
+}
+
+impl std::fmt::Debug for HostBuffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "HostBuffer({:?}, {} bytes, node {:?})",
+            self.kind,
+            self.len(),
+            self.proven_node
+        )
+    }
+}
+
+impl HostBuffer {
+    pub(crate) fn new(memory: HostMemory, kind: HostKind) -> Self {
+        let proven_node = prove(memory.pointer, memory.len);
+        Self {
+            memory: Arc::new(memory),
+            kind,
+            proven_node,
+        }
+    }
+
+    /// Pages from the kernel: bound, touched, and locked where `kind` is pinned.
+    pub(crate) fn from_pages(kind: HostKind, bytes: usize, node: Option<u32>) -> Result<Self> {
+        let placement = numa::Placement {
+            node,
+            lock: kind == HostKind::Pinned,
+        };
+        let mut pages = numa::HostPages::allocate(bytes, &placement)?;
+        let start = NonNull::from(pages.as_mut_slice()).cast();
+        // SAFETY: `pages` maps `bytes` zeroed bytes at `start` for as long as it lives, wherever it is moved; the owner is
+        // the only one that has it from here on, and uses it in Drop only.
+        let memory = unsafe { HostMemory::new(start, bytes, Box::new(pages)) };
+        Ok(Self::new(memory, kind))
+    }
+
+    /// Its length in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.memory.len()
+    }
+
+    /// Whether it has no bytes; such a buffer is not made.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How it was allocated.
+    #[must_use]
+    pub fn kind(&self) -> HostKind {
+        self.kind
+    }
+
+    /// The NUMA node that holds all pages the kernel was asked about, or why that is not known.
+    ///
+    /// # Errors
+    /// The text says what the kernel answered.
+    pub fn proven_node(&self) -> std::result::Result<u32, &str> {
+        self.proven_node
+            .as_ref()
+            .map(|node| *node)
+            .map_err(String::as_str)
+    }
+
+    /// Reads and writes the bytes from the host.
+    ///
+    /// # Errors
+    /// `BufferInUse` while a copy that was not waited for holds them.
+    pub fn with_bytes<T>(&self, work: impl FnOnce(&mut [u8]) -> T) -> Result<T> {
+        self.memory.access().exclusively(|| {
+            // SAFETY: pointer and length are valid by the contract of `HostMemory::new`; `exclusively` keeps every
+            // other host access (of clones and of `work` itself too) and every copy out until `work` returned.
+            let bytes = unsafe {
+                std::slice::from_raw_parts_mut(self.memory.pointer.as_ptr(), self.memory.len)
+            };
+            work(bytes)
+        })
+    }
+}
+
+/// The node of all pages, by `move_pages`.
+fn prove(pointer: NonNull<u8>, len: usize) -> std::result::Result<u32, String> {
+    let placement =
+        numa::placement(pointer.as_ptr() as usize, len).map_err(|error| error.to_string())?;
+    placement.single_node().ok_or_else(|| {
+        let (asked, per_node, unanswered) =
+            (placement.asked, &placement.per_node, &placement.unanswered);
+        format!("of {asked} pages move_pages gave nodes {per_node:?} and errors {unanswered:?}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::DeviceError;
+    use crate::memory::InFlight;
+
+    fn buffer(bytes: usize) -> HostBuffer {
+        HostBuffer::from_pages(HostKind::Pageable, bytes, None).unwrap()
+    }
+
+    #[test]
+    fn a_new_buffer_is_zero_and_keeps_what_is_written() {
+        let buffer = buffer(5000);
+        assert_eq!((buffer.len(), buffer.is_empty()), (5000, false));
+        buffer
+            .with_bytes(|bytes| {
+                assert_eq!(bytes, [0; 5000]);
+                bytes[4999] = 7;
+            })
+            .unwrap();
+        assert_eq!(buffer.with_bytes(|bytes| bytes[4999]).unwrap(), 7);
+    }
+
+    #[test]
+    fn the_bytes_are_given_to_one_reader_only_also_through_a_clone() {
+        let buffer = buffer(64);
+        let other = buffer.clone();
+        let inside = buffer.with_bytes(|_| {
+            let again = buffer.with_bytes(|_| ());
+            let cloned = other.with_bytes(|_| ());
+            (again, cloned)
+        });
+        assert!(matches!(
+            inside.unwrap(),
+            (Err(DeviceError::BufferInUse), Err(DeviceError::BufferInUse))
+        ));
+        assert!(other.with_bytes(|_| ()).is_ok());
+    }
+
+    #[test]
+    fn a_copy_and_the_host_keep_each_other_out() {
+        let buffer = buffer(64);
+        let copy = InFlight::begin(&buffer.memory).unwrap();
+        let refused = buffer.with_bytes(|_| ());
+        assert!(matches!(refused, Err(DeviceError::BufferInUse)));
+        drop(copy);
+        let refused = buffer.with_bytes(|_| InFlight::begin(&buffer.memory).map(drop));
+        assert!(matches!(refused, Ok(Err(DeviceError::BufferInUse))));
+    }
+
+    #[test]
+    fn a_buffer_is_given_back_when_its_reader_panics() {
+        let buffer = buffer(64);
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            buffer.with_bytes(|_| std::panic::resume_unwind(Box::new("a reader's")))
+        }));
+        assert!(panicked.is_err());
+        assert!(buffer.with_bytes(|_| ()).is_ok());
+    }
+
+    #[test]
+    fn a_copy_keeps_memory_alive_that_its_buffer_gave_up() {
+        let buffer = buffer(64);
+        let weak = Arc::downgrade(&buffer.memory);
+        let copy = InFlight::begin(&buffer.memory).unwrap();
+        drop(buffer);
+        assert!(weak.upgrade().is_some());
+        drop(copy);
+        assert!(weak.upgrade().is_none());
+    }
+
+    #[test]
+    fn no_bytes_and_too_many_are_errors() {
+        for bytes in [0, 1 << 60, usize::MAX] {
+            let refused = HostBuffer::from_pages(HostKind::Pageable, bytes, None);
+            assert!(
+                matches!(refused, Err(DeviceError::HostMemory(_))),
+                "{bytes}"
+            );
+        }
+    }
+}

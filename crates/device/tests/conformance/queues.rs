@@ -1,0 +1,168 @@
+//! Facts about streams and events of one device.
+#![expect(clippy::unwrap_used, reason = "facts are tests")]
+
+use device::pattern::Pattern;
+use device::{Backend, Device, DeviceError, Event, Stream};
+
+use crate::bed::{Bed, LARGE};
+
+fn is_not_ready(answer: &device::Result<f64>) -> bool {
+    matches!(answer, Err(DeviceError::EventNotReady))
+}
+
+pub(crate) fn an_event_has_no_time_before_it_is_reached<B: Backend>(backend: &B) {
+    let bed = Bed::open(backend, 0);
+    let (start, end) = (bed.device.event().unwrap(), bed.device.event().unwrap());
+    let (host, memory) = (bed.host(LARGE), bed.device.alloc(LARGE).unwrap());
+    assert!(is_not_ready(&end.nanoseconds_since(&start)), "never");
+    bed.stream.record(&start).unwrap();
+    bed.stream.synchronize().unwrap();
+    assert!(is_not_ready(&end.nanoseconds_since(&start)), "one only");
+    assert!(is_not_ready(&start.nanoseconds_since(&end)), "one only");
+    let latch = bed.hold();
+    bed.stream
+        .host_to_device((&memory, 0), (&host, 0), LARGE)
+        .unwrap();
+    bed.stream.record(&end).unwrap();
+    let early = end.nanoseconds_since(&start);
+    latch.open();
+    bed.stream.synchronize().unwrap();
+    assert!(
+        is_not_ready(&early) || (!bed.is_slow && early.is_ok()),
+        "{early:?}"
+    );
+    assert!(end.nanoseconds_since(&start).unwrap() > 0.0);
+}
+
+pub(crate) fn events_are_in_the_order_of_their_stream<B: Backend>(backend: &B) {
+    let bed = Bed::open(backend, 0);
+    let (host, memory) = (bed.host(LARGE), bed.device.alloc(LARGE).unwrap());
+    let events = [0; 4].map(|_| bed.device.event().unwrap());
+    for event in &events {
+        bed.stream.record(event).unwrap();
+        bed.stream
+            .host_to_device((&memory, 0), (&host, 0), LARGE)
+            .unwrap();
+    }
+    bed.stream.synchronize().unwrap();
+    let mut sum = 0.0;
+    for pair in events.windows(2) {
+        let step = pair[1].nanoseconds_since(&pair[0]).unwrap();
+        assert!(step > 0.0, "{step}");
+        sum += step;
+    }
+    // Times add up; a driver gives them as milliseconds in 32 bits, good to a part in 8 million, and 0.5 us each.
+    let all = events[3].nanoseconds_since(&events[0]).unwrap();
+    assert!((all - sum).abs() <= all * 1e-6 + 2000.0, "{all} {sum}");
+}
+
+pub(crate) fn an_event_may_be_recorded_again<B: Backend>(backend: &B) {
+    let bed = Bed::open(backend, 0);
+    let (host, memory) = (bed.host(LARGE), bed.device.alloc(LARGE).unwrap());
+    let (start, end) = (bed.device.event().unwrap(), bed.device.event().unwrap());
+    bed.stream.record(&start).unwrap();
+    let mut before = 0.0;
+    for _ in 0..3 {
+        bed.stream
+            .host_to_device((&memory, 0), (&host, 0), LARGE)
+            .unwrap();
+        bed.stream.record(&end).unwrap();
+        bed.stream.synchronize().unwrap();
+        let after = end.nanoseconds_since(&start).unwrap();
+        assert!(after > before, "{before} {after}");
+        before = after;
+    }
+}
+
+pub(crate) fn a_wait_for_an_event_never_recorded_is_none<B: Backend>(backend: &B) {
+    let bed = Bed::open(backend, 0);
+    bed.stream.wait(&bed.device.event().unwrap()).unwrap();
+    bed.stream.synchronize().unwrap();
+    bed.works();
+}
+
+pub(crate) fn work_of_a_stream_is_done_in_order<B: Backend>(backend: &B) {
+    let bed = Bed::open(backend, 0);
+    let patterns = [1, 2, 3].map(|number| Pattern::of(number, 0, LARGE as u64));
+    let from = patterns.map(|pattern| bed.host_filled(pattern, LARGE));
+    let to = [0; 3].map(|_| bed.host(LARGE));
+    let (first, second) = (bed.device.alloc(LARGE), bed.device.alloc(LARGE));
+    let (first, second) = (first.unwrap(), second.unwrap());
+    // Each way uses the same two device buffers: any two steps that change places mix the patterns up.
+    for (from, to) in from.iter().zip(&to) {
+        bed.stream
+            .host_to_device((&first, 0), (from, 0), LARGE)
+            .unwrap();
+        bed.stream
+            .device_to_device((&second, 0), (&first, 0), LARGE)
+            .unwrap();
+        bed.stream
+            .device_to_host((to, 0), (&second, 0), LARGE)
+            .unwrap();
+    }
+    bed.stream.synchronize().unwrap();
+    for (pattern, to) in patterns.iter().zip(&to) {
+        let difference = to.with_bytes(|bytes| pattern.first_difference(bytes));
+        assert_eq!(difference.unwrap(), None);
+    }
+}
+
+/// The last bytes of a large buffer are read by a second stream while a first one writes it.
+fn read_behind<B: Backend>(bed: &Bed<B::Device>, waits: bool) -> Vec<u8> {
+    let pattern = Pattern::of(8, 9, LARGE as u64);
+    let (from, tail) = (bed.host_filled(pattern, LARGE), bed.host(64));
+    let memory = bed.poisoned(pattern, LARGE);
+    let (reader, written) = (bed.device.stream().unwrap(), bed.device.event().unwrap());
+    let latch = bed.hold();
+    bed.stream
+        .host_to_device((&memory, 0), (&from, 0), LARGE)
+        .unwrap();
+    bed.stream.record(&written).unwrap();
+    if waits {
+        reader.wait(&written).unwrap();
+    }
+    reader
+        .device_to_host((&tail, 0), (&memory, LARGE - 64), 64)
+        .unwrap();
+    if waits {
+        latch.open();
+    }
+    reader.synchronize().unwrap();
+    latch.open();
+    let bytes = tail.with_bytes(|bytes| bytes.to_vec()).unwrap();
+    bed.stream.synchronize().unwrap();
+    bytes
+}
+
+pub(crate) fn a_wait_orders_two_streams<B: Backend>(backend: &B) {
+    let bed = Bed::open(backend, 0);
+    let pattern = Pattern::of(8, 9, LARGE as u64);
+    let (mut new, mut old) = (vec![0; LARGE], vec![0; LARGE]);
+    pattern.fill(&mut new);
+    pattern.poison().fill(&mut old);
+    assert_eq!(read_behind::<B>(&bed, true), new[LARGE - 64..]);
+    if bed.is_slow {
+        // Without the wait the reader is first, so that the order above was the wait's doing.
+        assert_eq!(read_behind::<B>(&bed, false), old[LARGE - 64..]);
+    }
+}
+
+pub(crate) fn two_streams_both_deliver<B: Backend>(backend: &B) {
+    let bed = Bed::open(backend, 0);
+    let other = bed.device.stream().unwrap();
+    let (in_pattern, out_pattern) = (Pattern::of(1, 2, 0), Pattern::of(2, 1, 0));
+    let (from, into) = (
+        bed.host_filled(in_pattern, LARGE),
+        bed.poisoned(in_pattern, LARGE),
+    );
+    let (held, to) = (bed.filled(out_pattern, LARGE), bed.host(LARGE));
+    bed.stream
+        .host_to_device((&into, 0), (&from, 0), LARGE)
+        .unwrap();
+    other.device_to_host((&to, 0), (&held, 0), LARGE).unwrap();
+    bed.stream.synchronize().unwrap();
+    other.synchronize().unwrap();
+    assert_eq!(in_pattern.first_difference(&bed.read(&into)), None);
+    let difference = to.with_bytes(|bytes| out_pattern.first_difference(bytes));
+    assert_eq!(difference.unwrap(), None);
+}
