@@ -1,0 +1,102 @@
+//! The child that reads link states when the parent asks, while copies run in another process.
+//!
+//! The management library and the PCI configuration space can both block on a failing device; then only this child does.
+
+use anyhow::Result;
+use device::management::Nvml;
+use topology::{Machine, PciAddress, SlotPath, Sysfs};
+
+use super::Line;
+use crate::messages::{Built, MonitorReading, MonitorReply, MonitorRequest};
+
+pub(super) fn run(mut line: Line<MonitorRequest>) -> Result<()> {
+    let mut watch = None;
+    while let Some(request) = line.next()? {
+        match (request, &watch) {
+            (
+                MonitorRequest::Watch {
+                    backend,
+                    sysfs,
+                    devices,
+                },
+                _,
+            ) => {
+                watch = Some(Watch::new(backend, Sysfs::at(sysfs), &devices));
+            }
+            (MonitorRequest::Read { ticket, devices }, Some(watch)) => {
+                let read = |device: usize| Some((device, watch.devices.get(device)?.read(watch)));
+                line.send(&MonitorReply {
+                    ticket,
+                    readings: devices.into_iter().filter_map(read).collect(),
+                })?;
+            }
+            (MonitorRequest::Read { ticket, .. }, None) => {
+                line.send(&MonitorReply {
+                    ticket,
+                    readings: Vec::new(),
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Watch {
+    sysfs: Sysfs,
+    nvml: Result<Nvml, String>,
+    devices: Vec<Watched>,
+}
+
+/// One device: how the library names it, and the links between slot and card.
+struct Watched {
+    pci: Option<String>,
+    path: Result<SlotPath, String>,
+}
+
+impl Watch {
+    fn new(backend: Built, sysfs: Sysfs, devices: &[Option<String>]) -> Self {
+        let nvml = match backend {
+            Built::Cuda => Nvml::open().map_err(|error| error.to_string()),
+            Built::Host => Err("the host backend has no link".to_owned()),
+        };
+        let machine = Machine::read(&sysfs).map_err(|error| error.to_string());
+        let watched = |pci: &Option<String>| Watched {
+            pci: pci.clone(),
+            path: slot_path(machine.as_ref(), pci),
+        };
+        let devices = devices.iter().map(watched).collect();
+        Self {
+            sysfs,
+            nvml,
+            devices,
+        }
+    }
+}
+
+fn slot_path(machine: Result<&Machine, &String>, pci: &Option<String>) -> Result<SlotPath, String> {
+    let pci = pci.as_ref().ok_or("the device has no PCI address")?;
+    let address: PciAddress = pci.parse().map_err(|error| format!("{error}"))?;
+    machine
+        .map_err(Clone::clone)?
+        .slot_path(address)
+        .map_err(|error| error.to_string())
+}
+
+impl Watched {
+    fn read(&self, watch: &Watch) -> MonitorReading {
+        let device = match (&watch.nvml, &self.pci) {
+            (Ok(nvml), Some(pci)) => nvml.link(pci).map(|link| link.current),
+            (Err(reason), _) => Err(reason.clone()),
+            (_, None) => Err("the device has no PCI address".to_owned()),
+        };
+        let slot = self
+            .path
+            .clone()
+            .and_then(|path| path.read(&watch.sysfs).map_err(|error| error.to_string()));
+        MonitorReading {
+            device,
+            slot_maximum: slot.as_ref().ok().and_then(|link| link.maximum),
+            slot: slot.map(|link| link.current),
+        }
+    }
+}

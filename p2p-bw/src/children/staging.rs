@@ -1,0 +1,123 @@
+//! The staged path: device to pinned host memory on one stream, host memory to device on another, in a ring of buffers.
+//!
+//! This is what a collective library does between devices that cannot reach each other. A copy of `bytes` goes
+//! in pieces of a sixteenth, at least 512 KiB and at most 8 MiB, through 4 buffers, so that both halves run at once.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use device::{Device, HostBuffer, HostKind, Result, Stream};
+
+/// Buffers in the ring.
+pub(super) const BUFFERS: usize = 4;
+
+/// Bytes of one piece of a copy.
+pub(super) fn piece(bytes: usize) -> usize {
+    (bytes / 16).clamp(512 << 10, 8 << 20).min(bytes)
+}
+
+/// One buffer of the ring with the marks of when it was filled and emptied.
+struct Slot<D: Device> {
+    buffer: HostBuffer,
+    filled: D::Event,
+    emptied: D::Event,
+}
+
+/// The second half of the path and the ring between.
+pub(super) struct Relay<D: Device> {
+    stream: D::Stream,
+    slots: Vec<Slot<D>>,
+    /// Pieces queued so far; decides on the slot, also across copies.
+    queued: Cell<usize>,
+    done: D::Event,
+    bytes: usize,
+}
+
+impl<D: Device> Relay<D> {
+    /// Makes the ring; `from` and `to` are the devices of the two halves.
+    pub(super) fn new(
+        from: &D,
+        to: &D,
+        bytes: usize,
+        kind: HostKind,
+        node: Option<u32>,
+    ) -> Result<Self> {
+        let slot = || -> Result<Slot<D>> {
+            let buffer = from.alloc_host(kind, piece(bytes), node)?;
+            Ok(Slot {
+                buffer,
+                filled: from.event()?,
+                emptied: to.event()?,
+            })
+        };
+        let slots = (0..BUFFERS).map(|_| slot()).collect::<Result<_>>()?;
+        Ok(Self {
+            stream: to.stream()?,
+            slots,
+            queued: Cell::new(0),
+            done: to.event()?,
+            bytes,
+        })
+    }
+
+    /// Queues one whole copy on both streams.
+    pub(super) fn issue(
+        &self,
+        source: &D::Stream,
+        to: &Rc<D::DeviceBuffer>,
+        from: &Rc<D::DeviceBuffer>,
+    ) -> Result<()> {
+        let piece = piece(self.bytes);
+        let mut offset = 0;
+        while offset < self.bytes {
+            let len = piece.min(self.bytes - offset);
+            let index = self.queued.replace(self.queued.get() + 1);
+            let slot = &self.slots[index % BUFFERS];
+            if index >= BUFFERS {
+                source.wait(&slot.emptied)?;
+            }
+            source.device_to_host((&slot.buffer, 0), (from, offset), len)?;
+            source.record(&slot.filled)?;
+            self.stream.wait(&slot.filled)?;
+            self.stream
+                .host_to_device((to, offset), (&slot.buffer, 0), len)?;
+            self.stream.record(&slot.emptied)?;
+            offset += len;
+        }
+        Ok(())
+    }
+
+    /// Lets the source's stream wait until the second half is done.
+    pub(super) fn join(&self, source: &D::Stream) -> Result<()> {
+        self.stream.record(&self.done)?;
+        source.wait(&self.done)
+    }
+
+    /// Waits for the second half.
+    pub(super) fn synchronize(&self) -> Result<()> {
+        self.stream.synchronize()
+    }
+
+    /// The stream of the second half.
+    pub(super) fn stream(&self) -> &D::Stream {
+        &self.stream
+    }
+
+    /// Where the ring's memory is.
+    pub(super) fn buffer(&self) -> &HostBuffer {
+        &self.slots[0].buffer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_a_sixteenth_within_bounds() {
+        assert_eq!(piece(64 << 20), 4 << 20);
+        assert_eq!(piece(1 << 30), 8 << 20); // 64 MiB is cut to 8
+        assert_eq!(piece(1 << 20), 512 << 10); // 64 KiB is raised to 512
+        assert_eq!(piece(4096), 4096);
+    }
+}

@@ -1,0 +1,180 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use measure::unit::{ByteCount, parse_sizes};
+
+/// Measures the links of a GPU box: host and GPU, GPU and GPU, with intervals, the link each number went over, and
+/// the fraction of what that link can carry.
+#[derive(Debug, Parser)]
+#[command(version, args_conflicts_with_subcommands = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Prints what an earlier run measured, also one that was killed.
+    Show {
+        /// A result folder, a journal.jsonl or a record.json.
+        path: PathBuf,
+        /// Print CSV instead of tables.
+        #[arg(long)]
+        csv: bool,
+    },
+}
+
+/// What to measure and how.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunArgs {
+    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`. Default: `all`, on the host
+    /// backend `0,1`.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) gpus: Option<String>,
+
+    /// Whose driver to use. `auto` takes the first that answers of cuda, hip, maca; host memory only on a machine that
+    /// shows no GPU at all.
+    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
+    pub(crate) backend: BackendArg,
+
+    /// Cases by key, with `*` and `?`, separated by commas.
+    #[arg(long, value_name = "GLOB", default_value = "*")]
+    pub(crate) cases: String,
+
+    /// List the cases and the devices, and measure nothing.
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Bytes of one copy: sizes such as 64M, lists such as 4K,1M, ranges in powers of two such as 4K..1G. Default:
+    /// 256M; on the host backend the power of two above the last-level cache, 64M to 1G; on a soft box 16M.
+    #[arg(long, value_name = "SIZES", value_parser = sizes)]
+    pub(crate) sizes: Option<Sizes>,
+
+    /// Timed samples of each number at most; at least 6 are taken where this allows, so that there is an interval.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
+    pub(crate) samples: u32,
+
+    /// Seconds to aim at for all samples together; the minimum number is taken even when it takes longer.
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) budget: Duration,
+
+    /// Leave peer access off and measure the paths through host memory instead.
+    #[arg(long)]
+    pub(crate) no_peer: bool,
+
+    /// Do not compare the data that arrives with what was sent.
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+
+    /// Try peer paths that are known to hang a host, or that did so before.
+    #[arg(long)]
+    pub(crate) risk: bool,
+
+    /// Seconds without progress after which a measurement counts as hung and its process is ended.
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) deadline: Duration,
+
+    /// Run on a soft box instead of this machine's devices: a built-in name or a box file. Its numbers are
+    /// arithmetic, never measurements.
+    #[arg(long, value_name = "BOX")]
+    pub(crate) sim: Option<String>,
+
+    /// Write the record to this file as JSON, too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write the numbers to this file as CSV, too; `-` for standard output instead of the tables.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Result folder with journal and record. Default: a new one under tplens-results.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Folder that remembers which peer probes were under way when a machine went down. Default: tplens in
+    /// $XDG_STATE_HOME or ~/.local/state.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+}
+
+/// A driver by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendArg {
+    /// The first that answers.
+    Auto,
+    /// NVIDIA.
+    Cuda,
+    /// AMD.
+    Hip,
+    /// MetaX.
+    Maca,
+    /// This machine's memory, one worker a device.
+    Host,
+}
+
+/// A list of sizes.
+#[derive(Debug, Clone)]
+pub(crate) struct Sizes(pub(crate) Vec<ByteCount>);
+
+fn sizes(text: &str) -> Result<Sizes, String> {
+    parse_sizes(text)
+        .map(Sizes)
+        .map_err(|error| error.to_string())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let value: f64 = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a number of seconds"))?;
+    if value > 0.0 && value <= 1e6 {
+        Ok(Duration::from_secs_f64(value))
+    } else {
+        Err(format!(
+            "`{text}` is not above 0 and at most 1000000 seconds"
+        ))
+    }
+}
+
+/// The parser's refusal without its usage text, as one line.
+pub(crate) fn one_line(refusal: &str) -> String {
+    let said: Vec<&str> = refusal
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    format!("{}; see --help", said.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(arguments: &[&str]) -> String {
+        let parsed = Cli::try_parse_from(["p2p-bw"].iter().chain(arguments));
+        one_line(&parsed.unwrap_err().render().to_string())
+    }
+
+    #[test]
+    fn a_refusal_is_one_line_that_names_the_value() {
+        for (arguments, says) in [
+            (&["--budget", "-1"][..], "`-1` is not above 0"),
+            (&["--samples", "0"], "'0'"),
+            (&["--backend", "metal"], "possible values: auto"),
+            (&["--gpu", "0"], "'--gpus'"),
+        ] {
+            let line = refusal(arguments);
+            assert!(line.contains(says), "no `{says}` in {line}");
+            assert!(
+                line.starts_with("error: ") && line.ends_with("; see --help"),
+                "{line}"
+            );
+            assert!(!line.contains('\n') && !line.contains("Usage"), "{line}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What parent and children of this program say to each other, a JSON line each.
+//!
+//! The parent loads no vendor library; each child does one thing and may die or hang alone.
+
+use std::path::PathBuf;
+
+use measure::caveat::Caveat;
+use measure::plan::{Plan, StopReason};
+use measure::quantity::{Quantity, Timing};
+use measure::record::{Endpoint, Placement, StepOutcome, Verification};
+use serde::{Deserialize, Serialize};
+use topology::PcieLink;
+
+/// A backend that is built into this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Built {
+    Cuda,
+    Host,
+}
+
+impl Built {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Cuda => "cuda",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// Asks what devices there are.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct InventoryRequest {
+    pub(crate) backend: Built,
+}
+
+/// The answer, or why there is none.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub(crate) enum InventoryReply {
+    Found {
+        inventory: Inventory,
+    },
+    /// The driver is not there or has no device.
+    Absent {
+        reason: String,
+    },
+}
+
+/// What a driver and its management library say.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Inventory {
+    pub(crate) interface: Option<String>,
+    pub(crate) soft_box: Option<String>,
+    pub(crate) devices: Vec<Found>,
+    /// Version of the driver package, from the management library.
+    pub(crate) driver: Option<String>,
+    /// Why the management library does not answer; `None` where it does.
+    pub(crate) unmanaged: Option<String>,
+    /// MIG instances that the management library lists, by UUID.
+    pub(crate) mig_listed: Vec<String>,
+}
+
+/// One device.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Found {
+    pub(crate) ordinal: usize,
+    pub(crate) name: String,
+    pub(crate) uuid: Option<String>,
+    pub(crate) pci: Option<String>,
+    pub(crate) node: Option<u32>,
+    pub(crate) cpu: Option<usize>,
+    pub(crate) memory_bytes: Option<u64>,
+    pub(crate) cache_bytes: Option<u64>,
+    pub(crate) mig: Option<measure::record::Mig>,
+    pub(crate) busy: Option<measure::record::Busy>,
+}
+
+/// What the measuring worker is asked.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub(crate) enum WorkerRequest {
+    /// Open a backend; first and once.
+    Open { backend: Built },
+    /// Measure.
+    Job { job: Box<Job> },
+}
+
+/// One measurement.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Job {
+    pub(crate) id: usize,
+    /// Key of the case.
+    pub(crate) case: String,
+    /// Ends as ordinals of the backend; for two-way cases the first direction's.
+    pub(crate) from: Endpoint,
+    pub(crate) to: Endpoint,
+    pub(crate) bytes: u64,
+    pub(crate) plan: Plan,
+    pub(crate) verify: bool,
+    /// Where the issuing thread and the host memory belong.
+    pub(crate) place: Place,
+}
+
+/// Where the issuing thread and the host memory of a job belong.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Place {
+    /// Node of the host memory; `None` where unknown or of no meaning.
+    pub(crate) node: Option<u32>,
+    /// CPUs of that node; empty where unknown.
+    pub(crate) cpus: Vec<usize>,
+}
+
+/// What the measuring worker answers.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub(crate) enum WorkerReply {
+    /// The backend is open.
+    Ready,
+    /// Still at it: what is being done, also restarts the deadline.
+    Doing { job: usize, doing: String },
+    /// A timed sample ended; the first says that copies run now.
+    Timing { job: usize, samples: usize },
+    /// The job ended.
+    Done { job: usize, outcome: JobOutcome },
+    /// The backend could not be opened.
+    Unusable { reason: String },
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub(crate) enum JobOutcome {
+    Measured {
+        /// Samples by name, in GB/s.
+        series: Vec<(String, Vec<f64>)>,
+        timing: Timing,
+        stopped: StopReason,
+        verification: Verification,
+        placement: Option<Placement>,
+        caveats: Vec<Caveat>,
+    },
+    Skipped {
+        reason: String,
+    },
+    Failed {
+        reason: String,
+        /// The device is of no more use to this process.
+        lost: bool,
+    },
+}
+
+/// Asks for the probe of one ordered pair.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ProbeRequest {
+    pub(crate) backend: Built,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
+
+/// What a probe says as it goes.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub(crate) enum ProbeReply {
+    /// A step begins.
+    Begin { step: String },
+    /// A step ended.
+    Step { step: String, outcome: StepOutcome },
+    /// All steps that make sense were done.
+    End { small: Option<SmallCopies> },
+    /// The probe itself could not go on.
+    Failed { reason: String },
+}
+
+/// Time of small copies with peer access on and off, in microseconds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SmallCopies {
+    pub(crate) with: Quantity,
+    pub(crate) without: Quantity,
+}
+
+/// What the monitor is asked; first `Watch`, then `Read` as often as wanted.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub(crate) enum MonitorRequest {
+    /// Devices by PCI address, in the parent's order, under this sysfs root.
+    Watch {
+        backend: Built,
+        sysfs: PathBuf,
+        devices: Vec<Option<String>>,
+    },
+    /// Read the links of these now.
+    Read { ticket: u64, devices: Vec<usize> },
+}
+
+/// One reading of the links.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct MonitorReply {
+    pub(crate) ticket: u64,
+    pub(crate) readings: Vec<(usize, MonitorReading)>,
+}
+
+/// The link of one device now.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct MonitorReading {
+    pub(crate) device: Result<Option<PcieLink>, String>,
+    pub(crate) slot: Result<PcieLink, String>,
+    pub(crate) slot_maximum: Option<PcieLink>,
+}

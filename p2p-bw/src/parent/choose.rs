@@ -1,0 +1,221 @@
+//! Which backend answers, and what to say where none does.
+
+use std::path::Path;
+use std::time::Duration;
+
+use supervisor::{Event, Interrupt, Ladder, Worker, WorkerSpec};
+use topology::Machine;
+
+use super::Stop;
+use crate::children::Child;
+use crate::cli::BackendArg;
+use crate::messages::{Built, Inventory, InventoryReply, InventoryRequest};
+
+/// A driver that answered.
+pub(super) struct Chosen {
+    pub(super) backend: Built,
+    pub(super) inventory: Inventory,
+    /// What to tell on standard error.
+    pub(super) said: Vec<String>,
+}
+
+const NOT_BUILT: &str = "is not built yet in this version";
+
+/// Ends children that only list or read.
+pub(super) const SHORT_LADDER: Ladder = Ladder {
+    abort: Duration::from_secs(1),
+    term: Duration::from_secs(2),
+    kill: Duration::from_secs(5),
+};
+
+/// The backend that was asked for, or for `auto` the first that answers.
+pub(super) fn choose(
+    asked: BackendArg,
+    machine: &Machine,
+    deadline: Duration,
+    interrupt: &Interrupt,
+) -> Result<Chosen, Stop> {
+    let ask = |backend| inventory(backend, deadline, interrupt);
+    let answered = |backend, inventory| Chosen {
+        backend,
+        inventory,
+        said: Vec::new(),
+    };
+    match asked {
+        BackendArg::Hip => Err(Stop::Refused(format!(
+            "the hip backend {NOT_BUILT}; use --backend cuda or host"
+        ))),
+        BackendArg::Maca => Err(Stop::Refused(format!(
+            "the maca backend {NOT_BUILT}; use --backend cuda or host"
+        ))),
+        BackendArg::Cuda => match ask(Built::Cuda)? {
+            Ok(inventory) => Ok(answered(Built::Cuda, inventory)),
+            Err(reason) => Err(Stop::Refused(format!("cuda: {reason}"))),
+        },
+        BackendArg::Host => match ask(Built::Host)? {
+            Ok(inventory) => Ok(answered(Built::Host, inventory)),
+            Err(reason) => Err(Stop::Refused(format!("host: {reason}"))),
+        },
+        BackendArg::Auto => {
+            let reason = match ask(Built::Cuda)? {
+                Ok(inventory) => return Ok(answered(Built::Cuda, inventory)),
+                Err(reason) => reason,
+            };
+            let mut said = not_found(&reason);
+            if let Some(refusal) = unanswered(machine, &said) {
+                return Err(refusal);
+            }
+            match ask(Built::Host)? {
+                Ok(inventory) => {
+                    said.push(
+                        "and sysfs shows no GPU of NVIDIA, AMD or MetaX: host memory is measured, one CPU core a device"
+                            .to_owned(),
+                    );
+                    Ok(Chosen {
+                        backend: Built::Host,
+                        inventory,
+                        said,
+                    })
+                }
+                Err(reason) => Err(Stop::Refused(format!(
+                    "{}\n  host: {reason}",
+                    said.join("\n")
+                ))),
+            }
+        }
+    }
+}
+
+/// What was looked for, a line each, where no driver answers.
+fn not_found(cuda: &str) -> Vec<String> {
+    vec![
+        "no GPU driver was found:".to_owned(),
+        format!("  cuda: {cuda}"),
+        format!("  hip: {NOT_BUILT}"),
+        format!("  maca: {NOT_BUILT}"),
+    ]
+}
+
+/// The refusal to measure host memory instead of GPUs that the kernel shows; `None` where it shows none.
+fn unanswered(machine: &Machine, said: &[String]) -> Option<Stop> {
+    let shown = shown_gpus(machine)?;
+    Some(Stop::Refused(format!(
+        "{}\nbut this machine shows {shown}: install or load its driver, or measure host memory with --backend host",
+        said.join("\n")
+    )))
+}
+
+/// The GPUs that the kernel shows, in words; `None` where there are none.
+fn shown_gpus(machine: &Machine) -> Option<String> {
+    let vendor = |vendor: u16| match vendor {
+        0x10de => "NVIDIA",
+        0x1002 => "AMD",
+        0x9999 => "MetaX",
+        _ => "other",
+    };
+    let gpus: Vec<String> = machine
+        .gpus
+        .iter()
+        .map(|gpu| format!("{} ({})", gpu.address, vendor(gpu.vendor)))
+        .collect();
+    (!gpus.is_empty()).then(|| format!("{} GPU(s) at {}", gpus.len(), gpus.join(", ")))
+}
+
+/// Asks a child, so that a driver which hangs does not take this process along.
+fn inventory(
+    backend: Built,
+    deadline: Duration,
+    interrupt: &Interrupt,
+) -> Result<Result<Inventory, String>, Stop> {
+    let mut child = start(Child::Inventory, None)?;
+    child
+        .send(&InventoryRequest { backend })
+        .map_err(anyhow::Error::from)?;
+    let outcome = match child.next::<InventoryReply>(deadline, interrupt) {
+        Event::Message(InventoryReply::Found { inventory }) => Ok(inventory),
+        Event::Message(InventoryReply::Absent { reason }) => Err(reason),
+        Event::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
+        Event::Silent { waited } => Err(format!(
+            "the driver did not answer within {} s; look at the kernel log",
+            waited.as_secs()
+        )),
+        Event::Exited(status) => Err(format!(
+            "asking the driver ended with {status}: {}",
+            last_line(&child.tail())
+        )),
+        Event::Garbled { error, .. } => Err(format!("the answer was not understood: {error}")),
+    };
+    child.end(SHORT_LADDER);
+    Ok(outcome)
+}
+
+/// Starts a child of this program.
+pub(super) fn start(child: Child, name: Option<&str>) -> Result<Worker, Stop> {
+    let spec = WorkerSpec::this_program(
+        name.unwrap_or(child.argument()),
+        [Path::new(child.argument())],
+    );
+    let spec = spec.map_err(anyhow::Error::from)?;
+    Worker::spawn(spec).map_err(|error| Stop::Internal(error.into()))
+}
+
+/// The last line that is not empty: what a crashed child said.
+pub(super) fn last_line(text: &str) -> String {
+    text.lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty())
+        .unwrap_or("it said nothing")
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use boxfile::{BoxFile, sysfs};
+    use topology::Sysfs;
+
+    /// What a box without a driver is told; `None` where its host memory is measured.
+    fn told(described: &BoxFile) -> Option<String> {
+        let root = std::env::temp_dir().join(format!(
+            "tplens-choose-{}-{}",
+            std::process::id(),
+            described.name
+        ));
+        sysfs::write_tree(described, &root).unwrap();
+        let machine = Machine::read(&Sysfs::at(&root)).unwrap();
+        std::fs::remove_dir_all(&root).unwrap();
+        match unanswered(&machine, &not_found("libcuda.so not found"))? {
+            Stop::Refused(reason) => Some(reason),
+            other => Some(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn gpus_without_a_driver_are_named_and_host_memory_is_not_measured_instead() {
+        // The box files hold these addresses; l40x4 and mxc500x4 have four cards, r9700-x16 two.
+        for (name, count, shown) in [
+            ("l40x4", "4 GPU(s)", "0000:21:00.0 (NVIDIA)"),
+            ("r9700-x16", "2 GPU(s)", "0000:43:00.0 (AMD)"),
+            ("mxc500x4", "4 GPU(s)", "(MetaX)"),
+        ] {
+            let told = told(&BoxFile::builtin(name).unwrap()).unwrap();
+            for part in [
+                count,
+                shown,
+                "cuda: libcuda.so not found",
+                "--backend host",
+                "install or load its driver",
+            ] {
+                assert!(told.contains(part), "{name}: no `{part}` in {told}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_machine_without_a_gpu_is_not_refused() {
+        let mut described = BoxFile::builtin("l40x4").unwrap();
+        described.name = "no-gpu".to_owned();
+        described.device.clear();
+        assert_eq!(told(&described), None);
+    }
+}

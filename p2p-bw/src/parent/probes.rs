@@ -1,0 +1,361 @@
+//! Runs the peer probes in a child with a deadline, replaced after each pair that did not end well, and judges them.
+
+use std::time::{Duration, Instant};
+
+use measure::record::{
+    FolderError, LinkDevice, LinksEvent, PeerProbe, PeerStep, PeerVerdict, StepOutcome,
+};
+use supervisor::{Ending, Event, Interrupt, Ladder, Worker};
+
+use super::Stop;
+use super::choose::{last_line, start};
+use super::intent::Intents;
+use super::recorder::Recorder;
+use crate::children::Child;
+use crate::messages::{Built, ProbeReply, ProbeRequest, SmallCopies};
+
+/// A small copy that takes longer than this was seen to be staged: 0.4 to 0.5 us with access against 12 to 21 us
+/// without on PCIe boxes (p2pBandwidthLatencyTest on RTX PRO 6000, RTX 5090, RTX 4090, RTX 2080 Ti).
+const STAGED_ABOVE_US: f64 = 5.0;
+
+/// A small copy that gains less than this from access behaves as if there were none (our choice, between the two above).
+const STAGED_RATIO: f64 = 0.7;
+
+/// Combinations that are known to take the host down; tried only with `--risk`.
+const KNOWN_HANGS: [KnownHang; 1] = [KnownHang {
+    name: "R9700",
+    devices: 4,
+    why: "direct PCIe peer copies hung the host on four R9700 (ROCm/rocm-systems#11348)",
+}];
+
+/// Why nothing can be done about it: NCCL's maintainer in NVIDIA/nccl#1716, and NVIDIA's vGPU documentation.
+const MIG_HAS_NONE: &str = "MIG instances have no peer access over PCIe or NVLink (NVIDIA/nccl#1716), so what they \
+                            exchange goes through host memory";
+
+struct KnownHang {
+    /// Part of the device's name.
+    name: &'static str,
+    /// From this many devices on.
+    devices: usize,
+    why: &'static str,
+}
+
+/// The probes of one run.
+pub(super) struct Probes<'a> {
+    pub(super) backend: Built,
+    pub(super) deadline: Duration,
+    pub(super) risk: bool,
+    pub(super) intents: Option<&'a Intents>,
+    /// Driver and box, which together with the devices say what was tried.
+    pub(super) identity: String,
+    pub(super) interrupt: &'a Interrupt,
+}
+
+/// What stops the probes.
+pub(super) enum ProbeStop {
+    Stop(Stop),
+    NotDurable(FolderError),
+}
+
+impl From<FolderError> for ProbeStop {
+    fn from(error: FolderError) -> Self {
+        Self::NotDurable(error)
+    }
+}
+
+impl From<Stop> for ProbeStop {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+impl Probes<'_> {
+    /// Probes every ordered pair and puts each intent and verdict on the disk.
+    pub(super) fn run(&self, recorder: &mut Recorder, say: &dyn Fn(&str)) -> Result<(), ProbeStop> {
+        let devices = recorder.links.devices.clone();
+        let mut kept = None;
+        for from in 0..devices.len() {
+            for to in (0..devices.len()).filter(|to| *to != from) {
+                let pair = self.pair(&devices[from], &devices[to]);
+                let probe = match self.refusal(&devices, from, to, &pair) {
+                    Some((verdict, rests_on)) => PeerProbe {
+                        from,
+                        to,
+                        verdict,
+                        rests_on,
+                        steps: Vec::new(),
+                    },
+                    None => {
+                        recorder.add(LinksEvent::Intent { from, to })?;
+                        if let Some(intents) = self.intents {
+                            intents.begin(&pair).map_err(Stop::Internal)?;
+                        }
+                        let probe = self.probe(&devices, from, to, &mut kept)?;
+                        if let Some(intents) = self.intents {
+                            intents.end(&pair).map_err(Stop::Internal)?;
+                        }
+                        probe
+                    }
+                };
+                if !matches!(probe.verdict, PeerVerdict::Direct | PeerVerdict::Denied) {
+                    let (from, to) = (&devices[from].label, &devices[to].label);
+                    say(&format!(
+                        "peer {from} to {to}: {} ({})",
+                        probe.verdict, probe.rests_on
+                    ));
+                }
+                recorder.add(LinksEvent::Probe { probe })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What stays the same across boots.
+    fn pair(&self, from: &LinkDevice, to: &LinkDevice) -> String {
+        let name = |device: &LinkDevice| {
+            let address = device.address.map(|address| address.to_string());
+            device
+                .uuid
+                .clone()
+                .or(address)
+                .unwrap_or_else(|| device.label.clone())
+        };
+        format!("{} {}>{}", self.identity, name(from), name(to))
+    }
+
+    /// Why a pair is not tried.
+    fn refusal(
+        &self,
+        devices: &[LinkDevice],
+        from: usize,
+        to: usize,
+        pair: &str,
+    ) -> Option<(PeerVerdict, String)> {
+        if self.risk {
+            return None;
+        }
+        if let Some(at) = self.intents.and_then(|intents| intents.lost(pair)) {
+            return Some((
+                PeerVerdict::HostLost,
+                format!(
+                    "the machine went down during a probe of this pair begun at {at}; --risk tries it again"
+                ),
+            ));
+        }
+        let named = |hang: &&KnownHang| {
+            let count = devices
+                .iter()
+                .filter(|device| device.name.contains(hang.name))
+                .count();
+            count >= hang.devices
+                && devices[from].name.contains(hang.name)
+                && devices[to].name.contains(hang.name)
+        };
+        KNOWN_HANGS.iter().find(named).map(|hang| {
+            (
+                PeerVerdict::NotTried,
+                format!("{}; --risk tries it", hang.why),
+            )
+        })
+    }
+
+    /// Probes one pair, in the process that did the one before where that behaved.
+    fn probe(
+        &self,
+        devices: &[LinkDevice],
+        from: usize,
+        to: usize,
+        kept: &mut Option<Worker>,
+    ) -> Result<PeerProbe, Stop> {
+        const LADDER: Ladder = Ladder {
+            abort: Duration::from_secs(1),
+            term: Duration::from_secs(2),
+            kill: Duration::from_secs(10),
+        };
+        let request = ProbeRequest {
+            backend: self.backend,
+            from: devices[from].ordinal,
+            to: devices[to].ordinal,
+        };
+        let mut child = match kept.take() {
+            Some(child) => child,
+            None => start(Child::Probe, None)?,
+        };
+        child
+            .send(&request)
+            .map_err(|error| Stop::Internal(error.into()))?;
+        let (mut steps, mut step) = (Vec::new(), "start".to_owned());
+        let mut behaved = false;
+        let began = Instant::now();
+        let (verdict, rests_on) = loop {
+            match child.next::<ProbeReply>(self.deadline, self.interrupt) {
+                Event::Message(ProbeReply::Begin { step: next }) => step = next,
+                Event::Message(ProbeReply::Step { step, outcome }) => steps.push(PeerStep {
+                    name: step,
+                    outcome,
+                }),
+                Event::Message(ProbeReply::End { small }) => {
+                    behaved = true;
+                    break judge(&steps, small.as_ref());
+                }
+                Event::Message(ProbeReply::Failed { reason }) => {
+                    break (PeerVerdict::Failed, format!("{step}: {reason}"));
+                }
+                Event::Silent { waited } => {
+                    let unkillable = child.end(LADDER) == Ending::HangUnkillable;
+                    let stuck = if unkillable {
+                        "; its process cannot be ended"
+                    } else {
+                        ""
+                    };
+                    let text = format!(
+                        "step `{step}` made no progress for {} s{stuck}",
+                        waited.as_secs_f64().round()
+                    );
+                    break (PeerVerdict::Hang, text);
+                }
+                Event::Interrupted(signal) => {
+                    child.end(LADDER);
+                    return Err(Stop::Interrupted(signal));
+                }
+                Event::Exited(status) => {
+                    let text = format!(
+                        "step `{step}` ended its process with {status}: {}",
+                        last_line(&child.tail())
+                    );
+                    break (PeerVerdict::Failed, text);
+                }
+                Event::Garbled { error, .. } => {
+                    break (PeerVerdict::Failed, format!("{step}: {error}"));
+                }
+            }
+            // A child that keeps talking must end, too.
+            if began.elapsed() > self.deadline * 10 {
+                child.end(LADDER);
+                break (
+                    PeerVerdict::Hang,
+                    format!(
+                        "step `{step}` is still going after {} s",
+                        began.elapsed().as_secs()
+                    ),
+                );
+            }
+        };
+        if behaved {
+            // It may do the next pair, too: opening a driver takes seconds on large boxes.
+            *kept = Some(child);
+        } else {
+            child.end(super::choose::SHORT_LADDER);
+        }
+        let is_mig = devices[from].mig.is_some() || devices[to].mig.is_some();
+        let rests_on = match verdict {
+            PeerVerdict::Denied if is_mig => format!("{rests_on}; {MIG_HAS_NONE}"),
+            _ => rests_on,
+        };
+        Ok(PeerProbe {
+            from,
+            to,
+            verdict,
+            rests_on,
+            steps,
+        })
+    }
+}
+
+/// The verdict of a probe that ended by itself, and what it rests on.
+fn judge(steps: &[PeerStep], small: Option<&SmallCopies>) -> (PeerVerdict, String) {
+    for step in steps {
+        match &step.outcome {
+            StepOutcome::Refused { reason } => {
+                return (PeerVerdict::Denied, format!("{}: {reason}", step.name));
+            }
+            StepOutcome::WrongData { seen } => {
+                return (
+                    PeerVerdict::WrongData,
+                    format!("{} reported success, its owner found: {seen}", step.name),
+                );
+            }
+            _ => {}
+        }
+    }
+    let Some(SmallCopies { with, without }) = small else {
+        return (
+            PeerVerdict::Failed,
+            "small copies could not be timed".to_owned(),
+        );
+    };
+    let (on, off) = (with.value, without.value);
+    let seen = format!(
+        "16 B copies take {on:.2} us with access and {off:.2} us without (medians, n={}); write and read arrived, \
+         compared by their owners",
+        with.n
+    );
+    let staged = on > STAGED_ABOVE_US && on > STAGED_RATIO * off;
+    (
+        if staged {
+            PeerVerdict::Staged
+        } else {
+            PeerVerdict::Direct
+        },
+        seen,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::plan::StopReason;
+    use measure::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
+
+    fn small(with: f64, without: f64) -> SmallCopies {
+        let timing = Timing {
+            source: TimeSource::DeviceEvent,
+            gate: Gate::None,
+            copies_per_sample: 100,
+            warmup_copies: 100,
+        };
+        let quantity = |us| {
+            Quantity::from_samples(
+                vec![us; 10],
+                Unit::Microseconds,
+                timing,
+                StopReason::MaxSamples,
+            )
+            .unwrap()
+        };
+        SmallCopies {
+            with: quantity(with),
+            without: quantity(without),
+        }
+    }
+
+    #[test]
+    fn small_copies_tell_a_staged_path_from_a_direct_one() {
+        // The published pairs: 0.45 us with access and 14 us without; 14 us both ways where access is a pretence.
+        assert_eq!(judge(&[], Some(&small(0.45, 14.0))).0, PeerVerdict::Direct);
+        assert_eq!(judge(&[], Some(&small(14.0, 14.0))).0, PeerVerdict::Staged);
+        // A slow CPU that needs 4 us to issue any copy is no evidence of staging.
+        assert_eq!(judge(&[], Some(&small(4.0, 4.0))).0, PeerVerdict::Direct);
+    }
+
+    #[test]
+    fn a_refusal_and_wrong_data_outrank_the_times() {
+        let step = |outcome| {
+            vec![PeerStep {
+                name: "write".to_owned(),
+                outcome,
+            }]
+        };
+        let refused = step(StepOutcome::Refused {
+            reason: "no".to_owned(),
+        });
+        assert_eq!(judge(&refused, None).0, PeerVerdict::Denied);
+        let wrong = step(StepOutcome::WrongData {
+            seen: "byte 0".to_owned(),
+        });
+        assert_eq!(
+            judge(&wrong, Some(&small(0.4, 14.0))).0,
+            PeerVerdict::WrongData
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! What is under way: a bar on a terminal, a line per case elsewhere.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Progress over the points of a run.
+pub(super) struct Progress<'a> {
+    bar: Option<ProgressBar>,
+    say: &'a dyn Fn(&str),
+    case: &'static str,
+    total: usize,
+    done: usize,
+}
+
+impl<'a> Progress<'a> {
+    /// A bar where standard error is a terminal; lines through `say` elsewhere.
+    pub(super) fn new(total: usize, say: &'a dyn Fn(&str)) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let style =
+                ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed_precise} {msg}");
+            let bar = ProgressBar::new(total as u64);
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        Self {
+            bar,
+            say,
+            case: "",
+            total,
+            done: 0,
+        }
+    }
+
+    /// A point begins.
+    pub(super) fn begin(&mut self, case: &'static str, what: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(format!("{case} {what}")),
+            None if case != self.case => {
+                (self.say)(&format!("[{}/{}] {case}", self.done + 1, self.total))
+            }
+            None => {}
+        }
+        self.case = case;
+    }
+
+    /// A point ended.
+    pub(super) fn end(&mut self) {
+        self.done += 1;
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+    }
+
+    /// Something worth a line.
+    pub(super) fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| (self.say)(text)),
+            None => (self.say)(text),
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

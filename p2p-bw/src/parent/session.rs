@@ -1,0 +1,361 @@
+//! The measuring part of a run: probes, then one point after another, each kept before the next begins.
+
+use std::path::Path;
+use std::time::Instant;
+
+use measure::caveat::Caveat;
+use measure::quantity::{Quantity, Unit};
+use measure::record::{
+    Endpoint, FolderError, LinkDevice, LinkUse, LinksEvent, NamedQuantity, Outcome, Point,
+};
+use supervisor::{Interrupt, Signal};
+use topology::{Machine, Sysfs};
+
+use super::budget::Budget;
+use super::choose::Chosen;
+use super::health::Health;
+use super::intent::{Intents, default_folder};
+use super::judge::judge;
+use super::measurer::{JobEnd, Measurer};
+use super::monitor::{Monitor, Readings};
+use super::plan::Planned;
+use super::probes::{ProbeStop, Probes};
+use super::progress::Progress;
+use super::recorder::Recorder;
+use super::{Stop, facts, link, provenance};
+use crate::cli::RunArgs;
+use crate::messages::{Built, Found, Job, JobOutcome};
+
+/// What ends a session before its last point.
+pub(super) enum Break {
+    Signal(Signal),
+    NotDurable(FolderError),
+    Stop(Stop),
+}
+
+impl From<FolderError> for Break {
+    fn from(error: FolderError) -> Self {
+        Self::NotDurable(error)
+    }
+}
+
+impl From<Stop> for Break {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Interrupted(signal) => Self::Signal(signal),
+            other => Self::Stop(other),
+        }
+    }
+}
+
+impl From<ProbeStop> for Break {
+    fn from(stop: ProbeStop) -> Self {
+        match stop {
+            ProbeStop::Stop(stop) => stop.into(),
+            ProbeStop::NotDurable(error) => Self::NotDurable(error),
+        }
+    }
+}
+
+/// One run under way.
+pub(super) struct Session<'a> {
+    pub(super) args: &'a RunArgs,
+    pub(super) chosen: &'a Chosen,
+    pub(super) sysfs: &'a Sysfs,
+    pub(super) machine: &'a Machine,
+    pub(super) found: &'a [Found],
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) recorder: Recorder,
+}
+
+impl<'a> Session<'a> {
+    /// Measures all points, or as many as it can.
+    pub(super) fn measure(
+        &mut self,
+        mut devices: Vec<LinkDevice>,
+        planned: &[Planned],
+        say: &dyn Fn(&str),
+    ) -> Result<(), Break> {
+        let mut monitor = self.monitor()?;
+        if let Some(monitor) = &mut monitor {
+            monitor.ask(&(0..devices.len()).collect::<Vec<_>>());
+            for (position, reading) in monitor.collect() {
+                devices[position].idle = Some(reading);
+            }
+        }
+        let sizes: Vec<u64> = planned.iter().map(|point| point.bytes.0).collect();
+        let caveats = facts::caveats(self.chosen, self.found, &devices, &sizes, self.machine);
+        let busy = |caveat: &&Caveat| matches!(caveat, Caveat::DeviceBusy { .. });
+        caveats
+            .iter()
+            .filter(busy)
+            .for_each(|caveat| say(&format!("caution: {caveat}")));
+        let paths = facts::paths(&devices, self.machine);
+        let backend = facts::backend(self.chosen);
+        let machine = Box::new(self.machine.clone());
+        self.recorder.add(LinksEvent::Found {
+            machine,
+            backend,
+            devices,
+            paths,
+        })?;
+        for caveat in caveats {
+            self.recorder.add(LinksEvent::Caveat { caveat })?;
+        }
+        if planned.iter().any(link::is_pair) && !self.args.no_peer {
+            self.probe(say)?;
+        }
+        self.points(planned, &mut monitor, say)?;
+        for caveat in link::caveats(&self.recorder.links.devices) {
+            self.recorder.add(LinksEvent::Caveat { caveat })?;
+        }
+        if let Some(reason) = monitor.as_ref().and_then(|monitor| monitor.lost.clone()) {
+            let text = format!("links were not read to the end: {reason}");
+            self.recorder.add(LinksEvent::Caveat {
+                caveat: Caveat::Note { text },
+            })?;
+        }
+        if let Some(monitor) = monitor {
+            monitor.finish();
+        }
+        Ok(())
+    }
+
+    fn monitor(&self) -> Result<Option<Monitor<'a>>, Stop> {
+        if self.chosen.backend == Built::Host {
+            return Ok(None);
+        }
+        let devices = self.found.iter().map(|found| found.pci.clone()).collect();
+        Monitor::start(
+            self.chosen.backend,
+            self.sysfs.root().to_owned(),
+            devices,
+            self.interrupt,
+        )
+        .map(Some)
+    }
+
+    fn probe(&mut self, say: &dyn Fn(&str)) -> Result<(), Break> {
+        let inventory = &self.chosen.inventory;
+        let identity = [
+            Some(self.chosen.backend.name().to_owned()),
+            inventory
+                .soft_box
+                .clone()
+                .map(|name| format!("soft {name}")),
+            inventory.driver.clone(),
+        ];
+        let intents = match self.intents() {
+            Ok(intents) => intents,
+            Err(error) => {
+                // The journal still has the intent; only a later run will not know of it.
+                let text = format!(
+                    "a crash of this host during a peer probe would not be remembered: {error:#}; set --state-dir"
+                );
+                self.recorder.add(LinksEvent::Caveat {
+                    caveat: Caveat::Note { text },
+                })?;
+                None
+            }
+        };
+        let probes = Probes {
+            backend: self.chosen.backend,
+            deadline: self.args.deadline,
+            risk: self.args.risk,
+            intents: intents.as_ref(),
+            identity: identity.into_iter().flatten().collect::<Vec<_>>().join(" "),
+            interrupt: self.interrupt,
+        };
+        probes.run(&mut self.recorder, say)?;
+        Ok(())
+    }
+
+    /// Host memory cannot take a machine down, so its probes are not remembered.
+    fn intents(&self) -> anyhow::Result<Option<Intents>> {
+        if self.chosen.backend == Built::Host {
+            return Ok(None);
+        }
+        let folder = self.args.state_dir.clone().or_else(default_folder);
+        let folder =
+            folder.ok_or_else(|| anyhow::anyhow!("neither HOME nor XDG_STATE_HOME is set"))?;
+        let host = provenance::host().unwrap_or_else(|| "unknown".to_owned());
+        let boot_id = self.machine.boot_id.as_deref().unwrap_or("unknown");
+        Intents::open(Path::new(&folder), &host, boot_id).map(Some)
+    }
+
+    fn points(
+        &mut self,
+        planned: &[Planned],
+        monitor: &mut Option<Monitor<'_>>,
+        say: &dyn Fn(&str),
+    ) -> Result<(), Break> {
+        let mut progress = Progress::new(planned.len(), say);
+        let mut measurer = Measurer::new(self.chosen.backend, self.args.deadline, self.interrupt);
+        let mut budget = Budget::new(self.args.budget, planned.len());
+        let mut health = Health::default();
+        for (id, point) in planned.iter().enumerate() {
+            if let Some(signal) = self.interrupt.signal() {
+                return Err(Break::Signal(signal));
+            }
+            progress.begin(
+                point.case.key,
+                &format!("{} {}", self.ends(point), point.bytes),
+            );
+            let began = Instant::now();
+            let (outcome, caveats) = match self.refusal(point, &health) {
+                Some(outcome) => (outcome, Vec::new()),
+                None => {
+                    let job = self.job(id, point, &budget);
+                    self.point(point, &job, &mut measurer, monitor, &mut health)?
+                }
+            };
+            if let Outcome::Failed { reason } = &outcome {
+                progress.note(&format!(
+                    "{} {}: {reason}",
+                    point.case.key,
+                    self.ends(point)
+                ));
+            }
+            let point = Point {
+                case: point.case.key.to_owned(),
+                from: point.from,
+                to: point.to,
+                bytes: point.bytes.0,
+                outcome,
+                caveats,
+            };
+            self.recorder.add(LinksEvent::Point {
+                point: Box::new(point),
+            })?;
+            budget.spend(began.elapsed());
+            progress.end();
+        }
+        measurer.finish();
+        Ok(())
+    }
+
+    pub(super) fn label(&self, position: usize) -> String {
+        self.recorder
+            .links
+            .devices
+            .get(position)
+            .map_or_else(|| position.to_string(), |device| device.label.clone())
+    }
+
+    fn ends(&self, point: &Planned) -> String {
+        let name = |end| match end {
+            Endpoint::Host => "host".to_owned(),
+            Endpoint::Device(position) => self.label(position),
+        };
+        format!("{} to {}", name(point.from), name(point.to))
+    }
+
+    fn point(
+        &mut self,
+        point: &Planned,
+        job: &Job,
+        measurer: &mut Measurer<'_>,
+        monitor: &mut Option<Monitor<'_>>,
+        health: &mut Health,
+    ) -> Result<(Outcome, Vec<Caveat>), Break> {
+        let positions = point.devices();
+        let end = measurer.run(job, &mut || {
+            if let Some(monitor) = monitor {
+                monitor.ask(&positions);
+            }
+        })?;
+        let readings = monitor.as_mut().map(Monitor::collect).unwrap_or_default();
+        self.keep(&readings)?;
+        Ok(match end {
+            JobEnd::Interrupted(signal) => return Err(Break::Signal(signal)),
+            JobEnd::Hang {
+                doing,
+                waited,
+                unkillable,
+            } => {
+                let mut doing = format!("{doing}: no progress for {:.0} s", waited.as_secs_f64());
+                if unkillable {
+                    doing.push_str("; its process cannot be ended");
+                    health.give_up(point, &doing);
+                } else {
+                    health.failed(point, &doing);
+                }
+                (Outcome::Hang { doing }, Vec::new())
+            }
+            JobEnd::Crashed { reason } => {
+                health.failed(point, &reason);
+                (Outcome::Failed { reason }, Vec::new())
+            }
+            JobEnd::Done(JobOutcome::Skipped { reason }) => {
+                (Outcome::Skipped { reason }, Vec::new())
+            }
+            JobEnd::Done(JobOutcome::Failed { reason, lost }) => {
+                if lost {
+                    health.failed(point, &reason);
+                }
+                (Outcome::Failed { reason }, Vec::new())
+            }
+            JobEnd::Done(JobOutcome::Measured {
+                series,
+                timing,
+                stopped,
+                verification,
+                placement,
+                mut caveats,
+            }) => {
+                let quantity = |(name, samples)| {
+                    let quantity = Quantity::from_samples(samples, Unit::GbPerS, timing, stopped)?;
+                    Some(NamedQuantity { name, quantity })
+                };
+                let Some(quantities) = series.into_iter().map(quantity).collect::<Option<Vec<_>>>()
+                else {
+                    let reason = "a time was zero or not a number; use larger --sizes".to_owned();
+                    return Ok((Outcome::Failed { reason }, caveats));
+                };
+                let link = self.link_use(point, &readings, &quantities);
+                caveats.extend(judge(&quantities, &link, timing.gate));
+                (
+                    Outcome::Measured {
+                        quantities,
+                        verification,
+                        link,
+                        placement,
+                    },
+                    caveats,
+                )
+            }
+        })
+    }
+
+    /// Puts link readings into the record where they say something new.
+    fn keep(&mut self, readings: &Readings) -> Result<(), Break> {
+        for (position, reading) in readings {
+            let Some(device) = self.recorder.links.devices.get(*position) else {
+                continue;
+            };
+            let merged = link::merged(device, reading);
+            let says = |reading: &measure::record::LinkReading| {
+                (reading.device, reading.slot, reading.narrowed_to)
+            };
+            if device.loaded.as_ref().map(says) != Some(says(&merged)) {
+                self.recorder.add(LinksEvent::Reading {
+                    device: *position,
+                    reading: merged,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn link_use(
+        &self,
+        point: &Planned,
+        readings: &Readings,
+        quantities: &[NamedQuantity],
+    ) -> LinkUse {
+        let links = &self.recorder.links;
+        let path = point.pair().map(|(a, b)| links.path(a, b));
+        let has_links = self.chosen.backend != Built::Host;
+        link::link_use(point, &links.devices, readings, path, quantities, has_links)
+    }
+}

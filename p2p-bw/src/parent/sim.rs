@@ -1,0 +1,147 @@
+//! `--sim`: starts this program again on a soft box, with the soft drivers first in the loader's path.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, anyhow};
+use boxfile::{BoxFile, Vendor};
+use measure::record::FolderError;
+
+use super::Stop;
+
+/// Set in the restarted program: the folder with the soft box.
+const FOLDER: &str = "TPLENS_SIM_FOLDER";
+
+/// The soft driver's names of the box file and of the generated sysfs tree.
+const BOX: &str = "TPLENS_SOFT_BOX";
+const SYSFS: &str = "TPLENS_SOFT_SYSFS";
+
+/// Where the soft drivers are, if not beside the program.
+const SOFT_FOLDER: &str = "TPLENS_SOFT_DIR";
+
+/// The files that must be there.
+const LIBRARIES: [&str; 2] = ["libcuda.so.1", "libnvidia-ml.so.1"];
+
+/// The root of the generated tree, in a program that was restarted on a soft box.
+pub(super) fn sysfs_root() -> Option<PathBuf> {
+    std::env::var_os(FOLDER).map(|folder| Path::new(&folder).join("sysfs"))
+}
+
+/// The result folder of a program that was restarted on a soft box.
+pub(super) fn result_folder() -> Option<PathBuf> {
+    std::env::var_os(FOLDER).and_then(|folder| Path::new(&folder).parent().map(Path::to_owned))
+}
+
+/// The name of the soft box, in a program that was restarted on one.
+pub(super) fn box_name() -> Option<String> {
+    let file = std::env::var_os(FOLDER).map(|folder| Path::new(&folder).join("box.toml"))?;
+    BoxFile::read(&file).ok().map(|described| described.name)
+}
+
+/// Restarts this program on a box; returns only where it cannot.
+///
+/// The box file and the tree go into the result folder.
+pub(super) fn restart(name: &str, results: &Path) -> Stop {
+    match prepare(name, results) {
+        Err(stop) => stop,
+        Ok(mut command) => Stop::Internal(anyhow!(
+            "cannot restart on the soft box: {}",
+            command.exec()
+        )),
+    }
+}
+
+fn prepare(name: &str, results: &Path) -> Result<Command, Stop> {
+    if results.join("journal.jsonl").exists() {
+        return Err(Stop::Usage(
+            FolderError::Taken(results.to_owned()).to_string(),
+        ));
+    }
+    let described = BoxFile::resolve(name).map_err(|error| Stop::Usage(error.to_string()))?;
+    if let Some(vendor) = not_built(described.vendor) {
+        return Err(Stop::Usage(format!(
+            "the box `{}` needs the soft driver of {vendor}, which is not built yet; boxes of NVIDIA work",
+            described.name
+        )));
+    }
+    let soft = soft_folder()?;
+    let folder = &results.join("sim");
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let folder = folder
+        .canonicalize()
+        .with_context(|| format!("cannot find {}", folder.display()))?;
+    let (file, tree) = (folder.join("box.toml"), folder.join("sysfs"));
+    let text = described.to_toml().map_err(|error| anyhow!("{error}"))?;
+    std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    boxfile::sysfs::write_tree(&described, &tree)
+        .map_err(|error| anyhow!("writing the box's sysfs tree: {error}"))?;
+
+    let mut path = OsString::from(&soft);
+    if let Some(before) = std::env::var_os("LD_LIBRARY_PATH").filter(|before| !before.is_empty()) {
+        path.push(":");
+        path.push(before);
+    }
+    let program = std::env::current_exe().context("finding this program")?;
+    let mut command = Command::new(program);
+    command
+        .args(std::env::args_os().skip(1))
+        .env("LD_LIBRARY_PATH", path)
+        .env(FOLDER, &folder)
+        .env(BOX, &file)
+        .env(SYSFS, &tree)
+        // Which devices the real machine shows has no meaning on the box.
+        .env_remove("CUDA_VISIBLE_DEVICES");
+    Ok(command)
+}
+
+/// The vendor in words, where its soft driver is not there; `None` where it is.
+fn not_built(vendor: Vendor) -> Option<&'static str> {
+    match vendor {
+        Vendor::Nvidia => None,
+        Vendor::Amd => Some("AMD"),
+        Vendor::Metax => Some("MetaX"),
+        Vendor::Host => Some("a box without GPU"),
+    }
+}
+
+/// Takes back what [`restart`] put into a result folder in which no run began; other files there stay.
+pub(super) fn forget(results: &Path) {
+    if sysfs_root().is_some() && !results.join("journal.jsonl").exists() {
+        // What cannot be removed is of no harm; a folder that holds something else is not removed.
+        drop(std::fs::remove_dir_all(results.join("sim")));
+        drop(std::fs::remove_dir(results));
+    }
+}
+
+/// `$TPLENS_SOFT_DIR`, `soft` beside the program, or `target/soft` where the program is in `target/PROFILE`.
+fn soft_folder() -> Result<PathBuf, Stop> {
+    let program = std::env::current_exe().context("finding this program")?;
+    let beside = program.parent().map(|folder| folder.join("soft"));
+    let target = program
+        .parent()
+        .and_then(Path::parent)
+        .map(|folder| folder.join("soft"));
+    let asked = std::env::var_os(SOFT_FOLDER).map(PathBuf::from);
+    let candidates: Vec<PathBuf> = match asked {
+        Some(asked) => vec![asked],
+        None => [beside, target].into_iter().flatten().collect(),
+    };
+    let complete = |folder: &&PathBuf| {
+        LIBRARIES
+            .iter()
+            .all(|library| folder.join(library).is_file())
+    };
+    candidates.iter().find(complete).cloned().ok_or_else(|| {
+        let looked: Vec<String> = candidates
+            .iter()
+            .map(|folder| folder.display().to_string())
+            .collect();
+        Stop::Usage(format!(
+            "the soft drivers are not in {}; make them with `cargo xtask soft`",
+            looked.join(" or ")
+        ))
+    })
+}

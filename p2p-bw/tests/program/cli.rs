@@ -1,0 +1,243 @@
+//! The command line: what is refused and in which words, what is listed, and which backend is taken.
+
+use topology::{Machine, Sysfs};
+
+use super::common::{QUICK, Scratch, skip, two_gpus};
+
+/// The keys of all cases, in the order in which they run.
+const CASES: [&str; 12] = [
+    "h2d_pinned_ce",
+    "d2h_pinned_ce",
+    "h2d_pageable_ce",
+    "d2h_pageable_ce",
+    "host_bidir_pinned_ce",
+    "local_ce",
+    "d2d_write_ce",
+    "d2d_read_ce",
+    "d2d_bidir_write_ce",
+    "d2d_bidir_read_ce",
+    "d2d_staged_ce",
+    "d2d_driver_staged_ce",
+];
+
+/// Whether this machine has neither a GPU nor NVIDIA's driver; where it has, the caller's test is a skip.
+fn no_gpu_here(scratch: &Scratch) -> bool {
+    let machine = Machine::read(&Sysfs::real()).unwrap();
+    let driver = scratch.run(&["--list", "--backend", "cuda"]).code == 0;
+    if driver || !machine.gpus.is_empty() {
+        skip(
+            "p2p-bw: this machine has a GPU or its driver, so what happens without one cannot be seen",
+        );
+        return false;
+    }
+    true
+}
+
+#[test]
+fn a_wrong_command_line_is_one_line_that_names_what_is_wrong() {
+    let scratch = Scratch::new();
+    for (arguments, says) in [
+        (&["--gpus", "0,9999"][..], "--gpus 9999"),
+        (&["--gpus", "0,0"], "device 0 twice"),
+        (&["--gpus", ""], "empty entry"),
+        (&["--gpus", "0,"], "empty entry"),
+        (&["--gpus", "first"], "first"),
+        (
+            &["--gpus", "0", "--cases", "d2d_write_ce"],
+            "need two devices",
+        ),
+        (&["--cases", "h2d_pinned_ce,nonsense"], "`nonsense`"),
+        (&["--cases", ""], "empty list"),
+        (&["--sizes", "0"], "0 bytes"),
+        (&["--sizes", "4X"], "`4X`"),
+        (&["--sizes", "1G..1K"], "`1G..1K`"),
+        (&["--sizes", ""], "empty list"),
+        (&["--samples", "0"], "'0'"),
+        (&["--budget", "-1"], "`-1`"),
+        (&["--deadline", "0"], "`0`"),
+        (&["--backend", "metal"], "metal"),
+        (&["--no-such-flag"], "--no-such-flag"),
+        (
+            &["--sim", "l40x4", "--backend", "host"],
+            "leave one of them out",
+        ),
+    ] {
+        let host: &[&str] = if arguments.contains(&"--backend") {
+            &[]
+        } else {
+            &["--backend", "host"]
+        };
+        let ran = scratch.run(&[arguments, host].concat());
+        ran.is_wrong_usage(says);
+    }
+    assert_eq!(
+        std::fs::read_dir(scratch.path()).unwrap().count(),
+        0,
+        "a refused command line leaves no folder"
+    );
+}
+
+#[test]
+fn a_device_that_a_box_does_not_have_is_one_line_and_leaves_no_folder() {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&["--sim", "l40x4", "--gpus", "0,9", "--out", "out"]);
+    ran.is_wrong_usage("--gpus 9: no such device; the cuda backend has 4 device(s), 0 to 3");
+    assert!(!scratch.join("out").exists());
+}
+
+#[test]
+fn help_version_and_list_are_results() {
+    let scratch = Scratch::new();
+    let help = scratch.run(&["--help"]);
+    assert_eq!((help.code, help.stderr.as_str()), (0, ""));
+    for flag in ["--gpus", "--sizes", "--budget", "[default: 30]", "--sim"] {
+        assert!(help.stdout.contains(flag), "{flag} in {}", help.stdout);
+    }
+    let version = scratch.run(&["--version"]);
+    assert_eq!(version.code, 0);
+    assert_eq!(
+        version.stdout,
+        format!("p2p-bw {}\n", env!("CARGO_PKG_VERSION"))
+    );
+
+    let list = scratch.run(&["--list", "--backend", "host"]);
+    assert_eq!(list.code, 0, "{}", list.stderr);
+    let listed: Vec<&str> = list
+        .stdout
+        .lines()
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(listed, CASES);
+    assert!(
+        list.stdout
+            .contains("\nDevices of the host backend:\n  0  host memory")
+    );
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_soft_box_lists_its_devices_and_leaves_nothing() {
+    let scratch = Scratch::new();
+    let temporary = scratch.join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let mut command = scratch.program(["--list", "--sim", "l40x4"]);
+    let output = command.env("TMPDIR", &temporary).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for device in [
+        "0  NVIDIA L40",
+        "3  NVIDIA L40",
+        "E1:00.0",
+        "GPU-00000000-0040",
+    ] {
+        let found = text.to_lowercase().contains(&device.to_lowercase());
+        assert!(found, "{device} in {text}");
+    }
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+    assert_eq!(
+        std::fs::read_dir(scratch.path()).unwrap().count(),
+        1,
+        "only tmp"
+    );
+}
+
+#[test]
+fn without_gpu_and_driver_host_memory_is_measured_and_it_is_said() {
+    let scratch = Scratch::new();
+    if !no_gpu_here(&scratch) {
+        return;
+    }
+    let arguments = [&["--gpus", "0,1", "--out", "out"][..], &QUICK].concat();
+    let ran = scratch.run(&arguments);
+    let kept = scratch.left(ran);
+    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
+    for said in [
+        "no GPU driver was found",
+        "libcuda.so.1 not found",
+        "hip:",
+        "maca:",
+        "host memory is measured",
+    ] {
+        assert!(
+            kept.ran.stderr.contains(said),
+            "{said} in {}",
+            kept.ran.stderr
+        );
+    }
+    assert!(kept.ran.stdout.contains("HOST1") && !kept.ran.stdout.contains("GPU"));
+    assert_eq!(kept.links().backend.as_ref().unwrap().name, "host");
+    assert_eq!(kept.record.header.simulated, None);
+    assert_eq!(kept.bad(), []);
+}
+
+#[test]
+fn a_driver_that_was_asked_for_and_is_not_there_is_exit_3() {
+    let scratch = Scratch::new();
+    if !no_gpu_here(&scratch) {
+        return;
+    }
+    let ran = scratch.run(&["--backend", "cuda", "--out", "out"]);
+    let kept = scratch.left(ran);
+    assert_eq!((kept.ran.code, kept.ran.stdout.as_str()), (3, ""));
+    let said = &kept.ran.stderr;
+    assert!(
+        said.contains("nothing was measured: cuda: libcuda.so.1 not found"),
+        "{said}"
+    );
+    assert!(said.contains("install NVIDIA's driver"), "{said}");
+    assert!(kept.links().points.is_empty());
+}
+
+#[test]
+fn backends_that_are_not_built_say_so() {
+    let scratch = Scratch::new();
+    for backend in ["hip", "maca"] {
+        let ran = scratch.run(&["--backend", backend, "--out", backend]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (3, ""), "{}", ran.stderr);
+        let said = format!("the {backend} backend is not built yet");
+        assert!(ran.stderr.contains(&said), "{said} in {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_box_that_cannot_be_played_is_refused() {
+    let scratch = Scratch::new();
+    let unknown = scratch.run(&["--sim", "l40x5"]);
+    unknown.is_wrong_usage("no box `l40x5`");
+    for name in boxfile::builtin_names() {
+        assert!(
+            unknown.stderr.contains(name),
+            "{name} in {}",
+            unknown.stderr
+        );
+    }
+    for (name, vendor) in [("r9700-x8", "AMD"), ("mxc500x4", "MetaX")] {
+        let ran = scratch.run(&["--sim", name]);
+        ran.is_wrong_usage(&format!(
+            "the soft driver of {vendor}, which is not built yet"
+        ));
+    }
+    std::fs::write(scratch.join("broken.toml"), "schema = 1\nnane = \"x\"\n").unwrap();
+    let broken = scratch.run(&["--sim", "broken.toml"]);
+    assert_eq!(broken.code, 2);
+    assert!(broken.stderr.contains("nane"), "{}", broken.stderr);
+}
+
+#[test]
+fn without_the_soft_libraries_the_command_that_makes_them_is_named() {
+    let scratch = Scratch::new();
+    let empty = scratch.join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let mut command = scratch.program(["--sim", &scratch.write_box(&two_gpus()), "--out", "out"]);
+    let ran = super::common::Ran::of(command.env("TPLENS_SOFT_DIR", &empty).output().unwrap());
+    ran.is_wrong_usage("cargo xtask soft");
+    assert!(
+        ran.stderr.contains(empty.to_str().unwrap()),
+        "{}",
+        ran.stderr
+    );
+    assert!(!scratch.join("out").exists());
+}

@@ -1,0 +1,335 @@
+//! Boxes on which something goes wrong in the driver, in memory, or on a device: each ends in a valid record.
+
+use boxfile::{AllocSite, Direction, Fault, HangOp};
+use measure::caveat::Caveat;
+use measure::record::{Endpoint, Outcome, PeerVerdict, Status, Verification};
+
+use super::common::{HOST, Kept, Scratch, gen4, gpu, two_gpus, with};
+
+/// Seconds without progress that count as a hang: soft copies of 64 KiB take microseconds.
+const DEADLINE: [&str; 2] = ["--deadline", "2"];
+
+fn run(fault: Fault, more: &[&str]) -> Kept {
+    let scratch = Scratch::new();
+    scratch.soft(&with(fault), &[&DEADLINE, more].concat())
+}
+
+/// The one failed point of a run and why it failed.
+fn only_failure(kept: &Kept) -> (&str, Endpoint, Endpoint, &str) {
+    let bad = kept.bad();
+    match bad[..] {
+        [(case, from, to, Outcome::Failed { reason })] => (case, from, to, reason),
+        _ => panic!("{bad:?}"),
+    }
+}
+
+fn is_hang(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Hang { .. })
+}
+
+fn is_wrong(outcome: &Outcome) -> bool {
+    use Outcome::Measured;
+    matches!(
+        outcome,
+        Measured {
+            verification: Verification::WrongData { .. },
+            ..
+        }
+    )
+}
+
+#[test]
+fn an_allocation_of_device_memory_that_fails_costs_one_point() {
+    // One buffer on each device serves the first cases, so the third allocation is the second buffer of device 0, which
+    // the first case that needs two asks for: both ways to the host at once.
+    let fault = Fault::AllocFailure {
+        on: AllocSite::Device,
+        nth: 3,
+    };
+    let kept = run(fault, &["--no-peer"]);
+    let (case, from, to, reason) = only_failure(&kept);
+    assert_eq!((case, from, to), ("host_bidir_pinned_ce", HOST, gpu(0)));
+    assert!(reason.contains("out of memory: 65536 bytes"), "{reason}");
+    assert_eq!(kept.ran.code, 3);
+    assert!(kept.is_measured("host_bidir_pinned_ce", HOST, gpu(1)));
+    assert!(kept.is_measured("local_ce", gpu(0), gpu(0)));
+}
+
+#[test]
+fn a_probe_that_cannot_allocate_leaves_its_pair_to_the_staged_path() {
+    let fault = Fault::AllocFailure {
+        on: AllocSite::Device,
+        nth: 1,
+    };
+    let kept = run(fault, &["--cases", "d2d_write_ce,d2d_staged_ce"]);
+    // Each probe is a process of its own, so each meets its first allocation.
+    for (from, to) in [(0, 1), (1, 0)] {
+        let probe = kept.probe(from, to);
+        assert_eq!(probe.verdict, PeerVerdict::Failed);
+        assert!(
+            probe.rests_on.contains("out of memory"),
+            "{}",
+            probe.rests_on
+        );
+        let direct = kept.outcome("d2d_write_ce", gpu(from), gpu(to));
+        assert!(
+            matches!(direct, Outcome::NotApplicable { .. }),
+            "{direct:?}"
+        );
+    }
+    // The worker's first allocation is that of the first staged copy.
+    assert_eq!(only_failure(&kept).0, "d2d_staged_ce");
+    assert!(kept.is_measured("d2d_staged_ce", gpu(1), gpu(0)));
+    assert_eq!(kept.ran.code, 3);
+}
+
+#[test]
+fn an_allocation_of_pinned_memory_that_fails_costs_one_point() {
+    let fault = Fault::AllocFailure {
+        on: AllocSite::Host,
+        nth: 1,
+    };
+    let kept = run(fault, &[]);
+    let (case, from, to, reason) = only_failure(&kept);
+    assert_eq!((case, from, to), ("h2d_pinned_ce", HOST, gpu(0)));
+    assert!(reason.contains("out of memory"), "{reason}");
+    assert_eq!(kept.ran.code, 3);
+}
+
+#[test]
+fn a_driver_that_cannot_be_initialised_is_a_refusal_with_its_words() {
+    // 999 is CUDA_ERROR_UNKNOWN (cuda.h).
+    let kept = run(Fault::InitFailure { code: 999 }, &[]);
+    nothing_was_measured(&kept, "CUDA_ERROR_UNKNOWN");
+}
+
+#[test]
+fn a_driver_that_does_not_answer_is_a_refusal() {
+    let kept = run(hang(HangOp::Init, None, None), &[]);
+    nothing_was_measured(&kept, "did not answer within 2 s");
+}
+
+fn nothing_was_measured(kept: &Kept, why: &str) {
+    assert_eq!((kept.ran.code, kept.ran.stdout.as_str()), (3, ""));
+    let Status::Refused { reason } = &kept.record.status else {
+        panic!("{:?}", kept.record.status);
+    };
+    for text in [reason, &kept.ran.stderr] {
+        assert!(text.contains(why), "no `{why}` in {text}");
+        assert!(text.contains("2 GPU(s) at 0000:21:00.0 (NVIDIA)"), "{text}");
+    }
+    assert!(kept.links().points.is_empty());
+    let simulated = kept.record.header.simulated.as_ref().unwrap();
+    assert_eq!(simulated.box_name, "two-l40");
+}
+
+#[test]
+fn wrong_data_to_a_device_is_exit_5_and_its_numbers_are_not_printed() {
+    let scratch = Scratch::new();
+    let fault = Fault::WrongData {
+        pair: None,
+        direction: Some(Direction::H2d),
+        device: Some(0),
+    };
+    let kept = scratch.soft(&with(fault), &["--no-peer", "--csv", "r.csv"]);
+    assert_eq!(kept.ran.code, 5, "{}", kept.ran.stderr);
+    assert!(is_wrong(kept.outcome("h2d_pinned_ce", HOST, gpu(0))));
+    assert!(is_wrong(kept.outcome("h2d_pageable_ce", HOST, gpu(0))));
+    assert!(kept.is_measured("h2d_pinned_ce", HOST, gpu(1)));
+    assert!(kept.is_measured("local_ce", gpu(1), gpu(1)));
+    assert!(kept.ran.stdout.contains("WRONG DATA"));
+    let csv = std::fs::read_to_string(scratch.join("r.csv")).unwrap();
+    let row = csv
+        .lines()
+        .find(|row| row.starts_with("h2d_pinned_ce,bandwidth,host,GPU0,"));
+    let cells: Vec<&str> = row.unwrap().split(',').collect();
+    assert_eq!(
+        (cells[5], cells[6], cells[17]),
+        ("measured", "", "WRONG DATA")
+    );
+    // Nobody looks, nobody sees: without the comparison the record says that none was made.
+    let blind = Scratch::new().soft(
+        &with(Fault::WrongData {
+            pair: None,
+            direction: Some(Direction::H2d),
+            device: Some(0),
+        }),
+        &["--no-peer", "--no-verify", "--cases", "h2d_pinned_ce"],
+    );
+    let outcome = blind.outcome("h2d_pinned_ce", HOST, gpu(0));
+    let Outcome::Measured { verification, .. } = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!((verification, blind.ran.code), (&Verification::NotAsked, 0));
+}
+
+#[test]
+fn wrong_data_from_a_device_is_exit_5() {
+    let fault = Fault::WrongData {
+        pair: None,
+        direction: Some(Direction::D2h),
+        device: Some(1),
+    };
+    let kept = run(fault, &["--no-peer"]);
+    assert_eq!(kept.ran.code, 5);
+    assert!(is_wrong(kept.outcome("d2h_pinned_ce", gpu(1), HOST)));
+    assert!(kept.is_measured("d2h_pinned_ce", gpu(0), HOST));
+}
+
+#[test]
+fn a_device_that_is_lost_is_tried_twice_and_the_other_is_measured() {
+    // Fewer copies than one point has: two warm-ups, one timed to size the samples, six samples.
+    let fault = Fault::DeviceLost {
+        device: 0,
+        after_copies: 3,
+    };
+    let kept = run(fault, &[]);
+    assert_eq!(kept.ran.code, 3);
+    assert_eq!(kept.probe(0, 1).verdict, PeerVerdict::Failed);
+    assert!(kept.probe(0, 1).rests_on.contains("device lost"));
+    let host_cases = [
+        "h2d_pinned_ce",
+        "d2h_pinned_ce",
+        "h2d_pageable_ce",
+        "d2h_pageable_ce",
+    ];
+    let of = |position: usize| {
+        host_cases.map(|case| match case.starts_with("h2d") {
+            true => kept.outcome(case, HOST, gpu(position)),
+            false => kept.outcome(case, gpu(position), HOST),
+        })
+    };
+    let [first, second, third, fourth] = of(0);
+    for outcome in [first, second] {
+        let Outcome::Failed { reason } = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(
+            reason.contains("device lost") && reason.contains("Xid"),
+            "{reason}"
+        );
+    }
+    for outcome in [third, fourth] {
+        let Outcome::Skipped { reason } = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(reason.contains("GPU0 failed 2 times"), "{reason}");
+    }
+    assert!(kept.is_measured("h2d_pinned_ce", HOST, gpu(1)));
+    assert!(kept.is_measured("local_ce", gpu(1), gpu(1)));
+}
+
+fn hang(op: HangOp, device: Option<usize>, pair: Option<[usize; 2]>) -> Fault {
+    Fault::Hang {
+        op,
+        device,
+        pair,
+        after_copies: 0,
+    }
+}
+
+#[test]
+fn a_copy_to_a_device_that_never_ends_is_a_hang_of_that_device_only() {
+    let kept = run(hang(HangOp::H2d, Some(0), None), &["--no-peer"]);
+    assert_eq!(kept.ran.code, 3);
+    assert!(is_hang(kept.outcome("h2d_pinned_ce", HOST, gpu(0))));
+    // What leaves device 0 was written to it before, so the second hang is there and the device is given up.
+    assert!(is_hang(kept.outcome("d2h_pinned_ce", gpu(0), HOST)));
+    let third = kept.outcome("h2d_pageable_ce", HOST, gpu(0));
+    assert!(matches!(third, Outcome::Skipped { .. }), "{third:?}");
+    for (case, from, to) in [
+        ("h2d_pinned_ce", HOST, gpu(1)),
+        ("d2h_pageable_ce", gpu(1), HOST),
+        ("local_ce", gpu(1), gpu(1)),
+    ] {
+        assert!(kept.is_measured(case, from, to), "{case}");
+    }
+    assert!(
+        kept.ran.stdout.contains("HANG while"),
+        "{}",
+        kept.ran.stdout
+    );
+}
+
+#[test]
+fn a_copy_from_a_device_that_never_ends_is_a_hang_of_that_device_only() {
+    let cases = [
+        "--no-peer",
+        "--no-verify",
+        "--cases",
+        "*2h_pinned_ce,h2d_p*,local_ce",
+    ];
+    let kept = run(hang(HangOp::D2h, Some(1), None), &cases);
+    assert_eq!(kept.ran.code, 3);
+    let bad = kept.bad();
+    assert_eq!(bad.len(), 1, "{bad:?}");
+    assert!(is_hang(kept.outcome("d2h_pinned_ce", gpu(1), HOST)));
+}
+
+#[test]
+fn a_local_copy_that_never_ends_costs_its_point() {
+    let kept = run(hang(HangOp::Local, Some(0), None), &["--no-peer"]);
+    assert_eq!(kept.ran.code, 3);
+    let bad = kept.bad();
+    assert_eq!(bad.len(), 1, "{bad:?}");
+    let Outcome::Hang { doing } = kept.outcome("local_ce", gpu(0), gpu(0)) else {
+        panic!("{bad:?}");
+    };
+    assert!(doing.contains("warming up: no progress for 2 s"), "{doing}");
+    assert!(kept.is_measured("d2d_staged_ce", gpu(0), gpu(1)));
+}
+
+#[test]
+fn a_link_that_retrains_is_read_under_load_and_said() {
+    // Without noise the first point of device 0 takes six samples of at most four copies: 24, and with the writing of the
+    // patterns, two warm-ups, the copy that sizes the samples and the reading back fewer than 40.
+    let kept = run(
+        Fault::Retrain {
+            device: 0,
+            after_copies: 40,
+            generation: 4,
+            width: 8,
+        },
+        &["--no-peer"],
+    );
+    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
+    assert_eq!(kept.bad(), []);
+    let narrowed = Caveat::LinkNarrowed {
+        device: "GPU0".to_owned(),
+        from: "Gen4 x16".to_owned(),
+        to: "Gen4 x8".to_owned(),
+    };
+    assert!(
+        kept.links().caveats.contains(&narrowed),
+        "{:?}",
+        kept.links().caveats
+    );
+    assert!(
+        kept.ran
+            .stdout
+            .contains("GPU0's link fell from Gen4 x16 to Gen4 x8")
+    );
+}
+
+#[test]
+fn a_link_that_is_narrow_from_the_start_is_said() {
+    let mut described = two_gpus();
+    for port in &mut described.port {
+        if port.address == described.device[1].parent {
+            port.link = Some(gen4(8));
+        }
+    }
+    described.device[1].link = Some(gen4(8));
+    let kept = Scratch::new().soft(&described, &["--no-peer", "--cases", "h2d_pinned_ce"]);
+    // The card could do Gen4 x16 and the slot Gen5 x16.
+    let below = Caveat::LinkBelowMaximum {
+        device: "GPU1".to_owned(),
+        now: "Gen4 x8".to_owned(),
+        maximum: "Gen4 x16".to_owned(),
+    };
+    assert!(
+        kept.links().caveats.contains(&below),
+        "{:?}",
+        kept.links().caveats
+    );
+}

@@ -1,0 +1,150 @@
+//! Runs that a signal ends: what was measured until then is on the disk and loads, and no process is left.
+
+use std::time::{Duration, Instant};
+
+use boxfile::{BoxFile, Fault, HangOp};
+use measure::record::{Outcome, Payload, Status, load};
+use rustix::process::Signal;
+
+use super::common::{HOST, Running, Scratch, Watch, gpu, with};
+
+/// A worker that is stuck is asked for 1 s, then terminated within 2 s; the rest is for a busy machine.
+const SECONDS: Duration = Duration::from_secs(30);
+
+/// A box on which everything is measured up to the local copy of device 0, which never ends.
+fn stuck_at_local() -> BoxFile {
+    with(Fault::Hang {
+        op: HangOp::Local,
+        device: Some(0),
+        pair: None,
+        after_copies: 0,
+    })
+}
+
+/// Starts a run that stays in the local copy, and waits until it is there.
+fn started(scratch: &Scratch) -> Running {
+    let more = ["--no-peer", "--deadline", "600"];
+    let arguments = scratch.on(&stuck_at_local(), &more);
+    let mut running = Running::start(scratch.program(arguments));
+    running.until("] local_ce");
+    running
+}
+
+fn ends_in_good_order(signal: Signal, code: i32, name: &str) {
+    let scratch = Scratch::new();
+    let running = started(&scratch);
+    let asked = Instant::now();
+    running.signal(signal);
+    let kept = scratch.left(running.end());
+    assert!(asked.elapsed() < SECONDS, "{:?}", asked.elapsed());
+    assert_eq!(kept.ran.code, code);
+    let signal = name.to_owned();
+    assert_eq!(kept.record.status, Status::Interrupted { signal });
+    // Four host cases with one direction each and one with both, on two devices: 10 points, all of them measured.
+    assert_eq!(kept.links().points.len(), 10);
+    assert_eq!(kept.bad(), []);
+    assert!(kept.is_measured("host_bidir_pinned_ce", HOST, gpu(1)));
+    let said = format!("INTERRUPTED by {name}");
+    assert!(kept.ran.stdout.contains(&said), "{}", kept.ran.stdout);
+    let shown = scratch.run(&["show", "out"]);
+    assert_eq!((shown.code, shown.stdout), (0, kept.ran.stdout));
+}
+
+#[test]
+fn ctrl_c_ends_a_run_with_130_and_a_record() {
+    ends_in_good_order(Signal::INT, 130, "SIGINT");
+}
+
+#[test]
+fn sigterm_ends_a_run_with_143_and_a_record() {
+    ends_in_good_order(Signal::TERM, 143, "SIGTERM");
+}
+
+#[test]
+fn a_signal_during_a_peer_probe_ends_a_run_with_a_record() {
+    let scratch = Scratch::new();
+    let hang = Fault::Hang {
+        op: HangOp::Peer,
+        device: None,
+        pair: Some([0, 1]),
+        after_copies: 0,
+    };
+    let arguments = scratch.on(&with(hang), &["--deadline", "600"]);
+    let mut watch = Watch::on(scratch.join("out"));
+    let running = Running::start(scratch.program(arguments));
+    watch.until("\"intent\"");
+    running.signal(Signal::INT);
+    let kept = scratch.left(running.end());
+    assert_eq!(kept.ran.code, 130);
+    assert!(kept.links().points.is_empty());
+    // The pair whose probe was under way is named.
+    assert_eq!(kept.links().pending, [(0, 1)]);
+}
+
+#[test]
+fn a_signal_while_the_driver_is_asked_is_130_and_leaves_nothing() {
+    let scratch = Scratch::new();
+    let hang = Fault::Hang {
+        op: HangOp::Init,
+        device: None,
+        pair: None,
+        after_copies: 0,
+    };
+    let arguments = scratch.on(&with(hang), &["--deadline", "600"]);
+    let running = Running::start(scratch.program(arguments));
+    // Two processes, the parent and the one that asks: then the handler is in place.
+    scratch.has_processes(&running, 2);
+    running.signal(Signal::INT);
+    assert_eq!(running.end().code, 130);
+    scratch.nobody_is_left();
+    assert!(!scratch.join("out").exists());
+}
+
+#[test]
+fn a_second_ctrl_c_ends_it_at_once_and_the_journal_loads() {
+    let scratch = Scratch::new();
+    let running = started(&scratch);
+    running.signal(Signal::INT);
+    // Equal signals that are pending become one, so the second goes out when the first was taken: the worker's input
+    // is closed then, and it has a second to end before it is terminated.
+    running.signal_until_ended(Signal::INT);
+    let ran = running.end();
+    assert_eq!(ran.code, 130);
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+    scratch.nobody_is_left();
+    let Payload::Links(links) = load(&scratch.join("out/journal.jsonl")).unwrap().payload;
+    assert_eq!(links.points.len(), 10);
+}
+
+/// Kills a run when its journal holds this, and returns how many points are on the disk then.
+fn killed_at(described: &BoxFile, more: &[&str], journal: &str) -> usize {
+    let scratch = Scratch::new();
+    let mut watch = Watch::on(scratch.join("out"));
+    let running = Running::start(scratch.program(scratch.on(described, more)));
+    watch.until(journal);
+    running.signal(Signal::KILL);
+    let ran = running.end();
+    assert_eq!(ran.code, 128 + 9, "{}", ran.stderr);
+    scratch.nobody_is_left();
+    let shown = scratch.run(&["show", "out"]);
+    assert_eq!((shown.code, shown.stderr.as_str()), (0, ""));
+    assert!(shown.stdout.contains("BROKEN OFF"), "{}", shown.stdout);
+    let record = load(&scratch.join("out")).unwrap();
+    assert_eq!(record.status, Status::Broken);
+    let Payload::Links(links) = record.payload;
+    let measured = |outcome: &Outcome| matches!(outcome, Outcome::Measured { .. });
+    assert!(links.points.iter().all(|point| measured(&point.outcome)));
+    links.points.len()
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_what_it_had_measured() {
+    let stuck = stuck_at_local();
+    let more = ["--no-peer", "--deadline", "600"];
+    // The header only, or a little more; one point or a few more; all ten before the copy that never ends.
+    assert!(killed_at(&stuck, &more, "\"header\"") <= 10);
+    let some = killed_at(&stuck, &more, "h2d_pinned_ce");
+    assert!((1..=10).contains(&some), "{some}");
+    let ten = "\"case\":\"host_bidir_pinned_ce\",\"from\":\"host\",\"to\":{\"device\":1}";
+    assert_eq!(killed_at(&stuck, &more, ten), 10);
+}

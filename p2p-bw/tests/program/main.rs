@@ -1,0 +1,13 @@
+//! `p2p-bw` as its user runs it: the built program, its exit codes, what it prints and what it leaves on the disk.
+//!
+//! The numbers it gives on soft boxes are compared elsewhere, in `known_answers`.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod cli;
+mod common;
+mod faults;
+mod files;
+mod interrupted;
+mod kept;
+mod peers;
+mod readme;

@@ -1,0 +1,42 @@
+//! The README against the program: its table of cases and the boxes that it names.
+
+use super::common::Scratch;
+
+fn readme() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn the_table_of_cases_is_what_the_program_lists() {
+    let readme = readme();
+    let table = readme.split_once("<!-- cases -->").unwrap().1;
+    let table = table.split_once("<!-- /cases -->").unwrap().0;
+    let row = |line: &str| {
+        let rest = line.trim().strip_prefix("| `")?;
+        let (key, rest) = rest.split_once("` |")?;
+        let description = rest.trim().strip_suffix('|')?.trim();
+        Some((key.to_owned(), description.to_owned()))
+    };
+    let written: Vec<(String, String)> = table.lines().filter_map(row).collect();
+
+    let list = Scratch::new().run(&["--list", "--backend", "host"]).stdout;
+    let case = |line: &str| {
+        let (key, description) = line.trim().split_once(' ')?;
+        Some((key.to_owned(), description.trim().to_owned()))
+    };
+    let cases = list.lines().skip(1).take_while(|line| !line.is_empty());
+    let listed: Vec<(String, String)> = cases.filter_map(case).collect();
+    assert_eq!(written, listed);
+}
+
+#[test]
+fn every_built_in_box_is_named() {
+    let readme = readme();
+    for name in boxfile::builtin_names() {
+        assert!(
+            readme.contains(&format!("`{name}`")),
+            "{name} is not in the README"
+        );
+    }
+}
