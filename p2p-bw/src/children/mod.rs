@@ -12,6 +12,7 @@ mod transfers;
 mod worker;
 
 use anyhow::{Context, Result};
+use measure::quantity::TimeSource;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use supervisor::child::{self, Inbox, Outbox};
@@ -86,5 +87,14 @@ pub(crate) fn run(child: Child) -> Result<()> {
         Child::Probe => probe::run(Line::open()?),
         Child::Worker => worker::run(Line::open()?),
         Child::Monitor => monitor::run(Line::open()?),
+    }
+}
+
+/// The clock behind a backend's events, in the record's terms.
+fn time_source(source: device::TimeSource) -> TimeSource {
+    match source {
+        device::TimeSource::DeviceEvent => TimeSource::DeviceEvent,
+        device::TimeSource::HostMonotonic => TimeSource::HostMonotonic,
+        device::TimeSource::VirtualClock => TimeSource::VirtualClock,
     }
 }

@@ -10,11 +10,11 @@ use device::host::Host;
 use device::pattern::Pattern;
 use device::{Backend, Device, DeviceError, Event, Latch, Stream};
 use measure::plan::StopReason;
-use measure::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
+use measure::quantity::{Gate, Quantity, Timing, Unit};
 use measure::record::StepOutcome;
 
-use super::Line;
 use super::bench::{Bench, End};
+use super::{Line, time_source};
 use crate::messages::{Built, ProbeReply, ProbeRequest, SmallCopies};
 
 /// Bytes of the checked copies.
@@ -227,11 +227,7 @@ impl<B: Backend> Probe<B> {
                 samples.push(end.nanoseconds_since(&start)? / f64::from(SMALL_COPIES) / 1e3);
             }
         }
-        let source = match bench.backend.time_source() {
-            device::TimeSource::DeviceEvent => TimeSource::DeviceEvent,
-            device::TimeSource::HostMonotonic => TimeSource::HostMonotonic,
-            device::TimeSource::VirtualClock => TimeSource::VirtualClock,
-        };
+        let source = time_source(bench.backend.time_source());
         let gate = if held { Gate::HeldQueue } else { Gate::None };
         let timing = Timing {
             source,

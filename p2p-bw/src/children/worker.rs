@@ -9,14 +9,14 @@ use device::{Backend, DeviceError};
 use measure::caveat::Caveat;
 use measure::clock::Monotonic;
 use measure::plan::Sampling;
-use measure::quantity::{Gate, TimeSource, Timing};
+use measure::quantity::{Gate, Timing};
 use measure::record::{Placement, Verification};
 use measure::unit::gb_per_s;
 
-use super::Line;
 use super::bench::{Bench, End};
 use super::lanes::Lanes;
 use super::transfers::{self, Transfer};
+use super::{Line, time_source};
 use crate::cases::Case;
 use crate::messages::{Built, Job, JobOutcome, WorkerReply, WorkerRequest};
 
@@ -183,11 +183,7 @@ impl<B: Backend> Run<'_, B> {
             doing: "comparing the data".to_owned(),
         });
         let verification = self.verify(&transfers)?;
-        let source = match self.bench.backend.time_source() {
-            device::TimeSource::DeviceEvent => TimeSource::DeviceEvent,
-            device::TimeSource::HostMonotonic => TimeSource::HostMonotonic,
-            device::TimeSource::VirtualClock => TimeSource::VirtualClock,
-        };
+        let source = time_source(self.bench.backend.time_source());
         let timing = Timing {
             source,
             gate,
