@@ -17,9 +17,9 @@ pub enum Caveat {
     },
     /// Timed without a spin gate.
     NoGate,
-    /// The buffers fit into a cache.
+    /// Buffers fit into a cache.
     CacheResident {
-        /// Bytes of one buffer.
+        /// Bytes of the largest buffer that does.
         bytes: u64,
         /// Bytes of the cache, and which one.
         cache_bytes: u64,
@@ -73,6 +73,11 @@ pub enum Caveat {
         /// Why.
         reason: String,
     },
+    /// The two directions of a bidirectional case did not end together.
+    PartlyAlone {
+        /// Part of the time in which both ran, 0 to 1.
+        overlapped: f64,
+    },
     /// More than the link can carry was measured.
     AboveCeiling {
         /// Fraction of the payload ceiling.
@@ -121,10 +126,11 @@ impl std::fmt::Display for Caveat {
             ),
             Self::CacheResident { bytes, cache_bytes } => write!(
                 f,
-                "buffers of {} are not larger than the cache of {}: this is cache bandwidth in part; use --sizes {}M or more",
+                "buffers up to {} fit into the cache of {}, so numbers up to that size are those of a cache in part; \
+                 use --sizes {} or more",
                 crate::unit::ByteCount(*bytes),
                 crate::unit::ByteCount(*cache_bytes),
-                (cache_bytes * 2).div_ceil(1 << 20),
+                crate::unit::ByteCount((cache_bytes + 1).next_power_of_two()).short(),
             ),
             Self::WideInterval {
                 relative_half_width: Some(width),
@@ -136,10 +142,7 @@ impl std::fmt::Display for Caveat {
             Self::WideInterval {
                 relative_half_width: None,
             } => {
-                write!(
-                    f,
-                    "fewer than six samples, so no interval: raise --budget or --samples"
-                )
+                write!(f, "fewer than six samples, so no interval: raise --samples")
             }
             Self::Outliers { count, n } => {
                 write!(
@@ -161,7 +164,7 @@ impl std::fmt::Display for Caveat {
             ),
             Self::PayloadSizeAssumed { device, bytes } => write!(
                 f,
-                "the maximum payload size of {device} is unreadable, {bytes} B is assumed for the ceiling: run as root to read it"
+                "the maximum payload size of {device} is unreadable, {bytes} B is assumed for the ceiling: it needs root and a readable configuration space"
             ),
             Self::PlacementUnproven { reason } => {
                 write!(
@@ -175,6 +178,12 @@ impl std::fmt::Display for Caveat {
                     "not bound to the CPUs of {device}'s node ({reason}): the copy may have crossed sockets"
                 )
             }
+            Self::PartlyAlone { overlapped } => write!(
+                f,
+                "both directions ran at once for {:.0}% of the time only, then the slower one alone: its number and the \
+                 total are not those of two directions throughout",
+                overlapped * 100.0
+            ),
             Self::AboveCeiling { fraction } => write!(
                 f,
                 "{:.0}% of the payload ceiling is more than the link can carry: the link was misread, or a cache answered",

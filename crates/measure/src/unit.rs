@@ -17,8 +17,13 @@ pub struct ByteCount(pub u64);
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum SizeError {
     /// The text is not a number with an optional K, M or G.
-    #[error("`{0}` is not a size; write a whole number with an optional K, M or G, such as 64M")]
+    #[error(
+        "`{0}` is not a size; write a whole number with an optional K, M or G, such as 64M, a list such as 4K,1M or a range such as 4K..1G"
+    )]
     NotASize(String),
+    /// KB, MB and GB mean powers of 1000 to some and of 1024 to others.
+    #[error("`{0}` can be read in two ways; write K, M or G (or KiB, MiB, GiB) for powers of 1024")]
+    Decimal(String),
     /// A size of no bytes cannot be measured.
     #[error("a size of 0 bytes cannot be measured; the smallest is 1")]
     Zero,
@@ -42,9 +47,10 @@ impl FromStr for ByteCount {
         let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let shift = match &lower[digits.len()..] {
             "" | "b" => 0,
-            "k" | "kb" | "kib" => 10,
-            "m" | "mb" | "mib" => 20,
-            "g" | "gb" | "gib" => 30,
+            "k" | "kib" => 10,
+            "m" | "mib" => 20,
+            "g" | "gib" => 30,
+            "kb" | "mb" | "gb" => return Err(SizeError::Decimal(trimmed.to_owned())),
             _ => return Err(SizeError::NotASize(trimmed.to_owned())),
         };
         if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -61,6 +67,21 @@ impl FromStr for ByteCount {
         } else {
             Ok(Self(bytes))
         }
+    }
+}
+
+impl ByteCount {
+    /// As `--sizes` takes it: `64M`, or bytes where no unit divides them.
+    #[must_use]
+    pub fn short(self) -> String {
+        const UNITS: [(u64, &str); 3] = [(1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
+        let unit = UNITS
+            .iter()
+            .find(|(size, _)| self.0 >= *size && self.0.is_multiple_of(*size));
+        unit.map_or_else(
+            || self.0.to_string(),
+            |(size, unit)| format!("{}{unit}", self.0 / size),
+        )
     }
 }
 

@@ -1,8 +1,9 @@
 //! Records as CSV: one line per number, with everything a spreadsheet needs and nothing it would run.
 
-use crate::record::{Endpoint, Links, Outcome, Payload, Point, Record, Verification};
+use super::clean::{clean, simulated};
+use crate::record::{Endpoint, Links, Outcome, Payload, Point, Record, Status, Verification};
 
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 21] = [
     "case",
     "quantity",
     "from",
@@ -22,21 +23,25 @@ const COLUMNS: [&str; 20] = [
     "fraction",
     "verification",
     "basis_or_reason",
+    "run",
     "simulated",
 ];
 
 /// The numbers of a `p2p-bw` record, a header line first.
 #[must_use]
 pub fn links(record: &Record) -> String {
+    let record = &clean(record);
     let Payload::Links(links) = &record.payload;
-    let simulated = record
-        .header
-        .simulated
-        .as_ref()
-        .map_or("", |soft| soft.box_name.as_str());
+    let simulated = simulated(record).unwrap_or_default();
+    let run = match &record.status {
+        Status::Complete => "complete",
+        Status::Interrupted { .. } => "interrupted",
+        Status::Broken => "broken off",
+        Status::Refused { .. } => "refused",
+    };
     let mut text = COLUMNS.join(",") + "\n";
     for point in &links.points {
-        for row in rows(point, links, simulated) {
+        for row in rows(point, links, run, &simulated) {
             let cells: Vec<String> = row.iter().map(|cell| escape(cell)).collect();
             text.push_str(&cells.join(","));
             text.push('\n');
@@ -45,7 +50,7 @@ pub fn links(record: &Record) -> String {
     text
 }
 
-fn rows(point: &Point, links: &Links, simulated: &str) -> Vec<[String; 20]> {
+fn rows(point: &Point, links: &Links, run: &str, simulated: &str) -> Vec<[String; 21]> {
     let end = |end| match end {
         Endpoint::Host => "host".to_owned(),
         Endpoint::Device(position) => links
@@ -53,12 +58,13 @@ fn rows(point: &Point, links: &Links, simulated: &str) -> Vec<[String; 20]> {
             .get(position)
             .map_or_else(String::new, |device| device.label.clone()),
     };
-    let mut base: [String; 20] = std::array::from_fn(|_| String::new());
+    let mut base: [String; 21] = std::array::from_fn(|_| String::new());
     base[0].clone_from(&point.case);
     base[2] = end(point.from);
     base[3] = end(point.to);
     base[4] = point.bytes.to_string();
-    simulated.clone_into(&mut base[19]);
+    run.clone_into(&mut base[19]);
+    simulated.clone_into(&mut base[20]);
     let (word, reason) = match &point.outcome {
         Outcome::Measured { .. } => ("measured", ""),
         Outcome::NotApplicable { reason } => ("not_applicable", reason.as_str()),

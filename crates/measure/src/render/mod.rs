@@ -1,4 +1,5 @@
 //! Text and CSV from records; prints nothing itself.
 
+mod clean;
 pub mod csv;
 pub mod text;

@@ -19,28 +19,43 @@ pub(super) fn case(key: &str, points: &[&Point], links: &Links, soft: bool) -> S
         _ => String::new(),
     };
     let mut text = String::new();
-    let samples = if sizes.len() > 1 {
+    let is_sweep = sizes.len() > 1;
+    let has_fraction = points.iter().any(|point| {
+        names(&[point])
+            .into_iter()
+            .any(|name| fraction(point, name).is_some())
+    });
+    let mut also = if is_sweep {
         counts(points)
     } else {
         String::new()
     };
+    if is_sweep && has_fraction {
+        also.push_str(", % of the ceiling");
+    }
     if let Some(reason) = same_refusal(points) {
         line(&mut text, &format!("{key}{mark}: {reason}"));
         return text;
     }
     line(
         &mut text,
-        &format!("{key}{mark}: GB/s{one_size}, median ± wider side of its 95% interval{samples}"),
+        &format!("{key}{mark}: GB/s{one_size}, median ± wider side of its 95% interval{also}"),
     );
     let is_pair = points.iter().any(|point| pair(point).is_some());
-    if sizes.len() > 1 {
+    if is_sweep {
         text.push_str(&sweep(points, &sizes, links));
     } else if is_pair {
         text.push_str(&matrix(points, links));
     } else {
         text.push_str(&rows(points, links));
     }
-    notes(points, links)
+    if names(points).contains(&"total") {
+        line(
+            &mut text,
+            "  total: both directions' bytes from the first start to the last end",
+        );
+    }
+    notes(points, links, is_sweep)
         .iter()
         .for_each(|note| line(&mut text, &format!("  {note}")));
     text

@@ -1,11 +1,13 @@
 //! What stands above the tables: simulated or not, who else uses the devices, devices and links, peer verdicts.
 
+use std::fmt::Write as _;
+
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::cell::ABSENT;
 use super::line;
 use crate::caveat::Caveat;
-use crate::record::{LinkDevice, LinkReading, Links, PeerVerdict, Record};
+use crate::record::{LinkDevice, LinkReading, Links, PeerProbe, PeerVerdict, Record, StepOutcome};
 use crate::unit::ByteCount;
 
 /// A table without borders, cells left-aligned.
@@ -24,16 +26,21 @@ pub(super) fn indented(table: &Table) -> String {
         .collect()
 }
 
-pub(super) fn header(record: &Record, links: &Links) -> String {
+/// What a reader must know before the first table.
+pub(super) fn is_caution(caveat: &Caveat) -> bool {
+    matches!(
+        caveat,
+        Caveat::DeviceBusy { .. } | Caveat::LinkNarrowed { .. } | Caveat::LinkBelowMaximum { .. }
+    )
+}
+
+pub(super) fn header(record: &Record, links: &Links, soft: Option<&str>) -> String {
     let mut text = String::new();
     let head = &record.header;
-    if let Some(soft) = &head.simulated {
+    if let Some(soft) = soft {
         line(
             &mut text,
-            &format!(
-                "SIMULATED on soft box {}: arithmetic of a box file, not a measurement",
-                soft.box_name
-            ),
+            &format!("SIMULATED on soft box {soft}: arithmetic of a box file, not a measurement"),
         );
     }
     let backend = links.backend.clone().unwrap_or_default();
@@ -46,11 +53,7 @@ pub(super) fn header(record: &Record, links: &Links) -> String {
     who.extend(backend.driver.map(|driver| format!("driver {driver}")));
     who.extend(backend.interface);
     line(&mut text, &who.join(", "));
-    for caveat in links
-        .caveats
-        .iter()
-        .filter(|caveat| matches!(caveat, Caveat::DeviceBusy { .. }))
-    {
+    for caveat in links.caveats.iter().filter(|caveat| is_caution(caveat)) {
         line(&mut text, &format!("CAUTION: {caveat}"));
     }
     line(&mut text, "\nDevices");
@@ -146,13 +149,12 @@ fn peers(links: &Links) -> String {
             .get(position)
             .map_or("?", |device| device.label.as_str())
     };
-    // One direct pair stands for all; every other verdict says what it rests on.
-    let mut direct_said = false;
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for probe in &links.probes {
-        if probe.verdict == PeerVerdict::Direct && std::mem::replace(&mut direct_said, true) {
-            continue;
-        }
+    for probe in links
+        .probes
+        .iter()
+        .filter(|probe| probe.verdict != PeerVerdict::Direct)
+    {
         let reason = format!("{}: {}", probe.verdict, probe.rests_on);
         let pair = format!("{}->{}", name(probe.from), name(probe.to));
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
@@ -160,10 +162,55 @@ fn peers(links: &Links) -> String {
             None => reasons.push((reason, vec![pair])),
         }
     }
+    if let Some(direct) = direct(links, &name) {
+        line(&mut text, &direct);
+    }
     for (reason, pairs) in reasons {
         line(&mut text, &format!("  {} {reason}", pairs.join(" ")));
     }
     text
+}
+
+/// What the direct verdicts rest on: one pair in full, and how the others compare.
+fn direct<'a>(links: &'a Links, name: &dyn Fn(usize) -> &'a str) -> Option<String> {
+    let direct: Vec<&PeerProbe> = links
+        .probes
+        .iter()
+        .filter(|probe| probe.verdict == PeerVerdict::Direct)
+        .collect();
+    let first = direct.first()?;
+    let mut text = format!(
+        "  {}->{} direct: {}",
+        name(first.from),
+        name(first.to),
+        first.rests_on
+    );
+    let times: Vec<f64> = direct
+        .iter()
+        .skip(1)
+        .filter_map(|probe| small_copy_us(probe))
+        .collect();
+    let (least, most) = times
+        .iter()
+        .fold((f64::INFINITY, 0.0f64), |(least, most), us| {
+            (least.min(*us), most.max(*us))
+        });
+    if !times.is_empty() {
+        let _ = write!(
+            text,
+            "; {} more direct pairs: {least:.2} to {most:.2} us with access",
+            times.len()
+        );
+    }
+    Some(text)
+}
+
+/// The time of a small copy with access, as the probe of a pair found it.
+fn small_copy_us(probe: &PeerProbe) -> Option<f64> {
+    probe.steps.iter().find_map(|step| match &step.outcome {
+        StepOutcome::Timed { quantity } => Some(quantity.value),
+        _ => None,
+    })
 }
 
 /// Right-aligns every column but the first.

@@ -7,14 +7,17 @@ mod notes;
 
 use std::fmt::Write as _;
 
+use super::clean::{clean, simulated};
 use crate::caveat::Caveat;
 use crate::record::{Links, Payload, Point, Record, Status};
 
 /// The tables of a `p2p-bw` record.
 #[must_use]
 pub fn links(record: &Record) -> String {
+    let record = &clean(record);
+    let soft = simulated(record);
     let Payload::Links(links) = &record.payload;
-    let mut text = header::header(record, links);
+    let mut text = header::header(record, links, soft.as_deref());
     for key in case_keys(links) {
         let points: Vec<&Point> = links
             .points
@@ -22,17 +25,12 @@ pub fn links(record: &Record) -> String {
             .filter(|point| point.case == key)
             .collect();
         text.push('\n');
-        text.push_str(&case::case(
-            key,
-            &points,
-            links,
-            record.header.simulated.is_some(),
-        ));
+        text.push_str(&case::case(key, &points, links, soft.is_some()));
     }
     let general: Vec<String> = links
         .caveats
         .iter()
-        .filter(|caveat| !matches!(caveat, Caveat::DeviceBusy { .. }))
+        .filter(|caveat| !header::is_caution(caveat))
         .map(Caveat::to_string)
         .chain(shared_caveats(links))
         .collect();

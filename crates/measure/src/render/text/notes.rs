@@ -8,10 +8,14 @@ use crate::record::{LinkUse, Links, Outcome, Point, Verification};
 /// More ends than this are counted, not listed.
 const LISTED_ENDS: usize = 4;
 
+/// Far samples are worth a line where they are more than one in this many; each is labelled in the record.
+const FAR_WORTH_SAYING: usize = 10;
+
 /// A reason with the ends that share it.
 type Note = (String, Vec<String>);
 
-pub(super) fn notes(points: &[&Point], links: &Links) -> Vec<String> {
+/// A case's notes; `in_full` where the table does not say what the ceiling rests on.
+pub(super) fn notes(points: &[&Point], links: &Links, in_full: bool) -> Vec<String> {
     let mut notes: Vec<Note> = Vec::new();
     let mut add = |note: String, point: &Point| {
         let ends = direction(point, "bandwidth", links);
@@ -22,7 +26,7 @@ pub(super) fn notes(points: &[&Point], links: &Links) -> Vec<String> {
         }
     };
     for point in points {
-        if let Some(note) = of_outcome(&point.outcome, pair(point).is_some()) {
+        if let Some(note) = of_outcome(&point.outcome, in_full || pair(point).is_some()) {
             add(note, point);
         }
         for caveat in &point.caveats {
@@ -44,7 +48,7 @@ pub(super) fn notes(points: &[&Point], links: &Links) -> Vec<String> {
         .collect()
 }
 
-fn of_outcome(outcome: &Outcome, is_pair: bool) -> Option<String> {
+fn of_outcome(outcome: &Outcome, in_full: bool) -> Option<String> {
     Some(match outcome {
         Outcome::NotApplicable { reason } => format!("not applicable, {reason}"),
         Outcome::Skipped { reason } => format!("skipped, {reason}"),
@@ -63,7 +67,7 @@ fn of_outcome(outcome: &Outcome, is_pair: bool) -> Option<String> {
         } => {
             format!("data not compared; {}", ceiling(link))
         }
-        Outcome::Measured { link, .. } if is_pair || link.ceiling_gb_per_s.is_none() => {
+        Outcome::Measured { link, .. } if in_full || link.ceiling_gb_per_s.is_none() => {
             ceiling(link)
         }
         Outcome::Measured { .. } => return None,
@@ -131,13 +135,25 @@ fn counted(points: &[&Point]) -> Vec<String> {
             text
         });
     }
-    let far = caveats().filter_map(|caveat| match caveat {
-        Caveat::Outliers { count, n } => Some((*count, *n)),
-        _ => None,
-    });
-    let (count, n) = far.fold((0, 0), |(count, n), (more, of)| (count + more, n + of));
-    if count > 0 {
+    let (count, n) = far_samples(points);
+    if count * FAR_WORTH_SAYING > n {
         sums.push(Caveat::Outliers { count, n }.to_string());
     }
     sums
+}
+
+/// Outliers and samples over all numbers of a case.
+fn far_samples(points: &[&Point]) -> (usize, usize) {
+    let of_point = |point: &&Point| match &point.outcome {
+        Outcome::Measured { quantities, .. } => {
+            quantities.iter().fold((0, 0), |(count, n), named| {
+                (count + named.quantity.outliers.len(), n + named.quantity.n)
+            })
+        }
+        _ => (0, 0),
+    };
+    points
+        .iter()
+        .map(of_point)
+        .fold((0, 0), |(count, n), (more, of)| (count + more, n + of))
 }

@@ -187,6 +187,7 @@ fn a_host_case_has_a_row_per_number_with_interval_n_ceiling_and_placement() {
       host to GPU1          10.00 ±2.0%   9.90 .. 10.20  6    20.00    50%  Gen4 x8, payload 256 B  node 0
       GPU1 to host          10.00 ±2.0%   9.90 .. 10.20  6    20.00    50%  Gen4 x8, payload 256 B  node 0
       host and GPU1, total  20.00 ±2.0%  19.80 .. 20.40  6    40.00    50%  Gen4 x8, payload 256 B  node 0
+      total: both directions' bytes from the first start to the last end
 
     Before believing these numbers
       - timed without a spin gate: the cost of issuing the first copies can lie inside the window, so sizes below about 1 MiB read slower than the link is
@@ -337,10 +338,11 @@ fn a_sweep_has_a_row_per_size() {
       GPU0  NVIDIA L40  0     48 GiB  0000:21:00.0  Gen4 x8          Gen4 x16           Gen1 x8  Gen4 x16
       GPU1  NVIDIA L40  0     48 GiB  0000:61:00.0  Gen4 x8          Gen4 x16           Gen1 x8  Gen4 x16
 
-    h2d_pinned_ce: GB/s, median ± wider side of its 95% interval, n=6
+    h2d_pinned_ce: GB/s, median ± wider side of its 95% interval, n=6, % of the ceiling
       size       host to GPU0
       4 KiB  10.00 ±2.0%  50%
       1 MiB  10.00 ±2.0%  50%
+      host to GPU0: ceiling 20.00 GB/s each way, Gen4 x8, payload 256 B
 
     Before believing these numbers
       - timed without a spin gate: the cost of issuing the first copies can lie inside the window, so sizes below about 1 MiB read slower than the link is
@@ -370,6 +372,59 @@ fn an_absent_fraction_is_a_dash_and_not_zero() {
     assert!(text.contains("1.23e-3 (n=3)"), "{text}");
     assert!(
         text.contains("no ceiling, within the device: no link"),
+        "{text}"
+    );
+}
+
+#[test]
+fn control_characters_of_hostile_names_reach_no_rendering() {
+    let mut record = record(vec![measured(
+        "h2d_pinned_ce",
+        Endpoint::Host,
+        Endpoint::Device(0),
+        vec![quantity("bandwidth", ten())],
+    )]);
+    record.header.provenance.host = Some("box\u{1b}]0;owned\u{7}".to_owned());
+    links_of(&mut record).devices[0].name = "GPU\n  GPU9  faked row\u{1b}[2J".to_owned();
+    let text = links(&record);
+    let is_hostile = |c: char| c.is_control() && c != '\n';
+    assert!(!text.contains(is_hostile), "{text:?}");
+    assert!(
+        !text
+            .lines()
+            .any(|line| line.trim_start().starts_with("GPU9")),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_virtual_clock_marks_a_record_as_simulated_whatever_its_header_says() {
+    let mut number = quantity("bandwidth", ten());
+    number.quantity.timing.source = TimeSource::VirtualClock;
+    let record = record(vec![measured(
+        "h2d_pinned_ce",
+        Endpoint::Host,
+        Endpoint::Device(0),
+        vec![number],
+    )]);
+    assert_eq!(record.header.simulated, None);
+    assert!(links(&record).starts_with("SIMULATED"));
+    assert!(crate::render::csv::links(&record).ends_with(",complete,(not named)\n"));
+}
+
+#[test]
+fn a_link_below_its_slot_is_said_before_the_first_table() {
+    let mut record = record(Vec::new());
+    links_of(&mut record)
+        .caveats
+        .push(Caveat::LinkBelowMaximum {
+            device: "GPU1".to_owned(),
+            now: "Gen4 x4".to_owned(),
+            maximum: "Gen4 x16".to_owned(),
+        });
+    let text = links(&record);
+    assert!(
+        text.find("CAUTION: GPU1 runs at Gen4 x4") < text.find("Devices"),
         "{text}"
     );
 }
