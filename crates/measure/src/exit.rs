@@ -9,18 +9,23 @@ pub const REJECTED: u8 = 1;
 /// The command line or an input file is wrong; nothing was measured.
 pub const USAGE: u8 = 2;
 /// Inconclusive: a path hangs, a part could not be measured, or nothing could be (no driver).
+///
+/// Not this code: a case that does not apply here, and locked memory that the host backend was refused (`ulimit -l`).
 pub const INCONCLUSIVE: u8 = 3;
 /// A result could not be made durable, or the program itself failed.
 pub const INTERNAL: u8 = 4;
 /// A measurement delivered wrong data.
 pub const WRONG_DATA: u8 = 5;
+/// Ended by SIGHUP, as when a terminal closes; what was measured is written.
+pub const HUNG_UP: u8 = 129;
 /// Interrupted by SIGINT; what was measured is written.
 pub const INTERRUPTED: u8 = 130;
 /// Ended by SIGTERM; what was measured is written.
 pub const TERMINATED: u8 = 143;
 
 /// Highest precedence first.
-const PRECEDENCE: [u8; 8] = [
+const PRECEDENCE: [u8; 9] = [
+    HUNG_UP,
     INTERRUPTED,
     TERMINATED,
     INTERNAL,
@@ -49,6 +54,7 @@ mod tests {
     fn wrong_data_outranks_a_hang_and_an_interrupt_outranks_all() {
         assert_eq!(fold([DONE, INCONCLUSIVE, WRONG_DATA]), WRONG_DATA);
         assert_eq!(fold([WRONG_DATA, INTERNAL, INTERRUPTED]), INTERRUPTED);
+        assert_eq!(fold([DONE, HUNG_UP]), HUNG_UP);
         assert_eq!(fold([]), DONE);
     }
 }
