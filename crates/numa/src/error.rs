@@ -56,7 +56,7 @@ pub enum NumaError {
         errno: Errno,
     },
     /// Memory was not bound to a node.
-    #[error("binding {bytes} bytes to NUMA node {node} was refused: {errno}; {}", hint(*errno))]
+    #[error("binding {} to NUMA node {node} was refused: {errno}; {}", size(*bytes), hint(*errno))]
     Bind {
         /// The node that was asked for.
         node: u32,
@@ -66,7 +66,7 @@ pub enum NumaError {
         errno: Errno,
     },
     /// There is no memory for a region.
-    #[error("mapping {bytes} bytes was refused: {errno}; ask for less or free memory")]
+    #[error("mapping {} was refused: {errno}; ask for less or free memory", size(*bytes))]
     Map {
         /// The size that was asked for.
         bytes: usize,
@@ -75,12 +75,13 @@ pub enum NumaError {
     },
     /// Memory was not locked.
     #[error(
-        "locking {bytes} bytes was refused: {errno}; RLIMIT_MEMLOCK is {limit}, raise it with `ulimit -l`"
+        "locking {} was refused: {errno}; RLIMIT_MEMLOCK is {limit}, raise it with `ulimit -l`",
+        size(*bytes)
     )]
     Lock {
         /// The size of the region in bytes.
         bytes: usize,
-        /// The soft limit, in bytes or `unlimited`.
+        /// The soft limit, as a size or `unlimited`.
         limit: String,
         /// The reason.
         errno: Errno,
@@ -111,6 +112,22 @@ impl NumaError {
     }
 }
 
+/// A size as people read it, rounded to a tenth of its unit: `4 KiB`, `16 MiB`, `1.5 GiB`.
+pub(crate) fn size(bytes: usize) -> String {
+    let Some((shift, unit)) = [(30, "GiB"), (20, "MiB"), (10, "KiB")]
+        .into_iter()
+        .find(|(shift, _)| bytes >> shift > 0)
+    else {
+        return format!("{bytes} bytes");
+    };
+    let one = 1_u128 << shift;
+    let tenths = (bytes as u128 * 10 + one / 2) / one;
+    match tenths % 10 {
+        0 => format!("{} {unit}", tenths / 10),
+        tenth => format!("{}.{tenth} {unit}", tenths / 10),
+    }
+}
+
 /// What to try after a refusal of the calls `mbind`, `set_mempolicy`, `get_mempolicy` and `move_pages`.
 fn hint(errno: Errno) -> &'static str {
     match errno.0 {
@@ -138,23 +155,44 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "binding 4096 bytes to NUMA node 5 was refused: Operation not permitted (os error 1); \
+            "binding 4 KiB to NUMA node 5 was refused: Operation not permitted (os error 1); \
              a container needs `--cap-add SYS_NICE` or a seccomp profile that allows the call"
         );
         assert!(error.is_forbidden());
     }
 
     #[test]
+    fn sizes_are_in_the_largest_unit_that_fits() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (4096, "4 KiB"),
+            // 100 GiB = 107374182400 bytes; 1610612736 bytes = 1.5 GiB.
+            (107_374_182_400, "100 GiB"),
+            (1_610_612_736, "1.5 GiB"),
+            // 2^64 - 1 bytes are 2^34 GiB, rounded.
+            (usize::MAX, "17179869184 GiB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+        let error = NumaError::Map {
+            bytes: 107_374_182_400,
+            errno: Errno(libc::ENOMEM),
+        };
+        assert!(error.to_string().starts_with("mapping 100 GiB was refused"));
+    }
+
+    #[test]
     fn a_refused_lock_names_the_limit() {
         let error = NumaError::Lock {
             bytes: 16_777_216,
-            limit: "8388608 bytes".into(),
+            limit: size(8 << 20),
             errno: Errno(libc::ENOMEM),
         };
         assert_eq!(
             error.to_string(),
-            "locking 16777216 bytes was refused: Cannot allocate memory (os error 12); \
-             RLIMIT_MEMLOCK is 8388608 bytes, raise it with `ulimit -l`"
+            "locking 16 MiB was refused: Cannot allocate memory (os error 12); \
+             RLIMIT_MEMLOCK is 8 MiB, raise it with `ulimit -l`"
         );
         assert!(!error.is_forbidden());
     }

@@ -2,7 +2,7 @@
 //!
 //! It is ordinary anonymous memory: a GPU's library has to register it before the GPU can copy from it at full rate.
 
-use crate::error::{Errno, NumaError};
+use crate::error::{Errno, NumaError, size};
 use crate::ffi::{self, Mapping};
 use crate::placement::{PagePlacement, placement};
 
@@ -116,7 +116,7 @@ impl HostPages {
 
 fn lock_limit() -> String {
     match ffi::lock_limit() {
-        Ok(Some(bytes)) => format!("{bytes} bytes"),
+        Ok(Some(bytes)) => size(usize::try_from(bytes).unwrap_or(usize::MAX)),
         Ok(None) => "unlimited".to_owned(),
         Err(errno) => format!("not known ({errno})"),
     }
