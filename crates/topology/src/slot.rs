@@ -139,6 +139,12 @@ impl SlotPath {
         self.narrowest(sysfs).map(|(_, current)| current)
     }
 
+    /// The state of the slot's own link now, the last of the path: all that a copy crosses to a neighbour below the same
+    /// switch.
+    pub fn card_link(&self, sysfs: &Sysfs) -> Option<PcieLink> {
+        self.links.last()?.read(sysfs, "current")
+    }
+
     fn narrowest(&self, sysfs: &Sysfs) -> Result<(LinkEnds, PcieLink), SlotLinkUnknown> {
         let mut narrowest: Option<(LinkEnds, PcieLink)> = None;
         for ends in &self.links {

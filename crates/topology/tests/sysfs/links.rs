@@ -110,6 +110,7 @@ fn the_narrowest_link_above_an_nvidia_gpu_is_found_behind_a_switch() {
     assert_eq!(path.links.len(), 2);
     let slot = path.read(&tree.sysfs()).unwrap();
     assert_eq!((slot.current, slot.ends.lower), (link(4, 8), at("a1:00.0")));
+    assert_eq!(path.card_link(&tree.sysfs()), Some(link(4, 16)));
 }
 
 #[test]
