@@ -10,7 +10,7 @@
 
 mod roles;
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
@@ -284,24 +284,50 @@ fn signal(process: &Child, signal: ProcessSignal) {
     kill_process(Pid::from_child(process), signal).unwrap();
 }
 
+fn ends_every_wait(sent: ProcessSignal, expected: Signal) {
+    let mut process = bare("supervise", "");
+    let mut output = BufReader::new(process.stdout.take().unwrap());
+    read_until(&mut output, "ready");
+    let start = Instant::now();
+    signal(&process, sent);
+    assert_eq!(
+        process.wait().unwrap().code(),
+        Some(i32::from(expected.exit_code()))
+    );
+    // The waits had 600 s to go; a busy machine gets 60 s to notice.
+    assert!(start.elapsed() < LONG);
+}
+
 #[test]
 fn a_signal_ends_every_wait_at_once_and_the_workers_can_still_be_ended() {
-    for (sent, expected) in [
-        (ProcessSignal::INT, Signal::Interrupt),
-        (ProcessSignal::TERM, Signal::Terminate),
-    ] {
-        let mut process = bare("supervise", "");
-        let mut output = BufReader::new(process.stdout.take().unwrap());
-        read_until(&mut output, "ready");
-        let start = Instant::now();
-        signal(&process, sent);
-        assert_eq!(
-            process.wait().unwrap().code(),
-            Some(i32::from(expected.exit_code()))
-        );
-        // The waits had 600 s to go; a busy machine gets 60 s to notice.
-        assert!(start.elapsed() < LONG);
+    ends_every_wait(ProcessSignal::INT, Signal::Interrupt);
+    ends_every_wait(ProcessSignal::TERM, Signal::Terminate);
+}
+
+#[test]
+fn a_terminal_that_goes_away_is_such_a_signal() {
+    if is_under_nohup() {
+        return;
     }
+    ends_every_wait(ProcessSignal::HUP, Signal::Hangup);
+}
+
+/// Whether these tests ignore SIGHUP, which what they start inherits: then none of it sees one, and that is noted.
+fn is_under_nohup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // A hexadecimal mask; its lowest bit is signal 1, SIGHUP.
+    let ignored = u64::from_str_radix(mask.unwrap().trim(), 16).unwrap() & 1 == 1;
+    if let (true, Some(path)) = (ignored, std::env::var_os("TPLENS_SKIP_LOG")) {
+        let mut log = std::fs::File::options();
+        let mut log = log.create(true).append(true).open(path).unwrap();
+        writeln!(
+            log,
+            "supervisor: its tests run under nohup and see no SIGHUP"
+        )
+        .unwrap();
+    }
+    ignored
 }
 
 #[test]
@@ -313,4 +339,24 @@ fn a_second_sigint_ends_the_process_with_130() {
     read_until(&mut output, "first");
     signal(&process, ProcessSignal::INT);
     assert_eq!(process.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_program_under_nohup_goes_on_when_the_terminal_goes() {
+    if is_under_nohup() {
+        return;
+    }
+    let itself = std::env::current_exe().unwrap();
+    // The shell ignores SIGHUP, which what it becomes inherits: what nohup does.
+    for (before, code) in [("", 129), ("trap '' HUP; ", 0)] {
+        let status = Command::new("sh")
+            .args(["-c", &format!("{before}exec \"$0\" \"$@\"")])
+            .arg(&itself)
+            .args(["--exact", "role", "--nocapture"])
+            .env(ROLE, "hang up")
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        assert_eq!(status.code(), Some(code), "{before}");
+    }
 }

@@ -28,6 +28,7 @@ pub(crate) fn play(role: &str) -> i32 {
         "parent" => parent(),
         "supervise" => supervise(),
         "ignore the first" => ignore_the_first(),
+        "hang up" => hang_up(),
         other => panic!("no role {other}"),
     }
 }
@@ -144,6 +145,13 @@ fn ignore_the_first() -> i32 {
     };
     println!("first");
     park()
+}
+
+fn hang_up() -> i32 {
+    let interrupt = Interrupt::install().unwrap();
+    signal_hook::low_level::raise(signal_hook::consts::SIGHUP).unwrap();
+    let seen = interrupt.signal().map(Signal::exit_code);
+    seen.map_or(0, i32::from)
 }
 
 fn park() -> ! {
