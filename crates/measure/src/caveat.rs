@@ -36,7 +36,7 @@ pub enum Caveat {
         /// Of how many samples.
         n: usize,
     },
-    /// The link got narrower while it was measured.
+    /// The link got narrower or slower while it was measured.
     LinkNarrowed {
         /// The device's label.
         device: String,
@@ -180,8 +180,8 @@ impl std::fmt::Display for Caveat {
             }
             Self::PartlyAlone { overlapped } => write!(
                 f,
-                "both directions ran at once for {:.0}% of the time only, then the slower one alone: its number and the \
-                 total are not those of two directions throughout",
+                "one direction ended earlier: both ran at once for {:.0}% of the time, so the slower one's number and the \
+                 total are in part those of one direction alone",
                 overlapped * 100.0
             ),
             Self::AboveCeiling { fraction } => write!(

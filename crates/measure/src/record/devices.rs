@@ -61,11 +61,13 @@ pub struct LinkReading {
     pub device: Option<PcieLink>,
     /// The narrowest link between root port and card: what the slot gives.
     pub slot: Option<PcieLink>,
+    /// The link at the slot alone, which is all of the chain that a copy to a neighbour below the same switch crosses.
+    pub card: Option<PcieLink>,
     /// The narrowest maximum over the same chain.
     pub slot_maximum: Option<PcieLink>,
     /// Readings that this summarises; the fastest of them is shown.
     pub readings: u32,
-    /// The narrowest width that was read, where it differs from the one shown.
+    /// The slower state the link fell to under load; `None` where it kept the one shown.
     pub narrowed_to: Option<PcieLink>,
     /// Why a part is missing.
     pub unreadable: Option<String>,
@@ -75,12 +77,21 @@ impl LinkReading {
     /// The link that limits: the slot's, or the device's own where the slot is unreadable.
     #[must_use]
     pub fn limiting(&self) -> Option<PcieLink> {
-        match (self.slot, self.device) {
-            (Some(slot), Some(device)) if device.raw_gb_per_s() < slot.raw_gb_per_s() => {
-                Some(device)
-            }
-            (slot, device) => slot.or(device),
-        }
+        slower(self.slot, self.device)
+    }
+
+    /// The link that limits a copy which does not go above the switch over the card.
+    #[must_use]
+    pub fn limiting_at_card(&self) -> Option<PcieLink> {
+        slower(self.card, self.device)
+    }
+}
+
+/// The slower of two links, or the one that is known.
+fn slower(a: Option<PcieLink>, b: Option<PcieLink>) -> Option<PcieLink> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.slower(b)),
+        (a, b) => a.or(b),
     }
 }
 

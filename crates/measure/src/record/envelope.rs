@@ -52,7 +52,7 @@ pub enum Status {
     Complete,
     /// A signal ended it early.
     Interrupted {
-        /// `SIGINT` or `SIGTERM`.
+        /// `SIGINT`, `SIGTERM` or `SIGHUP`.
         signal: String,
     },
     /// It ended without saying so: killed, crashed, or the machine went down.

@@ -28,7 +28,7 @@ pub enum FolderError {
         /// What the system said.
         source: io::Error,
     },
-    /// The folder holds another run's journal.
+    /// The folder holds another run's journal or record.
     #[error(
         "{0} holds a result already; choose another folder with --out, or read it with `p2p-bw show`"
     )]
@@ -68,7 +68,7 @@ impl ResultFolder {
     /// Makes the folder (mode 0700) for a new run.
     ///
     /// # Errors
-    /// It cannot be made or written, or holds a journal already.
+    /// It cannot be made or written, or holds a journal or a record already.
     pub fn create(path: &Path) -> Result<Self, FolderError> {
         DirBuilder::new()
             .recursive(true)
@@ -78,10 +78,22 @@ impl ResultFolder {
         let folder = Self {
             path: path.to_owned(),
         };
-        if folder.journal_path().exists() {
+        if Self::is_taken(path) {
             return Err(FolderError::Taken(path.to_owned()));
         }
         Ok(folder)
+    }
+
+    /// Whether a folder holds a run already; a record stands alone where only it was copied there.
+    #[must_use]
+    pub fn is_taken(path: &Path) -> bool {
+        let folder = Self {
+            path: path.to_owned(),
+        };
+        // A link to nowhere is somebody's, too.
+        [folder.journal_path(), folder.record_path()]
+            .iter()
+            .any(|file| file.symlink_metadata().is_ok())
     }
 
     /// The folder.
@@ -253,4 +265,27 @@ fn sync_folder(folder: &Path) -> Result<(), FolderError> {
     File::open(folder)
         .and_then(|file| file.sync_all())
         .map_err(io_error("cannot flush the folder", folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_or_a_journal_alone_takes_a_folder() {
+        for file in ["record.json", "journal.jsonl"] {
+            let path =
+                std::env::temp_dir().join(format!("tplens-taken-{}-{file}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join("notes"), "of the user").unwrap();
+            assert!(ResultFolder::create(&path).is_ok());
+            fs::write(path.join(file), "kept").unwrap();
+            assert!(matches!(
+                ResultFolder::create(&path),
+                Err(FolderError::Taken(_))
+            ));
+            assert_eq!(fs::read_to_string(path.join(file)).unwrap(), "kept");
+            fs::remove_dir_all(path).unwrap();
+        }
+    }
 }

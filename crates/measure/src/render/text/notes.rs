@@ -98,7 +98,7 @@ pub(super) fn is_general(caveat: &Caveat) -> bool {
 fn is_counted(caveat: &Caveat) -> bool {
     matches!(
         caveat,
-        Caveat::Outliers { .. } | Caveat::WideInterval { .. }
+        Caveat::Outliers { .. } | Caveat::WideInterval { .. } | Caveat::PartlyAlone { .. }
     )
 }
 
@@ -134,6 +134,13 @@ fn counted(points: &[&Point]) -> Vec<String> {
         } else {
             text
         });
+    }
+    let overlaps = caveats().filter_map(|caveat| match caveat {
+        Caveat::PartlyAlone { overlapped } => Some(*overlapped),
+        _ => None,
+    });
+    if let Some(overlapped) = overlaps.reduce(f64::min) {
+        sums.push(Caveat::PartlyAlone { overlapped }.to_string());
     }
     let (count, n) = far_samples(points);
     if count * FAR_WORTH_SAYING > n {
