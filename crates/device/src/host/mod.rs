@@ -5,10 +5,9 @@
 
 mod ffi;
 mod queue;
+mod seats;
 
 use std::ffi::CStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use topology::{Machine, Sysfs};
 
@@ -16,6 +15,7 @@ use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, Ti
 use crate::error::{DeviceError, Result};
 use crate::memory::HostBuffer;
 pub use queue::{Event, Stream};
+use seats::Seats;
 
 /// Devices that the backend offers on any machine; where there are fewer CPUs, some share one.
 pub const DEVICES: usize = 8;
@@ -25,7 +25,7 @@ pub struct Host {
     facts: DriverFacts,
     devices: Vec<DeviceDescription>,
     cpus: Vec<Vec<usize>>,
-    streams: Vec<Arc<AtomicUsize>>,
+    seats: Seats,
 }
 
 impl Backend for Host {
@@ -50,12 +50,11 @@ impl Backend for Host {
                 cache_bytes: None,
             })
             .collect();
-        let streams = (0..DEVICES).map(|_| Arc::default()).collect();
         Ok(Self {
             facts: DriverFacts::default(),
             devices,
             cpus,
-            streams,
+            seats: Seats::default(),
         })
     }
 
@@ -81,7 +80,7 @@ impl Backend for Host {
             ordinal,
             node: description.node,
             cpus: self.cpus[ordinal].clone(),
-            streams: Arc::clone(&self.streams[ordinal]),
+            seats: self.seats.clone(),
         })
     }
 }
@@ -128,7 +127,7 @@ pub struct Device {
     ordinal: usize,
     node: Option<u32>,
     cpus: Vec<usize>,
-    streams: Arc<AtomicUsize>,
+    seats: Seats,
 }
 
 impl backend::Device for Device {
@@ -148,13 +147,10 @@ impl backend::Device for Device {
         HostBuffer::from_pages(kind, bytes, node)
     }
 
-    /// The first stream works on the device's own CPU, further ones on the next CPUs of its node.
+    /// A stream works on that CPU of the node which has the fewest, the device's own one first.
     fn stream(&self) -> Result<Stream> {
-        let index = self.streams.load(Ordering::Relaxed);
-        Stream::start(
-            self.cpus[index % self.cpus.len()],
-            Arc::clone(&self.streams),
-        )
+        let seat = self.seats.take(&self.cpus);
+        Stream::start(seat.ok_or(numa::NumaError::NoCpu)?)
     }
 
     fn event(&self) -> Result<Event> {

@@ -1,6 +1,5 @@
 //! Streams of the host backend: a thread on one CPU that does queued work in order.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -8,6 +7,7 @@ use std::time::Instant;
 
 use super::DeviceBuffer;
 use super::ffi::Copy;
+use super::seats::Seat;
 use crate::backend::{self, Latch};
 use crate::error::{DeviceError, Result};
 use crate::memory::HostBuffer;
@@ -26,12 +26,14 @@ enum Work {
 pub struct Stream {
     queue: Option<Sender<Work>>,
     thread: Option<JoinHandle<()>>,
-    streams: Arc<AtomicUsize>,
+    /// Given back once the worker has ended.
+    _seat: Seat,
 }
 
 impl Stream {
-    /// Starts a worker on a CPU; `streams` counts the device's streams while they live.
-    pub(super) fn start(cpu: usize, streams: Arc<AtomicUsize>) -> Result<Self> {
+    /// Starts a worker on a CPU.
+    pub(super) fn start(seat: Seat) -> Result<Self> {
+        let cpu = seat.cpu();
         let (queue, work) = channel();
         let (pinned, outcome) = channel();
         let thread = thread::spawn(move || {
@@ -42,11 +44,10 @@ impl Stream {
             }
         });
         outcome.recv().map_err(|_| DeviceError::WorkerGone)??;
-        streams.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             queue: Some(queue),
             thread: Some(thread),
-            streams,
+            _seat: seat,
         })
     }
 
@@ -144,7 +145,6 @@ impl Drop for Stream {
             // A worker that panicked already said so on stderr.
             drop(thread.join());
         }
-        self.streams.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -215,6 +215,7 @@ impl backend::Event for Event {
 
 #[cfg(test)]
 mod tests {
+    use super::super::seats::Seats;
     use super::*;
     use crate::backend::Event as _;
 
@@ -279,22 +280,9 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_counted_while_they_live() {
-        let streams = Arc::new(AtomicUsize::new(0));
-        let cpu = numa::allowed_cpus().unwrap()[0];
-        let first = Stream::start(cpu, Arc::clone(&streams)).unwrap();
-        let second = Stream::start(cpu, Arc::clone(&streams)).unwrap();
-        drop(first);
-        assert_eq!(streams.load(Ordering::Relaxed), 1);
-        drop(second);
-        assert_eq!(streams.load(Ordering::Relaxed), 0);
-    }
-
-    #[test]
     fn a_cpu_that_does_not_exist_makes_no_stream() {
-        let streams = Arc::new(AtomicUsize::new(0));
         // No kernel is built for so many CPUs (NR_CPUS is 8192 at most).
-        assert!(Stream::start(1 << 20, Arc::clone(&streams)).is_err());
-        assert_eq!(streams.load(Ordering::Relaxed), 0);
+        let seat = Seats::default().take(&[1 << 20]).unwrap();
+        assert!(Stream::start(seat).is_err());
     }
 }

@@ -11,17 +11,20 @@ use topology::PcieLink;
 /// Why a management answer is missing, in the library's words.
 pub type Unanswered = String;
 
+/// An answer, or why it is missing.
+pub type Answer<T> = std::result::Result<T, Unanswered>;
+
 /// What the management library knows of a device.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManagedDevice {
     /// UUID of the physical device.
     pub uuid: Option<String>,
     /// PCI address as the library prints it.
     pub pci: Option<String>,
     /// Bytes of memory in use on the physical device.
-    pub used_bytes: Option<u64>,
+    pub used_bytes: Answer<u64>,
     /// Processes that compute on it: id and bytes, where the library gives them.
-    pub processes: Vec<(u32, Option<u64>)>,
+    pub processes: Answer<Vec<(u32, Option<u64>)>>,
     /// Utilisation of the compute units, percent.
     pub utilisation_percent: Option<u32>,
     /// MIG instances on it; empty where MIG is off.

@@ -6,7 +6,7 @@ use nvml_wrapper::Nvml as Library;
 use nvml_wrapper::error::NvmlError;
 use topology::PcieLink;
 
-use super::{ManagedDevice, ManagedLink, MigInstance, Unanswered};
+use super::{Answer, ManagedDevice, ManagedLink, MigInstance};
 use crate::error::{DeviceError, Result};
 
 /// NVIDIA's management library.
@@ -32,7 +32,7 @@ impl Nvml {
     ///
     /// # Errors
     /// The library's words.
-    pub fn driver_version(&self) -> std::result::Result<String, Unanswered> {
+    pub fn driver_version(&self) -> Answer<String> {
         self.0
             .sys_driver_version()
             .map_err(|error| error.to_string())
@@ -42,9 +42,7 @@ impl Nvml {
     ///
     /// # Errors
     /// The library cannot count its devices.
-    pub fn devices(
-        &self,
-    ) -> std::result::Result<Vec<std::result::Result<ManagedDevice, Unanswered>>, Unanswered> {
+    pub fn devices(&self) -> Answer<Vec<Answer<ManagedDevice>>> {
         let count = self.0.device_count().map_err(|error| error.to_string())?;
         let describe = |index| {
             self.0
@@ -60,7 +58,7 @@ impl Nvml {
     ///
     /// # Errors
     /// No such device, or the library does not answer for it.
-    pub fn link(&self, pci: &str) -> std::result::Result<ManagedLink, Unanswered> {
+    pub fn link(&self, pci: &str) -> Answer<ManagedLink> {
         let device = self
             .0
             .device_by_pci_bus_id(pci)
@@ -89,7 +87,10 @@ fn describe(device: &nvml_wrapper::Device<'_>) -> ManagedDevice {
     ManagedDevice {
         uuid: device.uuid().ok(),
         pci: device.pci_info().ok().map(|info| info.bus_id),
-        used_bytes: device.memory_info().ok().map(|memory| memory.used),
+        used_bytes: device
+            .memory_info()
+            .map(|memory| memory.used)
+            .map_err(|error| error.to_string()),
         processes: processes(device),
         utilisation_percent: device.utilization_rates().ok().map(|rates| rates.gpu),
         mig: if mode == Some(true) {
@@ -101,17 +102,19 @@ fn describe(device: &nvml_wrapper::Device<'_>) -> ManagedDevice {
     }
 }
 
-fn processes(device: &nvml_wrapper::Device<'_>) -> Vec<(u32, Option<u64>)> {
+fn processes(device: &nvml_wrapper::Device<'_>) -> Answer<Vec<(u32, Option<u64>)>> {
     use nvml_wrapper::enums::device::UsedGpuMemory;
     let bytes = |memory: &UsedGpuMemory| match memory {
         UsedGpuMemory::Used(bytes) => Some(*bytes),
         UsedGpuMemory::Unavailable => None,
     };
-    let running = device.running_compute_processes().unwrap_or_default();
-    running
+    let running = device
+        .running_compute_processes()
+        .map_err(|error| error.to_string())?;
+    Ok(running
         .iter()
         .map(|process| (process.pid, bytes(&process.used_gpu_memory)))
-        .collect()
+        .collect())
 }
 
 /// The count is a maximum; instances that do not exist answer `NotFound` and are passed over.

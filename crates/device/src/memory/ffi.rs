@@ -135,6 +135,14 @@ impl HostBuffer {
             .map_err(String::as_str)
     }
 
+    /// Asks the kernel again which node holds all pages: it may have moved them since they were allocated.
+    ///
+    /// # Errors
+    /// The text says what the kernel answered.
+    pub fn node_now(&self) -> std::result::Result<u32, String> {
+        prove(self.memory.pointer, self.memory.len)
+    }
+
     /// Reads and writes the bytes from the host.
     ///
     /// # Errors
@@ -231,6 +239,18 @@ mod tests {
         assert!(weak.upgrade().is_some());
         drop(copy);
         assert!(weak.upgrade().is_none());
+    }
+
+    #[test]
+    fn the_node_is_the_same_when_it_is_asked_for_again() {
+        let buffer = buffer(64);
+        let answer = buffer.node_now();
+        // One page is on one node, unless a sandbox forbids to ask.
+        assert_eq!(
+            answer.as_ref().ok().copied(),
+            buffer.proven_node().ok(),
+            "{answer:?}"
+        );
     }
 
     #[test]
