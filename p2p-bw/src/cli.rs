@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -42,7 +42,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
     pub(crate) backend: BackendArg,
 
-    /// Cases by key, with `*` and `?`, separated by commas.
+    /// Cases by key, with `*` and `?`, separated by commas, such as `h2d_*,local_ce`.
     #[arg(long, value_name = "GLOB", default_value = "*")]
     pub(crate) cases: String,
 
@@ -50,7 +50,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) list: bool,
 
-    /// Bytes of one copy: sizes such as 64M, lists such as 4K,1M, ranges in powers of two such as 4K..1G. Default:
+    /// Bytes of one copy, K, M and G being powers of 1024: sizes such as 64M, lists such as 4K,1M, ranges in powers of
+    /// two such as 4K..1G; without a letter bytes. Default:
     /// 256M; on the host backend the power of two above the last-level cache, 64M to 1G; on a soft box 16M.
     #[arg(long, value_name = "SIZES", value_parser = sizes)]
     pub(crate) sizes: Option<Sizes>,
@@ -59,7 +60,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
     pub(crate) samples: u32,
 
-    /// Seconds to aim at for all samples together; the minimum number is taken even when it takes longer.
+    /// Seconds to aim at for all samples together; 6 samples of each number are taken even when that takes longer.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) budget: Duration,
 
@@ -84,7 +85,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "BOX")]
     pub(crate) sim: Option<String>,
 
-    /// Write the record to this file as JSON, too.
+    /// Write the record to this file as JSON, too; `-` for standard output instead of the tables.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
@@ -148,7 +149,43 @@ pub(crate) fn one_line(refusal: &str) -> String {
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
         .filter(|line| !line.is_empty())
         .collect();
-    format!("{}; see --help", said.join("; "))
+    format!("{}; see --help", said.join("; ").replace(":;", ":"))
+}
+
+/// Whether the files that are to be written can be, before anything is measured.
+///
+/// # Errors
+/// Names the file whose folder does not exist, or both outputs where both want standard output.
+pub(crate) fn check_outputs(args: &RunArgs) -> Result<(), String> {
+    let is_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    if is_stdout(&args.json) && is_stdout(&args.csv) {
+        return Err(
+            "--json - and --csv - both want standard output; give one of them a file".to_owned(),
+        );
+    }
+    for (flag, path) in [("--json", &args.json), ("--csv", &args.csv)] {
+        let Some(path) = path.as_deref().filter(|path| *path != Path::new("-")) else {
+            continue;
+        };
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(format!(
+                "{flag} {}: there is no folder {}; make it first",
+                path.display(),
+                folder.display()
+            ));
+        }
+        if path.is_dir() {
+            return Err(format!(
+                "{flag} {}: this is a folder; name a file",
+                path.display()
+            ));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod messages;
 mod parent;
 
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -31,7 +31,10 @@ macro_rules! say {
 }
 
 fn main() -> ExitCode {
-    if let Some(child) = std::env::args().nth(1).as_deref().and_then(Child::of) {
+    if let Some(child) = std::env::args_os()
+        .nth(1)
+        .and_then(|first| Child::of(first.to_str()?))
+    {
         return match children::run(child) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
@@ -74,6 +77,10 @@ fn show(path: &Path, as_csv: bool) -> u8 {
 }
 
 fn measure(args: &RunArgs) -> u8 {
+    if let Err(reason) = cli::check_outputs(args) {
+        say!("error: {reason}");
+        return exit::USAGE;
+    }
     let interrupt = match Interrupt::install() {
         Ok(interrupt) => interrupt,
         Err(error) => {
@@ -100,30 +107,47 @@ fn measure(args: &RunArgs) -> u8 {
     }
 }
 
-/// Prints the tables, writes the files that were asked for, and says where the rest is.
+/// Writes the files that were asked for, prints the tables, and says where the rest is.
+///
+/// The tables come last, so that the exit code in their last line is the one that is returned.
 fn finish(args: &RunArgs, ended: &Ended) -> u8 {
     let record = &ended.record;
-    let csv_instead = args.csv.as_deref() == Some(Path::new("-"));
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
     let mut codes = vec![record.exit_code];
-    match &record.status {
-        Status::Refused { reason } => say!("nothing was measured: {reason}"),
-        _ if csv_instead => codes.push(print(&csv::links(record))),
-        _ => codes.push(print(&text::links(record))),
-    }
     if let Some(error) = &ended.failed {
         say!("error: {error:#}");
         codes.push(exit::INTERNAL);
     }
-    if let Some(path) = &args.json {
+    if let Some(path) = args.json.as_deref().filter(|_| !to_stdout(&args.json)) {
         codes.push(write(path, json(record)));
     }
-    if let Some(path) = args.csv.as_deref().filter(|_| !csv_instead) {
+    if let Some(path) = args.csv.as_deref().filter(|_| !to_stdout(&args.csv)) {
         codes.push(write(path, Ok(csv::links(record))));
     }
-    say!(
-        "result: {} (p2p-bw show prints it again)",
-        ended.folder.display()
-    );
+    let returned = Record {
+        exit_code: exit::fold(codes.iter().copied()),
+        ..record.clone()
+    };
+    let shown = match &record.status {
+        Status::Refused { reason } => {
+            say!("nothing was measured: {reason}");
+            None
+        }
+        _ if to_stdout(&args.json) => Some(json(record)),
+        _ if to_stdout(&args.csv) => Some(Ok(csv::links(record))),
+        _ => Some(Ok(text::links(&returned))),
+    };
+    match shown {
+        Some(Ok(text)) => codes.push(print(&text)),
+        Some(Err(error)) => {
+            say!("error: {error}");
+            codes.push(exit::INTERNAL);
+        }
+        None => {}
+    }
+    let program = std::env::args_os().next().unwrap_or_default();
+    let (folder, program) = (ended.folder.display(), Path::new(&program).display());
+    say!("result: {folder}; `{program} show {folder}` prints it again");
     exit::fold(codes)
 }
 

@@ -41,10 +41,21 @@ pub(crate) enum InventoryReply {
     Found {
         inventory: Inventory,
     },
-    /// The driver is not there or has no device.
+    /// There is none to measure with.
     Absent {
+        kind: Absent,
         reason: String,
     },
+}
+
+/// Why no driver answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Absent {
+    /// Its library is not on this machine, or it has no device.
+    NotThere,
+    /// It is there and fails.
+    Failing,
 }
 
 /// What a driver and its management library say.
@@ -205,5 +216,7 @@ pub(crate) struct MonitorReply {
 pub(crate) struct MonitorReading {
     pub(crate) device: Result<Option<PcieLink>, String>,
     pub(crate) slot: Result<PcieLink, String>,
+    /// The link at the slot alone, without those above it.
+    pub(crate) card: Option<PcieLink>,
     pub(crate) slot_maximum: Option<PcieLink>,
 }

@@ -30,7 +30,9 @@ impl PeerUse {
                 };
                 let mut verdicts = issuers.iter().map(verdict);
                 let bad = verdicts.find(|(verdict, _)| !usable(*verdict));
-                bad.map(|(verdict, rests_on)| format!("peer access is {verdict}: {rests_on}"))
+                bad.map(|(verdict, _)| {
+                    format!("peer access is {verdict}; what that rests on stands with its probe")
+                })
             }
         }
     }

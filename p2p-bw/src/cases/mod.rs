@@ -173,10 +173,13 @@ pub(crate) fn matching(globs: &str) -> Result<Vec<&'static Case>, String> {
         .iter()
         .find(|glob| !ALL.iter().any(|case| glob_matches(glob, case.key)))
     {
-        return Err(format!(
-            "no case matches `{unknown}`; see --list for the {} cases",
-            ALL.len()
-        ));
+        let beginning = ALL.iter().any(|case| case.key.starts_with(unknown));
+        let next = if beginning {
+            format!("write `{unknown}*` for all that begin so")
+        } else {
+            format!("see --list for the {} cases", ALL.len())
+        };
+        return Err(format!("no case matches `{unknown}`; {next}"));
     }
     Ok(ALL
         .iter()
@@ -226,6 +229,7 @@ mod tests {
                 .unwrap_err()
                 .contains("`nonsense`")
         );
+        assert!(matching("h2d").unwrap_err().contains("`h2d*`"));
         assert!(matching(" , ").is_err());
     }
 

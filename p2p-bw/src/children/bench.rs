@@ -6,6 +6,9 @@ use std::rc::Rc;
 use device::pattern::{Difference, Pattern};
 use device::{Backend, Device, DeviceError, HostBuffer, HostKind, Result, Stream};
 
+/// Takes what begins now; each call restarts the parent's deadline.
+pub(super) type Say<'a> = &'a mut dyn FnMut(&str);
+
 /// An open backend and its stations.
 pub(super) struct Bench<B: Backend> {
     pub(super) backend: B,
@@ -47,16 +50,17 @@ impl<B: Backend> Bench<B> {
         })
     }
 
-    /// Drops the buffers of another size.
-    pub(super) fn set_bytes(&mut self, bytes: usize) {
-        if self.bytes != bytes {
-            self.bytes = bytes;
-            for station in self.stations.values_mut() {
+    /// Begins with copies of a size between some stations: drops all buffers of other sizes and of other stations.
+    pub(super) fn begin(&mut self, bytes: usize, stations: &[usize]) {
+        let keep = |ordinal| self.bytes == bytes && stations.contains(ordinal);
+        for (ordinal, station) in &mut self.stations {
+            if !keep(ordinal) {
                 station.buffers.clear();
                 station.host.clear();
                 station.scratch = None;
             }
         }
+        self.bytes = bytes;
     }
 
     pub(super) fn station(&mut self, ordinal: usize) -> Result<&mut Station<B::Device>> {
@@ -81,10 +85,16 @@ impl<B: Backend> Bench<B> {
     }
 
     /// Device memory number `slot` of the size that was set.
-    pub(super) fn device_end(&mut self, ordinal: usize, slot: usize) -> Result<End<B::Device>> {
+    pub(super) fn device_end(
+        &mut self,
+        ordinal: usize,
+        slot: usize,
+        say: Say<'_>,
+    ) -> Result<End<B::Device>> {
         let bytes = self.bytes;
         let station = self.station(ordinal)?;
         if !station.buffers.contains_key(&slot) {
+            say("allocating device memory");
             station
                 .buffers
                 .insert(slot, Rc::new(station.device.alloc(bytes)?));
@@ -99,11 +109,13 @@ impl<B: Backend> Bench<B> {
         slot: usize,
         kind: HostKind,
         node: Option<u32>,
+        say: Say<'_>,
     ) -> Result<End<B::Device>> {
         let bytes = self.bytes;
         let station = self.station(ordinal)?;
         let key = (kind == HostKind::Pinned, slot);
         if !station.host.contains_key(&key) {
+            say("allocating host memory");
             station
                 .host
                 .insert(key, station.device.alloc_host(kind, bytes, node)?);
@@ -115,15 +127,21 @@ impl<B: Backend> Bench<B> {
     pub(super) fn write(
         &mut self,
         end: &End<B::Device>,
+        say: Say<'_>,
         write: impl FnOnce(&mut [u8]),
     ) -> Result<()> {
         let bytes = self.bytes;
         match end {
-            End::Host(buffer) => buffer.with_bytes(write),
+            End::Host(buffer) => {
+                say("writing the pattern");
+                buffer.with_bytes(write)
+            }
             End::Device(ordinal, buffer) => {
                 let station = self.station(*ordinal)?;
-                let scratch = station.scratch(bytes)?;
+                let scratch = station.scratch(bytes, say)?;
+                say("writing the pattern");
                 scratch.with_bytes(write)?;
+                say("copying the pattern to the device");
                 let stream = station.device.stream()?;
                 stream.host_to_device((buffer, 0), (&scratch, 0), bytes)?;
                 stream.synchronize()
@@ -136,18 +154,25 @@ impl<B: Backend> Bench<B> {
         &mut self,
         end: &End<B::Device>,
         pattern: Pattern,
+        say: Say<'_>,
     ) -> Result<Option<Difference>> {
         let bytes = self.bytes;
         match end {
-            End::Host(buffer) => buffer.with_bytes(|bytes| pattern.first_difference(bytes)),
+            End::Host(buffer) => {
+                say("comparing the data");
+                buffer.with_bytes(|bytes| pattern.first_difference(bytes))
+            }
             End::Device(ordinal, buffer) => {
                 let station = self.station(*ordinal)?;
-                let scratch = station.scratch(bytes)?;
+                let scratch = station.scratch(bytes, say)?;
+                say("clearing what the data is read back to");
                 // What the read-back does not deliver must not look right by what lay there before.
                 scratch.with_bytes(|bytes| bytes.fill(0))?;
+                say("reading the data back");
                 let stream = station.device.stream()?;
                 stream.device_to_host((&scratch, 0), (buffer, 0), bytes)?;
                 stream.synchronize()?;
+                say("comparing the data");
                 scratch.with_bytes(|bytes| pattern.first_difference(bytes))
             }
         }
@@ -170,12 +195,67 @@ impl<B: Backend> Bench<B> {
 }
 
 impl<D: Device> Station<D> {
-    fn scratch(&mut self, bytes: usize) -> Result<HostBuffer> {
+    fn scratch(&mut self, bytes: usize, say: Say<'_>) -> Result<HostBuffer> {
         if let Some(scratch) = &self.scratch {
             return Ok(scratch.clone());
         }
+        say("allocating host memory to compare in");
         let scratch = self.device.alloc_host(HostKind::Pageable, bytes, None)?;
         self.scratch = Some(scratch.clone());
         Ok(scratch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use device::host::Host;
+
+    /// How many buffers each station has.
+    fn held(bench: &Bench<Host>) -> Vec<(usize, usize)> {
+        let held = |(ordinal, station): (&usize, &Station<_>)| {
+            let scratch = usize::from(station.scratch.is_some());
+            (
+                *ordinal,
+                station.buffers.len() + station.host.len() + scratch,
+            )
+        };
+        bench.stations.iter().map(held).collect()
+    }
+
+    #[test]
+    fn only_stations_of_the_job_hold_buffers_and_each_long_step_is_told() {
+        let mut bench = Bench::<Host>::open().unwrap();
+        let mut told = Vec::new();
+        let mut say = |doing: &str| told.push(doing.to_owned());
+        bench.begin(4096, &[0, 1]);
+        let pattern = Pattern::of(1, 2, 4096);
+        let end = bench.device_end(0, 0, &mut say).unwrap();
+        bench
+            .host_end(1, 0, HostKind::Pageable, None, &mut say)
+            .unwrap();
+        bench
+            .write(&end, &mut say, |bytes| pattern.fill(bytes))
+            .unwrap();
+        assert_eq!(bench.check(&end, pattern, &mut say).unwrap(), None);
+        assert_eq!(
+            told,
+            [
+                "allocating device memory",
+                "allocating host memory",
+                "allocating host memory to compare in",
+                "writing the pattern",
+                "copying the pattern to the device",
+                "clearing what the data is read back to",
+                "reading the data back",
+                "comparing the data",
+            ]
+        );
+        // One of device memory and one to compare in at 0, one of host memory at 1.
+        assert_eq!(held(&bench), [(0, 2), (1, 1)]);
+        bench.begin(4096, &[0]);
+        assert_eq!(held(&bench), [(0, 2), (1, 0)]);
+        bench.begin(8192, &[0]);
+        assert_eq!(held(&bench), [(0, 0), (1, 0)]);
     }
 }

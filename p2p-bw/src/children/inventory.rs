@@ -2,18 +2,17 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
 use device::cuda::Cuda;
 use device::host::Host;
 use device::management::{ManagedDevice, Nvml};
-use device::{Backend, DeviceDescription};
+use device::{Backend, DeviceDescription, DeviceError};
 use measure::record::{Busy, Mig};
 use topology::PciAddress;
 
 use super::Line;
-use crate::messages::{Built, Found, Inventory, InventoryReply, InventoryRequest};
+use crate::messages::{Absent, Built, Found, Inventory, InventoryReply, InventoryRequest};
 
-pub(super) fn run(mut line: Line<InventoryRequest>) -> Result<()> {
+pub(super) fn run(mut line: Line<InventoryRequest>) -> anyhow::Result<()> {
     let Some(request) = line.next()? else {
         return Ok(());
     };
@@ -24,10 +23,18 @@ pub(super) fn run(mut line: Line<InventoryRequest>) -> Result<()> {
     let reply = match found {
         Ok(inventory) => InventoryReply::Found { inventory },
         Err(error) => InventoryReply::Absent {
+            kind: absent(&error),
             reason: error.to_string(),
         },
     };
     line.send(&reply)
+}
+
+fn absent(error: &DeviceError) -> Absent {
+    match error {
+        DeviceError::LibraryMissing { .. } | DeviceError::NoDevice { .. } => Absent::NotThere,
+        _ => Absent::Failing,
+    }
 }
 
 fn list<B: Backend>() -> device::Result<Inventory> {
@@ -80,6 +87,7 @@ fn with_management(mut inventory: Inventory) -> Inventory {
         .flat_map(|gpu| &gpu.mig)
         .map(|instance| instance.uuid.clone())
         .collect();
+    let mut unknown: Vec<String> = inventory.unmanaged.into_iter().collect();
     for device in &mut inventory.devices {
         if let Some(gpu) = managed.iter().find(|gpu| is_parent(gpu, device)) {
             let instance = gpu
@@ -90,9 +98,13 @@ fn with_management(mut inventory: Inventory) -> Inventory {
                 profile: instance.profile.clone(),
                 parent_uuid: gpu.uuid.clone(),
             });
-            device.busy = busy(gpu);
+            match busy(gpu) {
+                Ok(busy) => device.busy = Some(busy),
+                Err(reason) => unknown.push(format!("device {}: {reason}", device.ordinal)),
+            }
         }
     }
+    inventory.unmanaged = (!unknown.is_empty()).then(|| unknown.join("; "));
     inventory
 }
 
@@ -108,7 +120,8 @@ fn is_parent(gpu: &ManagedDevice, device: &Found) -> bool {
     }
 }
 
-fn busy(gpu: &ManagedDevice) -> Option<Busy> {
+/// Who uses a device, or in which part that is not known and what is known all the same.
+fn busy(gpu: &ManagedDevice) -> Result<Busy, String> {
     let name = |pid: u32| {
         let path = PathBuf::from(format!("/proc/{pid}/comm"));
         let command = std::fs::read_to_string(path)
@@ -120,13 +133,99 @@ fn busy(gpu: &ManagedDevice) -> Option<Busy> {
         )
     };
     // This process has no context yet, but a driver may list it all the same.
-    let others = gpu
-        .processes
-        .iter()
-        .filter(|(pid, _)| *pid != std::process::id());
-    Some(Busy {
-        used_bytes: gpu.used_bytes?,
-        processes: others.map(|(pid, _)| name(*pid)).collect(),
-        utilisation_percent: gpu.utilisation_percent,
-    })
+    let others = |processes: &[(u32, Option<u64>)]| -> Vec<String> {
+        let others = processes
+            .iter()
+            .filter(|(pid, _)| *pid != std::process::id());
+        others.map(|(pid, _)| name(*pid)).collect()
+    };
+    match (&gpu.used_bytes, &gpu.processes) {
+        (Ok(used), Ok(processes)) => Ok(Busy {
+            used_bytes: *used,
+            processes: others(processes),
+            utilisation_percent: gpu.utilisation_percent,
+        }),
+        (Err(reason), Ok(processes)) => {
+            let listed = others(processes);
+            let listed = if listed.is_empty() {
+                "no process is listed".to_owned()
+            } else {
+                format!("listed are {}", listed.join(", "))
+            };
+            Err(format!("memory in use was not told ({reason}), {listed}"))
+        }
+        (Ok(used), Err(reason)) => Err(format!(
+            "its processes were not told ({reason}), {} MiB are in use",
+            used >> 20
+        )),
+        (Err(memory), Err(processes)) => Err(format!(
+            "neither memory in use nor processes were told ({memory}; {processes})"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gpu(used: Result<u64, &str>, processes: Result<Vec<u32>, &str>) -> ManagedDevice {
+        let processes = processes.map(|pids| pids.into_iter().map(|pid| (pid, None)).collect());
+        ManagedDevice {
+            uuid: None,
+            pci: None,
+            used_bytes: used.map_err(str::to_owned),
+            processes: processes.map_err(str::to_owned),
+            utilisation_percent: None,
+            mig: Vec::new(),
+            mig_enabled: None,
+        }
+    }
+
+    #[test]
+    fn what_was_not_told_is_unknown_and_not_none() {
+        // A process id that no Linux gives (pid_max is 2^22 at most), and this process, which is left out.
+        let listed = vec![5_000_000, std::process::id()];
+        let known = busy(&gpu(Ok(3 << 20), Ok(listed.clone()))).unwrap();
+        assert_eq!(known.used_bytes, 3 << 20);
+        assert_eq!(known.processes, ["process 5000000"]);
+        let told = |used, processes| busy(&gpu(used, processes)).unwrap_err();
+        let memory = told(Err("no memory"), Ok(listed));
+        assert!(memory.contains("no memory") && memory.contains("process 5000000"));
+        assert!(told(Err("no memory"), Ok(Vec::new())).contains("no process is listed"));
+        let processes = told(Ok(3 << 20), Err("no list"));
+        assert!(processes.contains("no list") && processes.contains("3 MiB"));
+        let both = told(Err("no memory"), Err("no list"));
+        assert!(both.contains("no memory") && both.contains("no list"));
+    }
+
+    #[test]
+    fn only_a_missing_library_and_a_missing_device_are_no_driver() {
+        let vendor = DeviceError::Vendor {
+            call: "cuInit",
+            code: 999,
+            name: "CUDA_ERROR_UNKNOWN".to_owned(),
+        };
+        let symbol = DeviceError::SymbolMissing {
+            library: "libcuda.so.1",
+            symbol: "cuInit",
+        };
+        let missing = DeviceError::LibraryMissing {
+            library: "libcuda.so.1",
+            looked: String::new(),
+            next: "",
+        };
+        let no_device = DeviceError::NoDevice {
+            backend: "cuda",
+            reason: String::new(),
+        };
+        assert_eq!(
+            [&vendor, &symbol, &missing, &no_device].map(absent),
+            [
+                Absent::Failing,
+                Absent::Failing,
+                Absent::NotThere,
+                Absent::NotThere
+            ]
+        );
+    }
 }

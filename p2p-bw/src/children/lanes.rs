@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use device::{Backend, Device, DeviceError, Event, HostKind, Latch, Result, Stream};
+use device::{Backend, Device, DeviceError, Event, HostBuffer, HostKind, Latch, Result, Stream};
 use measure::quantity::Gate;
 
 use super::bench::{Bench, End};
@@ -86,12 +86,9 @@ impl<B: Backend> Lanes<B> {
         })
     }
 
-    /// Host memory that a lane uses for staging.
-    pub(super) fn staging(&self) -> Option<&device::HostBuffer> {
-        self.lanes
-            .iter()
-            .find_map(|lane| lane.relay.as_ref())
-            .map(Relay::buffer)
+    /// All host memory that the lanes copy from or to, or stage in.
+    pub(super) fn host_memory(&self) -> Vec<&HostBuffer> {
+        self.lanes.iter().flat_map(Lane::host_memory).collect()
     }
 
     /// Runs `copies` copies on every lane at once and gives the times; the second value is what held the start.
@@ -163,6 +160,15 @@ impl Drop for Opener<'_> {
 }
 
 impl<B: Backend> Lane<B> {
+    fn host_memory(&self) -> impl Iterator<Item = &HostBuffer> {
+        let ends = [&self.from, &self.to].into_iter();
+        let ends = ends.filter_map(|end| match end {
+            End::Host(buffer) => Some(buffer),
+            End::Device(..) => None,
+        });
+        ends.chain(self.relay.iter().flat_map(Relay::buffers))
+    }
+
     fn issue(&self, bytes: usize) -> Result<()> {
         match (&self.from, &self.to, &self.relay) {
             (End::Device(_, from), End::Device(_, to), Some(relay)) => {

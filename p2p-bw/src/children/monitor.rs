@@ -93,8 +93,10 @@ impl Watched {
             .path
             .clone()
             .and_then(|path| path.read(&watch.sysfs).map_err(|error| error.to_string()));
+        let card = self.path.as_ref().ok();
         MonitorReading {
             device,
+            card: card.and_then(|path| path.card_link(&watch.sysfs)),
             slot_maximum: slot.as_ref().ok().and_then(|link| link.maximum),
             slot: slot.map(|link| link.current),
         }

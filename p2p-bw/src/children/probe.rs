@@ -27,6 +27,9 @@ const SMALL_BYTES: usize = 16;
 const SMALL_COPIES: u32 = 100;
 const SMALL_SAMPLES: usize = 10;
 
+/// The steps of a probe are announced one by one, and its buffers are small.
+fn quiet(_: &str) {}
+
 pub(super) fn run(mut line: Line<ProbeRequest>) -> Result<()> {
     let Some(request) = line.next()? else {
         return Ok(());
@@ -110,7 +113,7 @@ impl<B: Backend> Probe<B> {
             Some(bench) => bench,
             None => device_ok!(Bench::<B>::open()),
         };
-        bench.set_bytes(CHECKED_BYTES);
+        bench.begin(CHECKED_BYTES, &[self.from, self.to]);
         let small = device_ok!(self.steps(&mut bench)?);
         self.begin("disable")?;
         device_ok!(bench.disable_peer(self.from, self.to));
@@ -181,15 +184,18 @@ impl<B: Backend> Probe<B> {
             (self.from, self.to)
         };
         let pattern = Pattern::of(source as u64 + 1, target as u64 + 1, CHECKED_BYTES as u64);
-        let (source, target) = (bench.device_end(source, 0)?, bench.device_end(target, 1)?);
-        bench.write(&source, |bytes| pattern.fill(bytes))?;
-        bench.write(&target, |bytes| pattern.poison().fill(bytes))?;
+        let (source, target) = (
+            bench.device_end(source, 0, &mut quiet)?,
+            bench.device_end(target, 1, &mut quiet)?,
+        );
+        bench.write(&source, &mut quiet, |bytes| pattern.fill(bytes))?;
+        bench.write(&target, &mut quiet, |bytes| pattern.poison().fill(bytes))?;
         let stream = bench.station(self.from)?.device.stream()?;
         if let (End::Device(_, source), End::Device(_, target)) = (&source, &target) {
             stream.device_to_device((target, 0), (source, 0), CHECKED_BYTES)?;
         }
         stream.synchronize()?;
-        Ok(match bench.check(&target, pattern)? {
+        Ok(match bench.check(&target, pattern, &mut quiet)? {
             None => StepOutcome::Passed {
                 seen: format!("{CHECKED_BYTES} bytes arrived, compared by their owner"),
             },
@@ -202,8 +208,8 @@ impl<B: Backend> Probe<B> {
     /// The mean time of a 16-byte copy, back to back, over ten samples of a hundred.
     fn small_copies(&self, bench: &mut Bench<B>) -> device::Result<Option<Quantity>> {
         let (source, target) = (
-            bench.device_end(self.from, 0)?,
-            bench.device_end(self.to, 1)?,
+            bench.device_end(self.from, 0, &mut quiet)?,
+            bench.device_end(self.to, 1, &mut quiet)?,
         );
         let (End::Device(_, source), End::Device(_, target)) = (&source, &target) else {
             return Ok(None);

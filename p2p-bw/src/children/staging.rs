@@ -103,9 +103,9 @@ impl<D: Device> Relay<D> {
         &self.stream
     }
 
-    /// Where the ring's memory is.
-    pub(super) fn buffer(&self) -> &HostBuffer {
-        &self.slots[0].buffer
+    /// The ring's memory.
+    pub(super) fn buffers(&self) -> impl Iterator<Item = &HostBuffer> {
+        self.slots.iter().map(|slot| &slot.buffer)
     }
 }
 

@@ -4,7 +4,7 @@ use device::pattern::Pattern;
 use device::{Backend, HostKind, Result};
 use measure::record::Endpoint;
 
-use super::bench::{Bench, End};
+use super::bench::{Bench, End, Say};
 use crate::cases::{self, Case, Issuer, Memory};
 use crate::messages::Job;
 
@@ -27,6 +27,7 @@ pub(super) fn of<B: Backend>(
     case: &Case,
     job: &Job,
     node: Option<u32>,
+    say: Say<'_>,
 ) -> Result<Vec<Transfer<B>>> {
     let first = ordinal(job.from).or(ordinal(job.to)).unwrap_or(0);
     let second = ordinal(job.to).unwrap_or(first);
@@ -49,26 +50,26 @@ pub(super) fn of<B: Backend>(
     };
     Ok(match case.pattern {
         cases::Pattern::HostToDevice(memory) => {
-            let from = bench.host_end(first, 0, host(memory), node)?;
-            vec![one(from, bench.device_end(first, 0)?, first)]
+            let from = bench.host_end(first, 0, host(memory), node, say)?;
+            vec![one(from, bench.device_end(first, 0, say)?, first)]
         }
         cases::Pattern::DeviceToHost(memory) => {
-            let from = bench.device_end(first, 0)?;
+            let from = bench.device_end(first, 0, say)?;
             vec![one(
                 from,
-                bench.host_end(first, 0, host(memory), node)?,
+                bench.host_end(first, 0, host(memory), node, say)?,
                 first,
             )]
         }
         cases::Pattern::HostBothWays(memory) => {
             let down = one(
-                bench.host_end(first, 0, host(memory), node)?,
-                bench.device_end(first, 0)?,
+                bench.host_end(first, 0, host(memory), node, say)?,
+                bench.device_end(first, 0, say)?,
                 first,
             );
             let up = one(
-                bench.device_end(first, 1)?,
-                bench.host_end(first, 1, host(memory), node)?,
+                bench.device_end(first, 1, say)?,
+                bench.host_end(first, 1, host(memory), node, say)?,
                 first,
             );
             vec![
@@ -84,8 +85,8 @@ pub(super) fn of<B: Backend>(
             ]
         }
         cases::Pattern::Local => vec![one(
-            bench.device_end(first, 0)?,
-            bench.device_end(first, 1)?,
+            bench.device_end(first, 0, say)?,
+            bench.device_end(first, 1, say)?,
             first,
         )],
         cases::Pattern::Peer(issuer) => {
@@ -96,8 +97,8 @@ pub(super) fn of<B: Backend>(
             };
             bench.enable_peer(issuer, other)?;
             vec![one(
-                bench.device_end(first, 0)?,
-                bench.device_end(second, 1)?,
+                bench.device_end(first, 0, say)?,
+                bench.device_end(second, 1, say)?,
                 issuer,
             )]
         }
@@ -106,13 +107,13 @@ pub(super) fn of<B: Backend>(
             bench.enable_peer(second, first)?;
             let source = issuer == Issuer::Source;
             let there = one(
-                bench.device_end(first, 0)?,
-                bench.device_end(second, 1)?,
+                bench.device_end(first, 0, say)?,
+                bench.device_end(second, 1, say)?,
                 if source { first } else { second },
             );
             let back = one(
-                bench.device_end(second, 0)?,
-                bench.device_end(first, 1)?,
+                bench.device_end(second, 0, say)?,
+                bench.device_end(first, 1, say)?,
                 if source { second } else { first },
             );
             vec![
@@ -129,8 +130,8 @@ pub(super) fn of<B: Backend>(
         }
         cases::Pattern::Staged => {
             let transfer = one(
-                bench.device_end(first, 0)?,
-                bench.device_end(second, 1)?,
+                bench.device_end(first, 0, say)?,
+                bench.device_end(second, 1, say)?,
                 first,
             );
             vec![Transfer {
@@ -141,12 +142,19 @@ pub(super) fn of<B: Backend>(
         cases::Pattern::DriverStaged => {
             bench.disable_peer(first, second)?;
             vec![one(
-                bench.device_end(first, 0)?,
-                bench.device_end(second, 1)?,
+                bench.device_end(first, 0, say)?,
+                bench.device_end(second, 1, say)?,
                 first,
             )]
         }
     })
+}
+
+/// The devices that take part in a job, each once.
+pub(super) fn stations(job: &Job) -> Vec<usize> {
+    let mut stations: Vec<usize> = [job.from, job.to].into_iter().filter_map(ordinal).collect();
+    stations.dedup();
+    stations
 }
 
 fn ordinal(end: Endpoint) -> Option<usize> {

@@ -1,24 +1,28 @@
 //! The measuring child: opens a backend once and does one job after another.
 
+mod verdicts;
+
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::bail;
 use device::cuda::Cuda;
 use device::host::Host;
-use device::{Backend, DeviceError};
+use device::{Backend, DeviceError, HostBuffer};
 use measure::caveat::Caveat;
 use measure::clock::Monotonic;
 use measure::plan::Sampling;
 use measure::quantity::{Gate, Timing};
 use measure::record::{Placement, Verification};
 use measure::unit::gb_per_s;
+use numa::NumaError;
 
-use super::bench::{Bench, End};
+use super::bench::{Bench, Say};
 use super::lanes::Lanes;
 use super::transfers::{self, Transfer};
 use super::{Line, time_source};
-use crate::cases::Case;
+use crate::cases::{Case, Pattern};
 use crate::messages::{Built, Job, JobOutcome, WorkerReply, WorkerRequest};
+use verdicts::{bind, not_measured, one_node, partly_alone};
 
 /// A sample lasts about this long, so that marks of half a microsecond and the start do not matter.
 const WINDOW: Duration = Duration::from_millis(20);
@@ -32,7 +36,7 @@ const MAX_COPIES: u32 = 1024;
 /// Copies in one sample of a soft box at most.
 const MAX_VIRTUAL_COPIES: u32 = 4;
 
-pub(super) fn run(mut line: Line<WorkerRequest>) -> Result<()> {
+pub(super) fn run(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
     match line.next()? {
         Some(WorkerRequest::Open {
             backend: Built::Cuda,
@@ -45,7 +49,7 @@ pub(super) fn run(mut line: Line<WorkerRequest>) -> Result<()> {
     }
 }
 
-fn serve<B: Backend>(mut line: Line<WorkerRequest>) -> Result<()> {
+fn serve<B: Backend>(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
     let mut bench = match Bench::<B>::open() {
         Ok(bench) => bench,
         Err(error) => {
@@ -55,6 +59,8 @@ fn serve<B: Backend>(mut line: Line<WorkerRequest>) -> Result<()> {
         }
     };
     line.send(&WorkerReply::Ready)?;
+    // Empty where the kernel does not say; then nothing is restored.
+    let cpus_at_start = numa::allowed_cpus().unwrap_or_default();
     while let Some(request) = line.next()? {
         let WorkerRequest::Job { job } = request else {
             bail!("a backend was opened twice")
@@ -64,7 +70,7 @@ fn serve<B: Backend>(mut line: Line<WorkerRequest>) -> Result<()> {
                 reason: format!("no case `{}`", job.case),
                 lost: false,
             },
-            Some(case) => measure_job(&mut bench, case, &job, &mut line)?,
+            Some(case) => measure_job(&mut bench, case, &job, &cpus_at_start, &mut line)?,
         };
         line.send(&WorkerReply::Done {
             job: job.id,
@@ -79,8 +85,9 @@ fn measure_job<B: Backend>(
     bench: &mut Bench<B>,
     case: &Case,
     job: &Job,
+    cpus_at_start: &[usize],
     line: &mut Line<WorkerRequest>,
-) -> Result<JobOutcome> {
+) -> anyhow::Result<JobOutcome> {
     let mut pipe = Ok(());
     let mut tell = |reply: WorkerReply| {
         if pipe.is_ok() {
@@ -91,22 +98,12 @@ fn measure_job<B: Backend>(
         bench,
         case,
         job,
+        cpus_at_start,
         caveats: Vec::new(),
     }
     .outcome(&mut tell);
     pipe?;
-    Ok(outcome.unwrap_or_else(|error| match error {
-        DeviceError::HostMemory(error) => JobOutcome::Skipped {
-            reason: error.to_string(),
-        },
-        DeviceError::Unsupported { .. } => JobOutcome::Skipped {
-            reason: error.to_string(),
-        },
-        error => JobOutcome::Failed {
-            lost: error.is_lost(),
-            reason: error.to_string(),
-        },
-    }))
+    Ok(outcome.unwrap_or_else(|error| not_measured::<B>(&error)))
 }
 
 /// One job under way.
@@ -114,33 +111,39 @@ struct Run<'a, B: Backend> {
     bench: &'a mut Bench<B>,
     case: &'a Case,
     job: &'a Job,
+    /// CPUs that the worker could run on before it was bound to any.
+    cpus_at_start: &'a [usize],
     caveats: Vec<Caveat>,
 }
 
 impl<B: Backend> Run<'_, B> {
     fn outcome(mut self, tell: &mut impl FnMut(WorkerReply)) -> device::Result<JobOutcome> {
-        let mut doing = |doing: &str| {
-            tell(WorkerReply::Doing {
-                job: self.job.id,
-                doing: doing.to_owned(),
-            })
+        let id = self.job.id;
+        let doing = |doing: &str| WorkerReply::Doing {
+            job: id,
+            doing: doing.to_owned(),
         };
-        doing("allocating");
+        let mut say = |now: &str| tell(doing(now));
+        say("allocating");
         let bytes = usize::try_from(self.job.bytes).unwrap_or(usize::MAX);
-        self.bench.set_bytes(bytes);
+        let stations = transfers::stations(self.job);
+        self.bench.begin(bytes, &stations);
         self.bind();
-        let (transfers, lanes) = self.allocate(bytes)?;
-        let placement = self.placement(&transfers, &lanes);
+        let (transfers, lanes) = self.allocate(bytes, &mut say)?;
+        let host_memory = self.host_memory(&lanes);
+        let mut nodes: Vec<_> = host_memory.iter().map(|buffer| buffer.node_now()).collect();
         if self.job.verify {
-            doing("writing the pattern");
-            for transfer in &transfers {
+            for Transfer {
+                from, to, pattern, ..
+            } in &transfers
+            {
                 self.bench
-                    .write(&transfer.from, |bytes| transfer.pattern.fill(bytes))?;
+                    .write(from, &mut say, |bytes| pattern.fill(bytes))?;
                 self.bench
-                    .write(&transfer.to, |bytes| transfer.pattern.poison().fill(bytes))?;
+                    .write(to, &mut say, |bytes| pattern.poison().fill(bytes))?;
             }
         }
-        doing("warming up");
+        say("warming up");
         for _ in 0..self.job.plan.warmups {
             lanes.run(1)?;
         }
@@ -152,6 +155,7 @@ impl<B: Backend> Run<'_, B> {
         if transfers.len() > 1 {
             series.push(("total".to_owned(), Vec::new()));
         }
+        let mut overlaps = Vec::new();
         let clock = Monotonic::start();
         let sampling = Sampling::start(self.job.plan, &clock);
         let stopped = loop {
@@ -160,6 +164,9 @@ impl<B: Backend> Run<'_, B> {
                 samples: series[0].1.len(),
             });
             let (times, _) = lanes.run(copies)?;
+            if let [one, other] = times.lanes[..] {
+                overlaps.push(one.min(other) / one.max(other));
+            }
             let moved = self.job.bytes * u64::from(copies);
             for ((_, samples), nanoseconds) in series.iter_mut().zip(&times.lanes) {
                 samples.push(gb_per_s(moved, *nanoseconds));
@@ -178,11 +185,12 @@ impl<B: Backend> Run<'_, B> {
                 break reason;
             }
         };
-        tell(WorkerReply::Doing {
-            job: self.job.id,
-            doing: "comparing the data".to_owned(),
-        });
-        let verification = self.verify(&transfers)?;
+        self.caveats.extend(partly_alone(&overlaps));
+        let mut say = |now: &str| tell(doing(now));
+        let verification = self.verify(&transfers, &mut say)?;
+        nodes.extend(host_memory.iter().map(|buffer| buffer.node_now()));
+        let placement = self.placement(&nodes);
+        self.take_access_back(&stations, &mut say);
         let source = time_source(self.bench.backend.time_source());
         let timing = Timing {
             source,
@@ -200,13 +208,9 @@ impl<B: Backend> Run<'_, B> {
         })
     }
 
-    /// Binds this thread, which issues the copies, to the CPUs of the device's node.
+    /// Binds this thread, which issues the copies, to the CPUs of the device's node, or to none where that is unknown.
     fn bind(&mut self) {
-        let cpus = &self.job.place.cpus;
-        if cpus.is_empty() {
-            return;
-        }
-        if let Err(error) = numa::pin_thread_to_cpus(cpus) {
+        if let Err(error) = bind(&self.job.place.cpus, self.cpus_at_start) {
             let device = format!("{:?}", self.job.to);
             self.caveats.push(Caveat::NotBound {
                 device,
@@ -216,14 +220,23 @@ impl<B: Backend> Run<'_, B> {
     }
 
     /// Allocates on the wanted node; where the kernel refuses that, without, and says so.
-    fn allocate(&mut self, bytes: usize) -> device::Result<(Vec<Transfer<B>>, Lanes<B>)> {
+    fn allocate(
+        &mut self,
+        bytes: usize,
+        say: Say<'_>,
+    ) -> device::Result<(Vec<Transfer<B>>, Lanes<B>)> {
         let mut attempt = |node| -> device::Result<_> {
-            let transfers = transfers::of(self.bench, self.case, self.job, node)?;
+            let transfers = transfers::of(self.bench, self.case, self.job, node, say)?;
             let lanes = Lanes::new(self.bench, &transfers, bytes, node)?;
             Ok((transfers, lanes))
         };
         match (attempt(self.job.place.node), self.job.place.node) {
-            (Err(DeviceError::HostMemory(refused)), Some(_)) => {
+            (
+                Err(DeviceError::HostMemory(
+                    refused @ (NumaError::Bind { .. } | NumaError::Policy { .. }),
+                )),
+                Some(_),
+            ) => {
                 let allocated = attempt(None)?;
                 self.caveats.push(Caveat::PlacementUnproven {
                     reason: refused.to_string(),
@@ -234,24 +247,21 @@ impl<B: Backend> Run<'_, B> {
         }
     }
 
-    /// Where the host memory is. That of a soft box is this machine's, and its nodes are not, so it says nothing.
-    fn placement(&mut self, transfers: &[Transfer<B>], lanes: &Lanes<B>) -> Option<Placement> {
-        if self.bench.backend.driver().soft_box.is_some() {
+    /// The host memory of the job that is anywhere: that of a soft box is this machine's, and its nodes are not.
+    fn host_memory<'l>(&self, lanes: &'l Lanes<B>) -> Vec<&'l HostBuffer> {
+        match self.bench.backend.driver().soft_box {
+            Some(_) => Vec::new(),
+            None => lanes.host_memory(),
+        }
+    }
+
+    /// Where the host memory is, by the answers for each buffer before and after the copies.
+    fn placement(&mut self, nodes: &[Result<u32, String>]) -> Option<Placement> {
+        if nodes.is_empty() {
             return None;
         }
-        let of_transfer =
-            transfers
-                .iter()
-                .find_map(|transfer| match (&transfer.from, &transfer.to) {
-                    (End::Host(buffer), _) | (_, End::Host(buffer)) => Some(buffer),
-                    _ => None,
-                });
-        let buffer = of_transfer.or(lanes.staging())?;
         let wanted = self.job.place.node;
-        let (proven, basis) = match buffer.proven_node() {
-            Ok(node) => (Some(node), "move_pages".to_owned()),
-            Err(reason) => (None, reason.to_owned()),
-        };
+        let (proven, basis) = one_node(nodes);
         if wanted.is_some() && proven != wanted {
             let found = proven.map_or(basis.clone(), |node| {
                 format!("it is on node {node}, another one was wanted")
@@ -264,6 +274,22 @@ impl<B: Backend> Run<'_, B> {
             proven,
             basis,
         })
+    }
+
+    /// Ends peer access where the job began it: without a switch a device has 8 peers at most at a time.
+    fn take_access_back(&mut self, stations: &[usize], say: Say<'_>) {
+        let has_access = matches!(
+            self.case.pattern,
+            Pattern::Peer(_) | Pattern::PeerBothWays(_)
+        );
+        let (true, [a, b]) = (has_access, stations) else {
+            return;
+        };
+        say("taking peer access back");
+        if let Err(error) = self.bench.disable_peer(*a, *b) {
+            let text = format!("peer access was not taken back: {error}");
+            self.caveats.push(Caveat::Note { text });
+        }
     }
 
     /// How many copies fill the window, from one timed copy.
@@ -283,12 +309,12 @@ impl<B: Backend> Run<'_, B> {
         Ok((copies, gate))
     }
 
-    fn verify(&mut self, transfers: &[Transfer<B>]) -> device::Result<Verification> {
+    fn verify(&mut self, transfers: &[Transfer<B>], say: Say<'_>) -> device::Result<Verification> {
         if !self.job.verify {
             return Ok(Verification::NotAsked);
         }
         for transfer in transfers {
-            if let Some(difference) = self.bench.check(&transfer.to, transfer.pattern)? {
+            if let Some(difference) = self.bench.check(&transfer.to, transfer.pattern, say)? {
                 return Ok(Verification::WrongData {
                     seen: difference.to_string(),
                 });

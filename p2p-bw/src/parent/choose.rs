@@ -9,7 +9,7 @@ use topology::Machine;
 use super::Stop;
 use crate::children::Child;
 use crate::cli::BackendArg;
-use crate::messages::{Built, Inventory, InventoryReply, InventoryRequest};
+use crate::messages::{Absent, Built, Inventory, InventoryReply, InventoryRequest};
 
 /// A driver that answered.
 pub(super) struct Chosen {
@@ -50,16 +50,17 @@ pub(super) fn choose(
         ))),
         BackendArg::Cuda => match ask(Built::Cuda)? {
             Ok(inventory) => Ok(answered(Built::Cuda, inventory)),
-            Err(reason) => Err(Stop::Refused(format!("cuda: {reason}"))),
+            Err((_, reason)) => Err(Stop::Refused(format!("cuda: {reason}"))),
         },
         BackendArg::Host => match ask(Built::Host)? {
             Ok(inventory) => Ok(answered(Built::Host, inventory)),
-            Err(reason) => Err(Stop::Refused(format!("host: {reason}"))),
+            Err((_, reason)) => Err(Stop::Refused(format!("host: {reason}"))),
         },
         BackendArg::Auto => {
             let reason = match ask(Built::Cuda)? {
                 Ok(inventory) => return Ok(answered(Built::Cuda, inventory)),
-                Err(reason) => reason,
+                Err((Absent::Failing, reason)) => return Err(failing(machine, &reason)),
+                Err((Absent::NotThere, reason)) => reason,
             };
             let mut said = not_found(&reason);
             if let Some(refusal) = unanswered(machine, &said) {
@@ -77,7 +78,7 @@ pub(super) fn choose(
                         said,
                     })
                 }
-                Err(reason) => Err(Stop::Refused(format!(
+                Err((_, reason)) => Err(Stop::Refused(format!(
                     "{}\n  host: {reason}",
                     said.join("\n")
                 ))),
@@ -105,6 +106,15 @@ fn unanswered(machine: &Machine, said: &[String]) -> Option<Stop> {
     )))
 }
 
+/// The refusal to measure host memory instead of what a driver that fails may have.
+fn failing(machine: &Machine, reason: &str) -> Stop {
+    let shown = shown_gpus(machine)
+        .map_or_else(String::new, |shown| format!("; this machine shows {shown}"));
+    Stop::Refused(format!(
+        "the cuda driver is there and fails: {reason}{shown}\nmend it, or measure host memory with --backend host"
+    ))
+}
+
 /// The GPUs that the kernel shows, in words; `None` where there are none.
 fn shown_gpus(machine: &Machine) -> Option<String> {
     let vendor = |vendor: u16| match vendor {
@@ -126,24 +136,28 @@ fn inventory(
     backend: Built,
     deadline: Duration,
     interrupt: &Interrupt,
-) -> Result<Result<Inventory, String>, Stop> {
+) -> Result<Result<Inventory, (Absent, String)>, Stop> {
     let mut child = start(Child::Inventory, None)?;
     child
         .send(&InventoryRequest { backend })
         .map_err(anyhow::Error::from)?;
+    let fails = |reason| Err((Absent::Failing, reason));
     let outcome = match child.next::<InventoryReply>(deadline, interrupt) {
         Event::Message(InventoryReply::Found { inventory }) => Ok(inventory),
-        Event::Message(InventoryReply::Absent { reason }) => Err(reason),
-        Event::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
-        Event::Silent { waited } => Err(format!(
+        Event::Message(InventoryReply::Absent { kind, reason }) => Err((kind, reason)),
+        Event::Interrupted(signal) => {
+            child.end(SHORT_LADDER);
+            return Err(Stop::Interrupted(signal));
+        }
+        Event::Silent { waited } => fails(format!(
             "the driver did not answer within {} s; look at the kernel log",
             waited.as_secs()
         )),
-        Event::Exited(status) => Err(format!(
+        Event::Exited(status) => fails(format!(
             "asking the driver ended with {status}: {}",
             last_line(&child.tail())
         )),
-        Event::Garbled { error, .. } => Err(format!("the answer was not understood: {error}")),
+        Event::Garbled { error, .. } => fails(format!("the answer was not understood: {error}")),
     };
     child.end(SHORT_LADDER);
     Ok(outcome)
@@ -174,8 +188,7 @@ mod tests {
     use boxfile::{BoxFile, sysfs};
     use topology::Sysfs;
 
-    /// What a box without a driver is told; `None` where its host memory is measured.
-    fn told(described: &BoxFile) -> Option<String> {
+    fn machine(described: &BoxFile) -> Machine {
         let root = std::env::temp_dir().join(format!(
             "tplens-choose-{}-{}",
             std::process::id(),
@@ -184,7 +197,19 @@ mod tests {
         sysfs::write_tree(described, &root).unwrap();
         let machine = Machine::read(&Sysfs::at(&root)).unwrap();
         std::fs::remove_dir_all(&root).unwrap();
-        match unanswered(&machine, &not_found("libcuda.so not found"))? {
+        machine
+    }
+
+    fn no_gpu(name: &str) -> BoxFile {
+        let mut described = BoxFile::builtin("l40x4").unwrap();
+        described.name = name.to_owned();
+        described.device.clear();
+        described
+    }
+
+    /// What a box without a driver is told; `None` where its host memory is measured.
+    fn told(described: &BoxFile) -> Option<String> {
+        match unanswered(&machine(described), &not_found("libcuda.so not found"))? {
             Stop::Refused(reason) => Some(reason),
             other => Some(format!("{other:?}")),
         }
@@ -213,9 +238,20 @@ mod tests {
 
     #[test]
     fn a_machine_without_a_gpu_is_not_refused() {
+        assert_eq!(told(&no_gpu("no-gpu")), None);
+    }
+
+    #[test]
+    fn a_driver_that_fails_is_a_refusal_whether_or_not_the_kernel_shows_a_gpu() {
+        let refused = |described: &BoxFile| match failing(&machine(described), "its words") {
+            Stop::Refused(reason) => reason,
+            other => panic!("{other:?}"),
+        };
+        let bare = refused(&no_gpu("no-gpu-failing"));
+        assert!(bare.contains("its words") && bare.contains("--backend host"));
+        assert!(!bare.contains("this machine shows"), "{bare}");
         let mut described = BoxFile::builtin("l40x4").unwrap();
-        described.name = "no-gpu".to_owned();
-        described.device.clear();
-        assert_eq!(told(&described), None);
+        described.name = "l40x4-failing".to_owned();
+        assert!(refused(&described).contains("4 GPU(s)"));
     }
 }

@@ -3,16 +3,21 @@
 use std::fmt::Write as _;
 
 use measure::caveat::Caveat;
-use measure::record::{BackendFacts, LinkDevice, PairPath};
+use measure::record::{BackendFacts, LinkDevice, LinkReading, PairPath};
 use measure::unit::ByteCount;
+use rustix::process::geteuid;
 use topology::{Machine, PathType, PciAddress, Sysfs, max_payload_bytes};
 
 use super::choose::Chosen;
+use super::link::ASSUMED_PAYLOAD_BYTES;
 use crate::cases;
 use crate::messages::{Built, Found};
 
 /// More than this in use without a process counts as somebody else's: drivers keep less for themselves.
 const BUSY_BYTES: u64 = 256 << 20;
+
+/// No last-level cache holds this much.
+const SURELY_UNCACHED_BYTES: u64 = 1 << 30;
 
 /// A chosen device with what sysfs knows of it.
 pub(super) fn describe(
@@ -90,20 +95,23 @@ pub(super) fn caveats(
     machine: &Machine,
 ) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = devices.iter().filter_map(busy).collect();
+    if !chosen.said.is_empty() {
+        let said: Vec<&str> = chosen.said.iter().map(|line| line.trim()).collect();
+        caveats.push(Caveat::Note {
+            text: said.join("; ").replace(":;", ":"),
+        });
+    }
     caveats.extend(shared_cpus(found, devices));
-    let soft = chosen.inventory.soft_box.is_some();
-    if let (Some(smallest), false) = (sizes.iter().min(), soft) {
-        let caches = found
+    if chosen.inventory.soft_box.is_none() {
+        let cache_bytes = found
             .iter()
             .filter_map(|device| device.cache_bytes)
-            .chain(machine.cpus.last_level_cache_bytes);
-        let cache_bytes = caches.max().unwrap_or(0);
-        if *smallest <= cache_bytes {
-            caveats.push(Caveat::CacheResident {
-                bytes: *smallest,
-                cache_bytes,
-            });
-        }
+            .chain(machine.cpus.last_level_cache_bytes)
+            .max();
+        let is_host = chosen.backend == Built::Host;
+        let unknown = is_host && machine.cpus.last_level_cache_bytes.is_none();
+        caveats.extend(cache(sizes, cache_bytes, unknown));
+        caveats.extend(assumed_payload(devices, geteuid().is_root()));
     }
     let (listed, seen) = (chosen.inventory.mig_listed.len(), mig_seen(chosen));
     if listed > seen {
@@ -122,6 +130,50 @@ pub(super) fn caveats(
         });
     }
     caveats
+}
+
+/// A reservation about sizes that a cache can hold, the largest of them named; `unknown` where nobody says how much it
+/// holds.
+fn cache(sizes: &[u64], cache_bytes: Option<u64>, unknown: bool) -> Option<Caveat> {
+    if unknown {
+        let is_small = sizes.iter().any(|size| *size < SURELY_UNCACHED_BYTES);
+        return is_small.then(|| Caveat::Note {
+            text: "the size of the last-level cache is unknown: numbers below --sizes 1G may be those of a cache"
+                .to_owned(),
+        });
+    }
+    let cache_bytes = cache_bytes?;
+    let held = sizes.iter().copied().filter(|size| *size <= cache_bytes);
+    held.max()
+        .map(|bytes| Caveat::CacheResident { bytes, cache_bytes })
+}
+
+/// One reservation for all devices whose payload size is assumed.
+fn assumed_payload(devices: &[LinkDevice], is_root: bool) -> Option<Caveat> {
+    let has_link = |device: &LinkDevice| {
+        let idle = device.idle.as_ref();
+        idle.and_then(LinkReading::limiting).is_some()
+    };
+    let labels: Vec<&str> = devices
+        .iter()
+        .filter(|device| device.max_payload_bytes.is_none() && has_link(device))
+        .map(|device| device.label.as_str())
+        .collect();
+    if labels.is_empty() {
+        return None;
+    }
+    let device = labels.join(", ");
+    let bytes = ASSUMED_PAYLOAD_BYTES;
+    Some(if is_root {
+        Caveat::Note {
+            text: format!(
+                "the maximum payload size of {device} is unreadable, {bytes} B is assumed for the ceiling: not even root \
+                 can read it here"
+            ),
+        }
+    } else {
+        Caveat::PayloadSizeAssumed { device, bytes }
+    })
 }
 
 fn mig_seen(chosen: &Chosen) -> usize {
@@ -184,4 +236,59 @@ pub(super) fn listing(chosen: &Chosen) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use topology::PcieLink;
+
+    #[test]
+    fn the_largest_size_that_a_cache_holds_is_named() {
+        let sizes = [1 << 10, 16 << 20, 64 << 20];
+        // 32 MiB hold 1 KiB and 16 MiB and not 64 MiB; 512 B hold none.
+        let held = Caveat::CacheResident {
+            bytes: 16 << 20,
+            cache_bytes: 32 << 20,
+        };
+        assert_eq!(cache(&sizes, Some(32 << 20), false), Some(held));
+        assert_eq!(cache(&sizes, Some(512), false), None);
+        assert_eq!(cache(&sizes, None, false), None);
+    }
+
+    #[test]
+    fn a_cache_of_unknown_size_is_said_below_one_gibibyte() {
+        let told = cache(&[64 << 20, 2 << 30], None, true).unwrap().to_string();
+        assert!(told.contains("--sizes 1G"), "{told}");
+        assert_eq!(cache(&[1 << 30], None, true), None);
+    }
+
+    #[test]
+    fn who_is_root_is_not_told_to_be_root() {
+        let device = LinkDevice {
+            label: "GPU0".to_owned(),
+            ordinal: 0,
+            name: "a device of a test".to_owned(),
+            uuid: None,
+            address: None,
+            node: None,
+            memory_bytes: None,
+            mig: None,
+            idle: Some(LinkReading {
+                slot: Some(PcieLink::new(4, 16).unwrap()),
+                ..LinkReading::default()
+            }),
+            loaded: None,
+            max_payload_bytes: None,
+            busy: None,
+        };
+        let of = |is_root| assumed_payload(std::slice::from_ref(&device), is_root).unwrap();
+        let user = Caveat::PayloadSizeAssumed {
+            device: "GPU0".to_owned(),
+            bytes: 256,
+        };
+        assert_eq!(of(false), user);
+        let root = of(true).to_string();
+        assert!(root.contains("not even root can read it here"), "{root}");
+    }
 }

@@ -1,19 +1,23 @@
-//! The memory of peer probes that outlives a crash of the host: what was under way, in which boot.
+//! The memory of copies between devices that outlives a crash of the host: what was under way, in which boot.
 //!
-//! A peer copy can hang a whole machine (seen with R9700). An intent is on the disk before each probe; one that has no
-//! end and stems from another boot means that the machine went down on that pair.
+//! A peer copy can hang a whole machine (seen with R9700). An intent is on the disk before each probe and each measured
+//! point; one that has no end and stems from another boot means that the machine went down on that pair.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use measure::record::write_whole;
+use anyhow::{Context, Result, ensure};
+use measure::record::{LinkDevice, write_whole};
 use serde::{Deserialize, Serialize};
 
 /// Larger files are not ours.
 const MAX_BYTES: u64 = 16 << 20;
+
+/// A longer file is rewritten with what is still open in it; what another run appends at that moment is lost, so this
+/// is rare (some hundred lines a run, some 250 bytes a line).
+const COMPACT_ABOVE_BYTES: usize = 1 << 20;
 
 /// One line of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,13 +26,89 @@ struct Entry {
     pair: String,
     /// Boot in which it happened.
     boot_id: String,
-    /// Whether the probe ended, one way or another.
+    /// Whether the copies ended, one way or another.
     ended: bool,
     /// UTC time.
     at: String,
 }
 
-/// The memory of one machine, backend and driver.
+/// What a run knows of earlier boots.
+#[derive(Debug)]
+pub(super) enum Remembered {
+    /// Nothing: nothing of this run can take a machine down.
+    NotNeeded,
+    /// What the state folder holds.
+    Known(Intents),
+    /// Nothing, for this reason, which names the file or folder.
+    Unknown(String),
+}
+
+impl Remembered {
+    /// When an earlier boot ended during copies of this pair.
+    pub(super) fn lost(&self, pair: &str) -> Option<&str> {
+        match self {
+            Self::Known(intents) => intents.lost(pair),
+            Self::NotNeeded | Self::Unknown(_) => None,
+        }
+    }
+
+    /// Why nothing is known that should be; without it nothing is tried that may take the machine down.
+    pub(super) fn unknown(&self) -> Option<String> {
+        match self {
+            Self::Unknown(reason) => Some(format!(
+                "whether this machine went down on such copies before is not known: {reason}; give a folder that can \
+                 be read and written with --state-dir, or try them with --risk"
+            )),
+            Self::NotNeeded | Self::Known(_) => None,
+        }
+    }
+
+    /// Puts intents on the disk, where there is one for them.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(super) fn begin(&self, pairs: &[String]) -> Result<()> {
+        self.append(pairs, false)
+    }
+
+    /// Puts the end of these pairs' copies on the disk: of a process that has ended, or that is idle.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub(super) fn end(&self, pairs: &[String]) -> Result<()> {
+        self.append(pairs, true)
+    }
+
+    fn append(&self, pairs: &[String], ended: bool) -> Result<()> {
+        match self {
+            Self::Known(intents) if !pairs.is_empty() => intents.append(pairs, ended),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A refusal's words for a pair that was lost.
+pub(super) fn lost_since(at: &str) -> String {
+    format!(
+        "the machine went down, or had to be restarted, during copies of this pair begun at {at}; --risk tries it again"
+    )
+}
+
+/// A pair by what stays the same across boots; `identity` is backend, box and driver.
+pub(super) fn pair(identity: &str, from: &LinkDevice, to: &LinkDevice) -> String {
+    let name = |device: &LinkDevice| {
+        let address = device.address.map(|address| address.to_string());
+        device
+            .uuid
+            .clone()
+            .or(address)
+            .unwrap_or_else(|| device.label.clone())
+    };
+    format!("{identity} {}>{}", name(from), name(to))
+}
+
+/// The memory of one machine, backend and driver. The file is only ever appended to: other runs of this machine may
+/// have intents in it that are alive.
 #[derive(Debug)]
 pub(super) struct Intents {
     file: PathBuf,
@@ -47,10 +127,10 @@ pub(super) fn default_folder() -> Option<PathBuf> {
 }
 
 impl Intents {
-    /// Reads what earlier runs on this host left, and drops what has ended.
+    /// Reads what earlier runs on this host left, and makes sure that more can be written.
     ///
     /// # Errors
-    /// The folder cannot be made or the file not be read.
+    /// The folder cannot be made, or the file not be read or written.
     pub(super) fn open(folder: &Path, host: &str, boot_id: &str) -> Result<Self> {
         let safe: String = host
             .chars()
@@ -68,96 +148,96 @@ impl Intents {
             .create(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
         let file = folder.join(format!("peer-probes-{safe}.jsonl"));
-        let entries = read(&file)?;
-        let mut open: Vec<Entry> = Vec::new();
-        for entry in entries {
-            if entry.ended {
-                open.retain(|other| other.pair != entry.pair);
-            } else {
-                open.push(entry);
-            }
+        let text = read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let open = left_open(&text);
+        if text.len() > COMPACT_ABOVE_BYTES {
+            write_whole(&file, &lines(&open)?)?;
+        } else {
+            // A line torn by a crash must not swallow the next one.
+            let torn = text.last().is_some_and(|last| *last != b'\n');
+            append(&file, if torn { b"\n" } else { b"" })?;
+            File::open(folder)
+                .and_then(|folder| folder.sync_all())
+                .with_context(|| format!("cannot flush the folder {}", folder.display()))?;
         }
-        // Of this boot: the process was ended and the machine was not; nothing to remember.
-        open.retain(|entry| entry.boot_id != boot_id);
-        let lost = open
-            .iter()
-            .map(|entry| (entry.pair.clone(), entry.at.clone()))
-            .collect();
-        let mut text = Vec::new();
-        for entry in &open {
-            serde_json::to_writer(&mut text, entry)?;
-            text.push(b'\n');
-        }
-        write_whole(&file, &text)?;
+        // Of this boot: the process was ended and the machine was not, or it is another run's and alive.
+        let earlier = open.into_iter().filter(|entry| entry.boot_id != boot_id);
         Ok(Self {
             file,
             boot_id: boot_id.to_owned(),
-            lost,
+            lost: earlier.map(|entry| (entry.pair, entry.at)).collect(),
         })
     }
 
-    /// When an earlier boot ended during a probe of this pair.
-    pub(super) fn lost(&self, pair: &str) -> Option<&str> {
+    /// When an earlier boot ended during copies of this pair.
+    fn lost(&self, pair: &str) -> Option<&str> {
         self.lost
             .iter()
             .find(|(lost, _)| lost == pair)
             .map(|(_, at)| at.as_str())
     }
 
-    /// Puts the intent to probe a pair on the disk.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub(super) fn begin(&self, pair: &str) -> Result<()> {
-        self.append(pair, false)
-    }
-
-    /// Puts the end of a probe on the disk.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub(super) fn end(&self, pair: &str) -> Result<()> {
-        self.append(pair, true)
-    }
-
-    fn append(&self, pair: &str, ended: bool) -> Result<()> {
-        let at = humantime_now();
-        let entry = Entry {
-            pair: pair.to_owned(),
+    fn append(&self, pairs: &[String], ended: bool) -> Result<()> {
+        let at = super::provenance::now();
+        let entry = |pair: &String| Entry {
+            pair: pair.clone(),
             boot_id: self.boot_id.clone(),
             ended,
-            at,
+            at: at.clone(),
         };
-        let mut line = serde_json::to_vec(&entry)?;
-        line.push(b'\n');
-        let failed = || format!("cannot append to {}", self.file.display());
-        let mut file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .mode(0o600)
-            .open(&self.file)
-            .with_context(failed)?;
-        file.write_all(&line).with_context(failed)?;
-        file.sync_all().with_context(failed)
+        let entries: Vec<Entry> = pairs.iter().map(entry).collect();
+        append(&self.file, &lines(&entries)?)
     }
 }
 
-fn humantime_now() -> String {
-    super::provenance::now()
+fn append(file: &Path, bytes: &[u8]) -> Result<()> {
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(file)
+        .and_then(|mut open| open.write_all(bytes).and_then(|()| open.sync_all()))
+        .with_context(|| format!("cannot append to {}", file.display()))
 }
 
-/// The whole lines of the file; a torn or foreign line is passed over.
-fn read(file: &Path) -> Result<Vec<Entry>> {
-    let mut text = String::new();
-    match std::fs::File::open(file) {
+fn lines(entries: &[Entry]) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for entry in entries {
+        serde_json::to_writer(&mut text, entry)?;
+        text.push(b'\n');
+    }
+    Ok(text)
+}
+
+/// The intents without an end. An end closes those of its pair from every boot: the pair was tried and nothing went down.
+fn left_open(text: &[u8]) -> Vec<Entry> {
+    let mut open: Vec<Entry> = Vec::new();
+    // A torn or foreign line is passed over: an intent was on the disk in full before its copies began.
+    let entries = text
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice::<Entry>(line).ok());
+    for entry in entries {
+        if entry.ended {
+            open.retain(|other| other.pair != entry.pair);
+        } else {
+            open.push(entry);
+        }
+    }
+    open
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    let open = match File::open(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
-        Ok(open) => open.take(MAX_BYTES).read_to_string(&mut text)?,
+        open => open?,
     };
-    Ok(text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect())
+    let mut text = Vec::new();
+    open.take(MAX_BYTES + 1).read_to_end(&mut text)?;
+    ensure!(
+        text.len() as u64 <= MAX_BYTES,
+        "it is larger than 16 MiB, which no file of ours is"
+    );
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -171,65 +251,95 @@ mod tests {
         folder
     }
 
+    fn opened(folder: &Path, boot_id: &str) -> Intents {
+        Intents::open(folder, "host", boot_id).unwrap()
+    }
+
+    fn begin(intents: &Intents, pair: &str) {
+        intents.append(&[pair.to_owned()], false).unwrap();
+    }
+
+    fn end(intents: &Intents, pair: &str) {
+        intents.append(&[pair.to_owned()], true).unwrap();
+    }
+
     #[test]
-    fn a_probe_without_an_end_in_an_earlier_boot_means_a_lost_host() {
+    fn copies_without_an_end_in_an_earlier_boot_mean_a_lost_host() {
         let folder = folder("lost");
-        let intents = Intents::open(&folder, "host", "boot-1").unwrap();
-        intents.begin("a>b").unwrap();
-        intents.begin("a>c").unwrap();
-        intents.end("a>c").unwrap();
-        assert_eq!(
-            Intents::open(&folder, "host", "boot-2")
-                .unwrap()
-                .lost("a>c"),
-            None
-        );
-        let after = Intents::open(&folder, "host", "boot-2").unwrap();
+        let intents = opened(&folder, "boot-1");
+        begin(&intents, "a>b");
+        begin(&intents, "a>c");
+        end(&intents, "a>c");
+        assert_eq!(opened(&folder, "boot-2").lost("a>c"), None);
+        let after = opened(&folder, "boot-2");
         assert!(after.lost("a>b").is_some());
         // Tried again with --risk and ended: forgotten.
-        after.begin("a>b").unwrap();
-        after.end("a>b").unwrap();
-        assert_eq!(
-            Intents::open(&folder, "host", "boot-3")
-                .unwrap()
-                .lost("a>b"),
-            None
-        );
+        begin(&after, "a>b");
+        end(&after, "a>b");
+        assert_eq!(opened(&folder, "boot-3").lost("a>b"), None);
         std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
-    fn a_killed_run_of_the_same_boot_is_no_lost_host() {
-        let folder = folder("killed");
-        Intents::open(&folder, "host", "boot-1")
-            .unwrap()
-            .begin("a>b")
-            .unwrap();
-        assert_eq!(
-            Intents::open(&folder, "host", "boot-1")
-                .unwrap()
-                .lost("a>b"),
-            None
-        );
+    fn an_intent_of_this_boot_is_no_lost_host_and_outlives_other_runs() {
+        let folder = folder("alive");
+        begin(&opened(&folder, "boot-1"), "a>b");
+        // A second run of the same boot begins, and does other things, while the first is alive.
+        let second = opened(&folder, "boot-1");
+        assert_eq!(second.lost("a>b"), None);
+        begin(&second, "a>c");
+        end(&second, "a>c");
+        let after = opened(&folder, "boot-2");
+        assert!(after.lost("a>b").is_some());
+        assert_eq!(after.lost("a>c"), None);
         std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
-    fn a_torn_line_is_passed_over() {
+    fn a_torn_line_is_passed_over_and_swallows_nothing() {
         let folder = folder("torn");
-        Intents::open(&folder, "host", "boot-1")
-            .unwrap()
-            .begin("a>b")
-            .unwrap();
+        begin(&opened(&folder, "boot-1"), "a>b");
+        // Half a line, torn inside the two bytes of a character.
+        append(&folder.join("peer-probes-host.jsonl"), b"{\"pair\":\"\xc3").unwrap();
+        let second = opened(&folder, "boot-2");
+        assert!(second.lost("a>b").is_some());
+        begin(&second, "a>c");
+        assert!(opened(&folder, "boot-3").lost("a>c").is_some());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_long_file_is_rewritten_with_what_is_open_in_it() {
+        let folder = folder("long");
+        let intents = opened(&folder, "boot-1");
+        begin(&intents, "a>b");
+        let done = ["c".repeat(COMPACT_ABOVE_BYTES)];
+        intents.append(&done, false).unwrap();
+        intents.append(&done, true).unwrap();
+        // Also of this boot: another run may be alive.
+        assert_eq!(opened(&folder, "boot-1").lost("a>b"), None);
         let file = folder.join("peer-probes-host.jsonl");
-        let whole = std::fs::read_to_string(&file).unwrap();
-        std::fs::write(&file, format!("{whole}{{\"pair\":\"x")).unwrap();
-        assert!(
-            Intents::open(&folder, "host", "boot-2")
-                .unwrap()
-                .lost("a>b")
-                .is_some()
-        );
+        assert_eq!(std::fs::read_to_string(file).unwrap().lines().count(), 1);
+        assert!(opened(&folder, "boot-2").lost("a>b").is_some());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_or_a_folder_that_cannot_be_made_is_an_error_that_names_it() {
+        let folder = folder("unreadable");
+        let file = folder.join("peer-probes-host.jsonl");
+        std::fs::create_dir_all(&file).unwrap();
+        let error = Intents::open(&folder, "host", "boot-1").unwrap_err();
+        assert!(format!("{error:#}").contains("peer-probes-host.jsonl"));
+        std::fs::remove_dir(&file).unwrap();
+        std::fs::write(&file, "x").unwrap();
+        let error = Intents::open(&file.join("below"), "host", "boot-1").unwrap_err();
+        assert!(format!("{error:#}").contains("below"), "{error:#}");
+        // One byte more than 16 MiB.
+        let open = File::options().write(true).open(&file).unwrap();
+        open.set_len(MAX_BYTES + 1).unwrap();
+        let error = Intents::open(&folder, "host", "boot-1").unwrap_err();
+        assert!(format!("{error:#}").contains("16 MiB"), "{error:#}");
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -6,12 +6,48 @@ use measure::caveat::Caveat;
 use measure::record::{LinkDevice, LinkReading, LinkUse, NamedQuantity};
 use topology::{PathType, PcieLink};
 
-use super::monitor::Readings;
+use super::monitor::{Readings, faster};
 use super::plan::Planned;
 use crate::cases::{Ends, Pattern};
 
 /// Assumed where the configuration space is closed: what most servers set.
 pub(super) const ASSUMED_PAYLOAD_BYTES: u32 = 256;
+
+/// What a value may exceed the ceiling of a pair by before the copy counts as one that went another way.
+const BEYOND_PCIE: f64 = 1.02;
+
+/// The links of a device that a copy crosses.
+#[derive(Clone, Copy)]
+enum Part {
+    /// From the card up to the root complex.
+    Chain,
+    /// The slot's alone: the ends hang below one switch.
+    Card,
+}
+
+impl Part {
+    fn of(point: &Planned, path: Option<PathType>) -> Self {
+        match path {
+            Some(PathType::Pix | PathType::Pxb) if goes_direct(point) => Self::Card,
+            _ => Self::Chain,
+        }
+    }
+
+    fn limit(self, reading: &LinkReading) -> Option<PcieLink> {
+        match self {
+            Self::Chain => reading.limiting(),
+            Self::Card => reading.limiting_at_card(),
+        }
+    }
+}
+
+/// Whether copies go from device to device and not through host memory.
+fn goes_direct(point: &Planned) -> bool {
+    matches!(
+        point.case.pattern,
+        Pattern::Peer(_) | Pattern::PeerBothWays(_)
+    )
+}
 
 /// The link a point used, from the readings taken while it ran, else from those before.
 pub(super) fn link_use(
@@ -22,38 +58,84 @@ pub(super) fn link_use(
     quantities: &[NamedQuantity],
     backend_has_links: bool,
 ) -> LinkUse {
-    let none = |basis: String| LinkUse {
-        path,
-        ceiling_gb_per_s: None,
-        fraction: BTreeMap::new(),
-        basis,
+    let ceiling = if backend_has_links {
+        ceiling_of(point, devices, readings, path, quantities)
+    } else {
+        Err("host memory: no link between the ends".to_owned())
     };
-    if !backend_has_links {
-        return none("host memory: no link between the ends".to_owned());
+    let (ceiling_gb_per_s, fraction, basis) = match ceiling {
+        Ok((ceiling, basis)) => (Some(ceiling), fractions(quantities, ceiling), basis),
+        Err(why) => (None, BTreeMap::new(), why),
+    };
+    LinkUse {
+        path,
+        ceiling_gb_per_s,
+        fraction,
+        basis,
     }
+}
+
+/// Value over ceiling by name; both directions at once may carry the ceiling each.
+fn fractions(quantities: &[NamedQuantity], ceiling: f64) -> BTreeMap<String, f64> {
+    let factor = |name: &str| if name == "total" { 2.0 } else { 1.0 };
+    let fraction = |named: &NamedQuantity| named.quantity.value / (ceiling * factor(&named.name));
+    quantities
+        .iter()
+        .map(|named| (named.name.clone(), fraction(named)))
+        .collect()
+}
+
+/// The ceiling of a point in GB/s and what it rests on, or why there is none.
+fn ceiling_of(
+    point: &Planned,
+    devices: &[LinkDevice],
+    readings: &Readings,
+    path: Option<PathType>,
+    quantities: &[NamedQuantity],
+) -> Result<(f64, String), String> {
     if point.case.pattern == Pattern::Local {
-        return none("within the device: no link".to_owned());
+        return Err("within the device: no link".to_owned());
+    }
+    if path == Some(PathType::Same) {
+        return Err("two instances on one device: no link between them".to_owned());
+    }
+    let pcie = smaller(point, devices, readings, Part::of(point, path));
+    // What our own pipeline moves through host memory crosses PCIe for certain.
+    if let Ok((ceiling, _)) = &pcie
+        && is_pair(point)
+        && point.case.pattern != Pattern::Staged
+        && fractions(quantities, *ceiling)
+            .values()
+            .any(|fraction| *fraction > BEYOND_PCIE)
+    {
+        return Err(format!(
+            "faster than PCIe between them can be ({ceiling:.2} GB/s): another link such as NVLink carries it, which is \
+             not read yet"
+        ));
     }
     match path {
-        Some(PathType::Sys) => {
-            return none("crosses the socket link, whose ceiling is unknown".to_owned());
+        Some(PathType::Sys) => Err("crosses the socket link, whose ceiling is unknown".to_owned()),
+        Some(PathType::Unknown) => Err("the path between the devices is unknown".to_owned()),
+        Some(PathType::Pxb) if goes_direct(point) => {
+            Err("several switches between them, each link's state is not told apart yet".to_owned())
         }
-        Some(PathType::Unknown) => {
-            return none("the path between the devices is unknown".to_owned());
-        }
-        Some(PathType::Same) => {
-            return none("two instances on one device: no link between them".to_owned());
-        }
-        _ => {}
+        _ => pcie,
     }
+}
+
+/// The smaller ceiling of the ends in GB/s, and what it rests on.
+fn smaller(
+    point: &Planned,
+    devices: &[LinkDevice],
+    readings: &Readings,
+    part: Part,
+) -> Result<(f64, String), String> {
     let mut ceiling: Option<(f64, String)> = None;
     for position in point.devices() {
         let Some(device) = devices.get(position) else {
             continue;
         };
-        let Some((link, when)) = link_of(device, readings.get(&position)) else {
-            return none("the link is unreadable".to_owned());
-        };
+        let (link, when) = link_of(device, readings.get(&position), part)?;
         let payload = device.max_payload_bytes.unwrap_or(ASSUMED_PAYLOAD_BYTES);
         let carries = link.payload_ceiling_gb_per_s(payload);
         let assumed = if device.max_payload_bytes.is_none() {
@@ -66,70 +148,65 @@ pub(super) fn link_use(
             ceiling = Some((carries, basis));
         }
     }
-    let Some((ceiling, basis)) = ceiling else {
-        return none("no link".to_owned());
-    };
-    // Both directions at once may carry the ceiling each.
-    let factor = |name: &str| if name == "total" { 2.0 } else { 1.0 };
-    let fraction = quantities
-        .iter()
-        .map(|named| {
-            (
-                named.name.clone(),
-                named.quantity.value / (ceiling * factor(&named.name)),
-            )
-        })
-        .collect();
-    LinkUse {
-        path,
-        ceiling_gb_per_s: Some(ceiling),
-        fraction,
-        basis,
+    ceiling.ok_or_else(|| "no link".to_owned())
+}
+
+/// The limiting link of a device, and a word where it is not simply what was read while the point ran.
+fn link_of(
+    device: &LinkDevice,
+    now: Option<&LinkReading>,
+    part: Part,
+) -> Result<(PcieLink, String), String> {
+    if let Some((reading, link)) = now.and_then(|now| Some((now, part.limit(now)?))) {
+        // What some of the samples had, so that no sample is above the ceiling.
+        let fell = match (part, reading.narrowed_to) {
+            (Part::Chain, Some(to)) => format!(" (fell to {to} meanwhile)"),
+            _ => String::new(),
+        };
+        return Ok((link, fell));
     }
+    let before = |loaded: &LinkReading| match part {
+        Part::Chain => loaded.narrowed_to.or(loaded.limiting()),
+        Part::Card => loaded.limiting_at_card(),
+    };
+    if let Some(link) = device.loaded.as_ref().and_then(before) {
+        return Ok((link, " (read under earlier load)".to_owned()));
+    }
+    // An idle link trains down: its state says nothing of what it can carry.
+    let idle = device.idle.as_ref().and_then(|idle| part.limit(idle));
+    Err(match idle {
+        Some(_) => "the link was not read under load",
+        None => "the link is unreadable",
+    }
+    .to_owned())
 }
 
-/// The limiting link of a device, and a word where it was not read under load.
-fn link_of(device: &LinkDevice, now: Option<&LinkReading>) -> Option<(PcieLink, &'static str)> {
-    let limiting = |reading: &LinkReading| reading.narrowed_to.or(reading.limiting());
-    now.and_then(limiting)
-        .map(|link| (link, ""))
-        .or_else(|| {
-            device
-                .loaded
-                .as_ref()
-                .and_then(limiting)
-                .map(|link| (link, " (read under earlier load)"))
-        })
-        .or_else(|| {
-            device
-                .idle
-                .as_ref()
-                .and_then(limiting)
-                .map(|link| (link, " (read idle)"))
-        })
-}
-
-/// A device's summary with the readings of one more point: the fastest state stays.
+/// A device's summary with the readings of one more point: the fastest state stays, and a slower one that a point kept
+/// to its end is told beside it.
 pub(super) fn merged(device: &LinkDevice, now: &LinkReading) -> LinkReading {
     let Some(before) = &device.loaded else {
         return now.clone();
     };
-    let faster = |a: Option<PcieLink>, b: Option<PcieLink>| {
-        [a, b].into_iter().flatten().max_by(|a, b| a.cmp_rate(*b))
-    };
-    let width = |reading: &LinkReading| reading.limiting().map(PcieLink::width);
-    let narrowed = match (width(before), width(now)) {
-        (Some(before), Some(after)) if after < before => now.limiting(),
-        _ => None,
-    };
     LinkReading {
         device: faster(before.device, now.device),
         slot: faster(before.slot, now.slot),
+        card: faster(before.card, now.card),
         slot_maximum: now.slot_maximum.or(before.slot_maximum),
         readings: before.readings + now.readings,
-        narrowed_to: now.narrowed_to.or(narrowed).or(before.narrowed_to),
+        narrowed_to: [before.narrowed_to, now.narrowed_to, fallen(before, now)]
+            .into_iter()
+            .flatten()
+            .reduce(PcieLink::slower),
         unreadable: now.unreadable.clone(),
     }
+}
+
+/// The fastest state of a point, where it is slower than before; one reading may have met an idle moment, whose speed
+/// is lower and whose width is not.
+fn fallen(before: &LinkReading, now: &LinkReading) -> Option<PcieLink> {
+    let (before, after) = (before.limiting()?, now.limiting()?);
+    let proven = now.readings >= 2 || after.width() < before.width();
+    (after.cmp_rate(before).is_lt() && proven).then_some(after)
 }
 
 /// What to say about a device's link once all was measured.
@@ -160,7 +237,6 @@ pub(super) fn caveats(devices: &[LinkDevice]) -> Vec<Caveat> {
             });
         }
     }
-    caveats.extend(assumed_payload(devices));
     caveats.extend(devices.iter().filter_map(unreadable));
     caveats
 }
@@ -168,23 +244,6 @@ pub(super) fn caveats(devices: &[LinkDevice]) -> Vec<Caveat> {
 /// The state of a device's link, read under load or else idle.
 fn reading(device: &LinkDevice) -> Option<&LinkReading> {
     device.loaded.as_ref().or(device.idle.as_ref())
-}
-
-/// One reservation for all devices whose payload size is assumed.
-fn assumed_payload(devices: &[LinkDevice]) -> Option<Caveat> {
-    let assumed = |device: &&LinkDevice| {
-        device.max_payload_bytes.is_none()
-            && reading(device).and_then(LinkReading::limiting).is_some()
-    };
-    let labels: Vec<&str> = devices
-        .iter()
-        .filter(assumed)
-        .map(|device| device.label.as_str())
-        .collect();
-    (!labels.is_empty()).then(|| Caveat::PayloadSizeAssumed {
-        device: labels.join(", "),
-        bytes: ASSUMED_PAYLOAD_BYTES,
-    })
 }
 
 /// Why a device's numbers have no ceiling.
@@ -204,4 +263,87 @@ fn unreadable(device: &LinkDevice) -> Option<Caveat> {
 /// Whether a point is between two devices.
 pub(super) fn is_pair(point: &Planned) -> bool {
     point.case.ends() != Ends::Device
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(generation: u8, width: u8) -> PcieLink {
+        PcieLink::new(generation, width).unwrap()
+    }
+
+    fn read(link: PcieLink, readings: u32) -> LinkReading {
+        LinkReading {
+            slot: Some(link),
+            readings,
+            ..LinkReading::default()
+        }
+    }
+
+    fn device(idle: Option<LinkReading>, loaded: Option<LinkReading>) -> LinkDevice {
+        LinkDevice {
+            label: "GPU0".to_owned(),
+            ordinal: 0,
+            name: "a device of a test".to_owned(),
+            uuid: None,
+            address: None,
+            node: None,
+            memory_bytes: None,
+            mig: None,
+            idle,
+            loaded,
+            max_payload_bytes: None,
+            busy: None,
+        }
+    }
+
+    #[test]
+    fn a_slower_point_is_a_link_that_fell_unless_one_idle_reading_says_so() {
+        let device = device(None, Some(read(link(4, 16), 3)));
+        // Gen3 x16 is 15.75 GB/s and Gen4 x8 as well, Gen4 x16 is 31.51.
+        for (now, readings, told) in [
+            (link(3, 16), 2, Some(link(3, 16))),
+            (link(3, 16), 1, None),
+            (link(4, 8), 1, Some(link(4, 8))),
+            (link(4, 16), 2, None),
+            (link(5, 16), 2, None),
+        ] {
+            let merged = merged(&device, &read(now, readings));
+            assert_eq!(merged.narrowed_to, told, "{now} read {readings} times");
+            assert_eq!(merged.limiting(), Some(faster_of(now, link(4, 16))));
+        }
+    }
+
+    fn faster_of(a: PcieLink, b: PcieLink) -> PcieLink {
+        if a.cmp_rate(b).is_gt() { a } else { b }
+    }
+
+    #[test]
+    fn a_link_that_fell_is_told_with_both_states() {
+        let mut fell = read(link(4, 16), 4);
+        fell.narrowed_to = Some(link(3, 16));
+        let told = caveats(&[device(None, Some(fell))]);
+        let expected = Caveat::LinkNarrowed {
+            device: "GPU0".to_owned(),
+            from: "Gen4 x16".to_owned(),
+            to: "Gen3 x16".to_owned(),
+        };
+        assert_eq!(told, [expected]);
+    }
+
+    #[test]
+    fn an_idle_link_gives_no_ceiling_and_an_earlier_load_does() {
+        let idle = Some(read(link(1, 16), 1));
+        let why = link_of(&device(idle.clone(), None), None, Part::Chain).unwrap_err();
+        assert_eq!(why, "the link was not read under load");
+        let why = link_of(&device(None, None), None, Part::Chain).unwrap_err();
+        assert_eq!(why, "the link is unreadable");
+        let loaded = Some(read(link(4, 16), 1));
+        let (found, when) = link_of(&device(idle, loaded), None, Part::Chain).unwrap();
+        assert_eq!(
+            (found, when.as_str()),
+            (link(4, 16), " (read under earlier load)")
+        );
+    }
 }

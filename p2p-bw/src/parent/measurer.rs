@@ -1,5 +1,7 @@
 //! The parent's side of the measuring worker: one process for many jobs, replaced when it hangs, crashes or loses its device.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use supervisor::{Ending, Event, Interrupt, Ladder, Signal, Worker};
@@ -8,6 +10,9 @@ use super::Stop;
 use super::choose::{last_line, start};
 use crate::children::Child;
 use crate::messages::{Built, Job, JobOutcome, WorkerReply, WorkerRequest};
+
+/// The slowest that memory is filled, compared or copied, in bytes a second: one step takes so long without a word.
+const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
 
 /// How a job ended, seen from outside.
 pub(super) enum JobEnd {
@@ -22,7 +27,11 @@ pub(super) enum JobEnd {
     /// It died.
     Crashed { reason: String },
     /// A signal came; it was ended.
-    Interrupted(Signal),
+    Interrupted {
+        signal: Signal,
+        /// Its process did not end either.
+        unkillable: bool,
+    },
 }
 
 /// A worker, started when the first job needs it.
@@ -62,7 +71,7 @@ impl<'a> Measurer<'a> {
         }) {
             return Ok(self.crashed(reason));
         }
-        match self.wait(Some(job.id), on_sample) {
+        match self.wait(Some(job), on_sample) {
             Wait::Ready => Ok(self.crashed("it answered out of turn".to_owned())),
             Wait::End(end) => Ok(end),
         }
@@ -82,18 +91,19 @@ impl<'a> Measurer<'a> {
         }
     }
 
-    fn wait(&mut self, job: Option<usize>, on_sample: &mut dyn FnMut()) -> Wait {
+    fn wait(&mut self, job: Option<&Job>, on_sample: &mut dyn FnMut()) -> Wait {
         let mut doing = if job.is_some() {
             "a measurement"
         } else {
             "opening the driver"
         }
         .to_owned();
+        let deadline = job.map_or(self.deadline, |job| limit(self.deadline, job.bytes));
         loop {
             let Some(worker) = &mut self.worker else {
                 return Wait::End(self.crashed("it is gone".to_owned()));
             };
-            match worker.next::<WorkerReply>(self.deadline, self.interrupt) {
+            match worker.next::<WorkerReply>(deadline, self.interrupt) {
                 Event::Message(WorkerReply::Ready) => return Wait::Ready,
                 Event::Message(WorkerReply::Doing { doing: now, .. }) => doing = now,
                 Event::Message(WorkerReply::Timing { samples, .. }) => {
@@ -101,7 +111,8 @@ impl<'a> Measurer<'a> {
                     on_sample();
                 }
                 Event::Message(WorkerReply::Done { outcome, .. }) => {
-                    if matches!(outcome, JobOutcome::Failed { lost: true, .. }) {
+                    // Whatever failed may have left the driver in this process in any state.
+                    if matches!(outcome, JobOutcome::Failed { .. }) {
                         self.end_worker();
                     }
                     return Wait::End(JobEnd::Done(outcome));
@@ -119,12 +130,13 @@ impl<'a> Measurer<'a> {
                     });
                 }
                 Event::Interrupted(signal) => {
-                    self.end_worker();
-                    return Wait::End(JobEnd::Interrupted(signal));
+                    let unkillable = self.end_worker() == Some(Ending::HangUnkillable);
+                    return Wait::End(JobEnd::Interrupted { signal, unkillable });
                 }
                 Event::Exited(status) => {
                     let reason = format!(
-                        "the worker ended with {status} while {doing}: {}",
+                        "the worker ended with {} while {doing}: {}",
+                        in_words(status),
                         last_line(&worker.tail())
                     );
                     return Wait::End(self.crashed(reason));
@@ -153,7 +165,42 @@ impl<'a> Measurer<'a> {
     }
 }
 
+/// How long a job may be silent: a step may go once over all of its bytes.
+fn limit(deadline: Duration, bytes: u64) -> Duration {
+    let step = Duration::from_millis(bytes.saturating_mul(1000) / SLOWEST_BYTES_PER_S);
+    deadline.saturating_add(step)
+}
+
+fn in_words(status: ExitStatus) -> String {
+    if status.signal() == Some(9) {
+        format!("{status} (perhaps the kernel's out-of-memory killer; use smaller --sizes)")
+    } else {
+        status.to_string()
+    }
+}
+
 enum Wait {
     Ready,
     End(JobEnd),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_over_many_bytes_may_take_longer() {
+        let two = Duration::from_secs(2);
+        // 64 KiB at 0.5 GB/s are 0.13 ms, less than is counted; 4e9 bytes are 8 s.
+        assert_eq!(limit(two, 64 << 10), two);
+        assert_eq!(limit(two, 4_000_000_000), Duration::from_secs(10));
+        assert!(limit(Duration::MAX, u64::MAX) == Duration::MAX);
+    }
+
+    #[test]
+    fn an_end_by_sigkill_names_the_out_of_memory_killer() {
+        // A wait status of 9 is an end by signal 9, of 6 by SIGABRT (wait(2)).
+        assert!(in_words(ExitStatus::from_raw(9)).contains("out-of-memory"));
+        assert!(!in_words(ExitStatus::from_raw(6)).contains("out-of-memory"));
+    }
 }

@@ -9,23 +9,27 @@ const HOST_BUFFERS: u64 = 4;
 /// Buffers of a device whose memory is host memory, too: the host backend's and a soft box's.
 const DEVICE_BUFFERS: u64 = 2;
 
+/// Devices that take part in one job at most; the worker drops the buffers of all others.
+const MOST_IN_A_JOB: usize = 2;
+
 /// The default size is halved down to this where memory is short.
 const LEAST_DEFAULT: u64 = 16 << 20;
 
 /// Host memory that a run needs and has.
 pub(super) struct Memory {
-    /// Buffers of the full size over all devices.
+    /// Buffers of the full size that the worker has at once.
     buffers: u64,
     /// Bytes that may be taken; `None` where the kernel does not say.
     available: Option<u64>,
 }
 
 impl Memory {
-    /// For so many devices; `device_is_host` where device memory is host memory.
+    /// For so many devices, of which the worker keeps those of one job; `device_is_host` where device memory is host
+    /// memory.
     pub(super) fn new(devices: usize, device_is_host: bool) -> Self {
         let per_device = HOST_BUFFERS + if device_is_host { DEVICE_BUFFERS } else { 0 };
         Self {
-            buffers: per_device * devices as u64,
+            buffers: per_device * devices.min(MOST_IN_A_JOB) as u64,
             available: available(&Sysfs::real()),
         }
     }
@@ -50,8 +54,7 @@ impl Memory {
         let available = self.available?;
         (!self.fits(bytes.0, 90)).then(|| {
             format!(
-                "--sizes {bytes}: up to {} buffers of it need {} of host memory and {} are available; use smaller sizes or \
-                 fewer devices",
+                "--sizes {bytes}: up to {} buffers of it need {} of host memory and {} are available; use smaller sizes",
                 self.buffers,
                 ByteCount(self.buffers.saturating_mul(bytes.0)),
                 ByteCount(available)
@@ -96,6 +99,17 @@ mod tests {
         assert!(memory(13 << 30).refusal(ByteCount(1 << 30)).is_some());
         assert_eq!(memory(14 << 30).refusal(ByteCount(1 << 30)), None);
         assert!(memory(14 << 30).refusal(ByteCount(1 << 62)).is_some());
+    }
+
+    #[test]
+    fn buffers_of_two_devices_at_most_are_counted() {
+        // 4 host buffers a device, and 2 of the device where its memory is the host's.
+        let buffers = |devices, device_is_host| Memory::new(devices, device_is_host).buffers;
+        assert_eq!(
+            [buffers(1, false), buffers(2, false), buffers(8, false)],
+            [4, 8, 8]
+        );
+        assert_eq!([buffers(1, true), buffers(8, true)], [6, 12]);
     }
 
     #[test]

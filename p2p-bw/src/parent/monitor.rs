@@ -1,4 +1,4 @@
-//! The parent's side of the monitor: asks for link readings while copies run, and gives up on it where it blocks.
+//! The parent's side of the monitor: asks for link readings while copies run; a child that blocks or dies is replaced once.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,15 +19,27 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// How long an answer may take before the monitor counts as blocked.
 const ANSWER: Duration = Duration::from_secs(3);
 
-/// Readings of links through a child.
+/// Readings of links through a child, which is started again once where it is lost.
 pub(super) struct Monitor<'a> {
+    watched: Watched,
     child: Option<Worker>,
     interrupt: &'a Interrupt,
     asked: u64,
     answered: u64,
+    /// Requests since the last [`Monitor::collect`].
+    asked_here: u32,
     last_asked: Option<Instant>,
-    /// Why there is none any more.
+    /// What came since then.
+    readings: Readings,
+    /// What happened to the child, where it was lost; there may be another one since.
     pub(super) lost: Option<String>,
+}
+
+/// What a child is told first.
+struct Watched {
+    backend: Built,
+    sysfs: PathBuf,
+    devices: Vec<Option<String>>,
 }
 
 /// Readings of one span by position of the device.
@@ -41,74 +53,114 @@ impl<'a> Monitor<'a> {
         devices: Vec<Option<String>>,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Stop> {
-        let mut child = start(Child::Monitor, None)?;
-        let watch = child.send(&MonitorRequest::Watch {
-            backend,
-            sysfs,
-            devices,
-        });
-        let lost = watch.err().map(|error| error.to_string());
-        Ok(Self {
-            child: Some(child),
+        let mut monitor = Self {
+            watched: Watched {
+                backend,
+                sysfs,
+                devices,
+            },
+            child: Some(start(Child::Monitor, None)?),
             interrupt,
             asked: 0,
             answered: 0,
+            asked_here: 0,
             last_asked: None,
-            lost,
-        })
+            readings: Readings::new(),
+            lost: None,
+        };
+        monitor.tell();
+        Ok(monitor)
     }
 
-    /// Asks for a reading now, unless one was asked for just before or is outstanding.
+    /// Asks for a reading now, unless one was asked for just before or two are outstanding.
+    ///
+    /// The first two of a span follow at once: one reading alone does not prove that a link got slower.
     pub(super) fn ask(&mut self, devices: &[usize]) {
-        let soon = self.last_asked.is_some_and(|at| at.elapsed() < PERIOD);
-        if self.lost.is_some() || soon || self.asked > self.answered + 1 {
+        self.take(Duration::ZERO);
+        let soon = self.last_asked.is_some_and(|at| at.elapsed() < PERIOD) && self.asked_here >= 2;
+        if soon || self.asked > self.answered + 1 {
             return;
         }
+        let Some(child) = &mut self.child else { return };
         self.asked += 1;
+        self.asked_here += 1;
         self.last_asked = Some(Instant::now());
-        let request = MonitorRequest::Read {
+        let sent = child.send(&MonitorRequest::Read {
             ticket: self.asked,
             devices: devices.to_vec(),
-        };
-        let sent = self.child.as_mut().map(|child| child.send(&request));
-        if let Some(Err(error)) = sent {
-            self.lost = Some(error.to_string());
+        });
+        if let Err(error) = sent {
+            self.lose(error.to_string());
         }
     }
 
-    /// Waits for what is outstanding and adds it up.
+    /// Waits for what is outstanding and gives the sum since the last call.
     pub(super) fn collect(&mut self) -> Readings {
-        let mut readings = Readings::new();
-        while self.lost.is_none() && self.answered < self.asked {
-            let Some(child) = &mut self.child else { break };
-            match child.next::<MonitorReply>(ANSWER, self.interrupt) {
-                Event::Message(reply) => {
-                    self.answered = self.answered.max(reply.ticket);
-                    for (device, reading) in reply.readings {
-                        add(readings.entry(device).or_default(), &reading);
-                    }
-                }
-                Event::Silent { waited } => {
-                    self.lost = Some(format!(
-                        "the monitor did not answer within {} s",
-                        waited.as_secs()
-                    ));
-                }
-                Event::Interrupted(_) => break,
-                Event::Exited(status) => {
-                    self.lost = Some(format!("the monitor ended with {status}"))
-                }
-                Event::Garbled { error, .. } => self.lost = Some(error),
-            }
-        }
+        self.take(ANSWER);
         self.last_asked = None;
-        readings
+        self.asked_here = 0;
+        std::mem::take(&mut self.readings)
     }
 
     /// Ends the child.
     pub(super) fn finish(mut self) {
         if let Some(mut child) = self.child.take() {
             child.end(SHORT_LADDER);
+        }
+    }
+
+    /// Adds up answers until none is outstanding; no time at all takes what is there.
+    fn take(&mut self, patience: Duration) {
+        while self.answered < self.asked {
+            let Some(child) = &mut self.child else { return };
+            match child.next::<MonitorReply>(patience, self.interrupt) {
+                Event::Message(reply) => {
+                    self.answered = self.answered.max(reply.ticket);
+                    for (device, reading) in reply.readings {
+                        add(self.readings.entry(device).or_default(), &reading);
+                    }
+                }
+                Event::Silent { .. } if patience.is_zero() => return,
+                Event::Silent { waited } => self.lose(format!(
+                    "the monitor did not answer within {} s",
+                    waited.as_secs()
+                )),
+                Event::Interrupted(_) => return,
+                Event::Exited(status) => self.lose(format!("the monitor ended with {status}")),
+                Event::Garbled { error, .. } => self.lose(error),
+            }
+        }
+    }
+
+    /// Gives up on the child and starts another one, once.
+    fn lose(&mut self, reason: String) {
+        // Dropping kills it and does not wait: copies run meanwhile.
+        self.child = None;
+        self.answered = self.asked;
+        if let Some(before) = &self.lost {
+            self.lost = Some(format!("{before}, then {reason}"));
+            return;
+        }
+        match start(Child::Monitor, None) {
+            Ok(child) => {
+                self.lost = Some(format!("{reason}, it was started again"));
+                self.child = Some(child);
+                self.tell();
+            }
+            Err(_) => self.lost = Some(format!("{reason}, it could not be started again")),
+        }
+    }
+
+    /// Tells a new child what to watch.
+    fn tell(&mut self) {
+        let request = MonitorRequest::Watch {
+            backend: self.watched.backend,
+            sysfs: self.watched.sysfs.clone(),
+            devices: self.watched.devices.clone(),
+        };
+        let sent = self.child.as_mut().map(|child| child.send(&request));
+        if let Some(Err(error)) = sent {
+            self.lose(error.to_string());
         }
     }
 }
@@ -124,17 +176,20 @@ fn add(sum: &mut LinkReading, reading: &MonitorReading) {
     } else {
         (sum.device, device)
     };
-    if let Some((_, now)) = before
-        .zip(now)
-        .filter(|(before, now)| now.width() < before.width())
-    {
-        sum.narrowed_to = sum
-            .narrowed_to
-            .filter(|other| other.width() <= now.width())
-            .or(Some(now));
+    let fell = |(before, now): &(PcieLink, PcieLink)| {
+        now.width() < before.width() && now.cmp_rate(*before).is_lt()
+    };
+    if let Some((_, now)) = before.zip(now).filter(fell) {
+        // Of one width the faster state, as it is under load.
+        let is_kept = |other: &PcieLink| {
+            let width = other.width().cmp(&now.width());
+            width.then(now.cmp_rate(*other)).is_le()
+        };
+        sum.narrowed_to = sum.narrowed_to.filter(is_kept).or(Some(now));
     }
     sum.device = faster(sum.device, device);
     sum.slot = faster(sum.slot, slot);
+    sum.card = faster(sum.card, reading.card);
     sum.slot_maximum = reading.slot_maximum.or(sum.slot_maximum);
     sum.readings += 1;
     let missing: Vec<&str> = [reading.device.as_ref().err(), reading.slot.as_ref().err()]
@@ -145,7 +200,8 @@ fn add(sum: &mut LinkReading, reading: &MonitorReading) {
     sum.unreadable = (!missing.is_empty()).then(|| missing.join("; "));
 }
 
-fn faster(a: Option<PcieLink>, b: Option<PcieLink>) -> Option<PcieLink> {
+/// The faster of two states, or the one that is known.
+pub(super) fn faster(a: Option<PcieLink>, b: Option<PcieLink>) -> Option<PcieLink> {
     [a, b].into_iter().flatten().max_by(|a, b| a.cmp_rate(*b))
 }
 
@@ -158,6 +214,7 @@ mod tests {
         MonitorReading {
             device: Ok(Some(link)),
             slot: Ok(link),
+            card: Some(link),
             slot_maximum: None,
         }
     }
@@ -182,12 +239,22 @@ mod tests {
     }
 
     #[test]
+    fn a_narrow_link_that_idles_is_shown_at_its_speed_under_load() {
+        let mut sum = LinkReading::default();
+        for (generation, width) in [(4, 16), (1, 8), (4, 8), (1, 8)] {
+            add(&mut sum, &reading(generation, width));
+        }
+        assert_eq!(sum.narrowed_to.unwrap().to_string(), "Gen4 x8");
+    }
+
+    #[test]
     fn a_card_wider_inside_than_its_slot_did_not_get_narrower() {
         let mut sum = LinkReading::default();
         let (inside, slot) = (PcieLink::new(5, 16).unwrap(), PcieLink::new(5, 8).unwrap());
         let reading = MonitorReading {
             device: Ok(Some(inside)),
             slot: Ok(slot),
+            card: Some(slot),
             slot_maximum: None,
         };
         add(&mut sum, &reading);

@@ -8,11 +8,11 @@ use measure::record::{
 use supervisor::{Ending, Event, Interrupt, Ladder, Worker};
 
 use super::Stop;
-use super::choose::{last_line, start};
-use super::intent::Intents;
+use super::choose::{SHORT_LADDER, last_line, start};
+use super::intent::{self, Remembered};
 use super::recorder::Recorder;
 use crate::children::Child;
-use crate::messages::{Built, ProbeReply, ProbeRequest, SmallCopies};
+use crate::messages::{Built, Found, ProbeReply, ProbeRequest, SmallCopies};
 
 /// A small copy that takes longer than this was seen to be staged: 0.4 to 0.5 us with access against 12 to 21 us
 /// without on PCIe boxes (p2pBandwidthLatencyTest on RTX PRO 6000, RTX 5090, RTX 4090, RTX 2080 Ti).
@@ -35,7 +35,7 @@ const MIG_HAS_NONE: &str = "MIG instances have no peer access over PCIe or NVLin
 struct KnownHang {
     /// Part of the device's name.
     name: &'static str,
-    /// From this many devices on.
+    /// From this many devices in the box on, however many are chosen.
     devices: usize,
     why: &'static str,
 }
@@ -45,9 +45,11 @@ pub(super) struct Probes<'a> {
     pub(super) backend: Built,
     pub(super) deadline: Duration,
     pub(super) risk: bool,
-    pub(super) intents: Option<&'a Intents>,
+    pub(super) remembered: &'a Remembered,
     /// Driver and box, which together with the devices say what was tried.
     pub(super) identity: String,
+    /// Every device of the box.
+    pub(super) inventory: &'a [Found],
     pub(super) interrupt: &'a Interrupt,
 }
 
@@ -69,15 +71,38 @@ impl From<Stop> for ProbeStop {
     }
 }
 
+/// What was seen of a probe until its end.
+struct Seen {
+    verdict: PeerVerdict,
+    rests_on: String,
+    steps: Vec<PeerStep>,
+    /// Whether the process is idle and may do the next pair.
+    behaved: bool,
+}
+
 impl Probes<'_> {
-    /// Probes every ordered pair and puts each intent and verdict on the disk.
+    /// Probes every ordered pair and puts each intent and verdict on the disk; no process is left when it returns.
     pub(super) fn run(&self, recorder: &mut Recorder, say: &dyn Fn(&str)) -> Result<(), ProbeStop> {
-        let devices = recorder.links.devices.clone();
         let mut kept = None;
+        let done = self.pairs(recorder, &mut kept, say);
+        if let Some(mut child) = kept {
+            // Before anything is timed: it holds both devices, and closing a driver takes its time.
+            child.end(SHORT_LADDER);
+        }
+        done
+    }
+
+    fn pairs(
+        &self,
+        recorder: &mut Recorder,
+        kept: &mut Option<Worker>,
+        say: &dyn Fn(&str),
+    ) -> Result<(), ProbeStop> {
+        let devices = recorder.links.devices.clone();
         for from in 0..devices.len() {
             for to in (0..devices.len()).filter(|to| *to != from) {
-                let pair = self.pair(&devices[from], &devices[to]);
-                let probe = match self.refusal(&devices, from, to, &pair) {
+                let pair = [intent::pair(&self.identity, &devices[from], &devices[to])];
+                let probe = match self.refusal(&devices, from, to, &pair[0]) {
                     Some((verdict, rests_on)) => PeerProbe {
                         from,
                         to,
@@ -87,14 +112,13 @@ impl Probes<'_> {
                     },
                     None => {
                         recorder.add(LinksEvent::Intent { from, to })?;
-                        if let Some(intents) = self.intents {
-                            intents.begin(&pair).map_err(Stop::Internal)?;
+                        self.remembered.begin(&pair).map_err(Stop::Internal)?;
+                        let (probe, ending) = self.probe(&devices, from, to, kept);
+                        // A process that cannot be ended may yet take the machine down.
+                        if ending != Some(Ending::HangUnkillable) {
+                            self.remembered.end(&pair).map_err(Stop::Internal)?;
                         }
-                        let probe = self.probe(&devices, from, to, &mut kept)?;
-                        if let Some(intents) = self.intents {
-                            intents.end(&pair).map_err(Stop::Internal)?;
-                        }
-                        probe
+                        probe?
                     }
                 };
                 if !matches!(probe.verdict, PeerVerdict::Direct | PeerVerdict::Denied) {
@@ -110,19 +134,6 @@ impl Probes<'_> {
         Ok(())
     }
 
-    /// What stays the same across boots.
-    fn pair(&self, from: &LinkDevice, to: &LinkDevice) -> String {
-        let name = |device: &LinkDevice| {
-            let address = device.address.map(|address| address.to_string());
-            device
-                .uuid
-                .clone()
-                .or(address)
-                .unwrap_or_else(|| device.label.clone())
-        };
-        format!("{} {}>{}", self.identity, name(from), name(to))
-    }
-
     /// Why a pair is not tried.
     fn refusal(
         &self,
@@ -134,22 +145,18 @@ impl Probes<'_> {
         if self.risk {
             return None;
         }
-        if let Some(at) = self.intents.and_then(|intents| intents.lost(pair)) {
-            return Some((
-                PeerVerdict::HostLost,
-                format!(
-                    "the machine went down during a probe of this pair begun at {at}; --risk tries it again"
-                ),
-            ));
+        if let Some(at) = self.remembered.lost(pair) {
+            return Some((PeerVerdict::HostLost, intent::lost_since(at)));
+        }
+        if let Some(reason) = self.remembered.unknown() {
+            return Some((PeerVerdict::NotTried, reason));
         }
         let named = |hang: &&KnownHang| {
-            let count = devices
-                .iter()
-                .filter(|device| device.name.contains(hang.name))
-                .count();
-            count >= hang.devices
-                && devices[from].name.contains(hang.name)
-                && devices[to].name.contains(hang.name)
+            let is_one = |name: &str| name.contains(hang.name);
+            let count = self.inventory.iter().filter(|found| is_one(&found.name));
+            count.count() >= hang.devices
+                && is_one(&devices[from].name)
+                && is_one(&devices[to].name)
         };
         KNOWN_HANGS.iter().find(named).map(|hang| {
             (
@@ -159,14 +166,15 @@ impl Probes<'_> {
         })
     }
 
-    /// Probes one pair, in the process that did the one before where that behaved.
+    /// Probes one pair, in the process that did the one before where that behaved; the second value says how the
+    /// process ended, where it did.
     fn probe(
         &self,
         devices: &[LinkDevice],
         from: usize,
         to: usize,
         kept: &mut Option<Worker>,
-    ) -> Result<PeerProbe, Stop> {
+    ) -> (Result<PeerProbe, Stop>, Option<Ending>) {
         const LADDER: Ladder = Ladder {
             abort: Duration::from_secs(1),
             term: Duration::from_secs(2),
@@ -177,12 +185,42 @@ impl Probes<'_> {
             from: devices[from].ordinal,
             to: devices[to].ordinal,
         };
-        let mut child = match kept.take() {
-            Some(child) => child,
-            None => start(Child::Probe, None)?,
+        let mut child = match kept.take().map_or_else(|| start(Child::Probe, None), Ok) {
+            Ok(child) => child,
+            Err(stop) => return (Err(stop), None),
         };
+        let seen = self.watch(&mut child, &request);
+        let ending = if seen.as_ref().is_ok_and(|seen| seen.behaved) {
+            // It may do the next pair, too: opening a driver takes seconds on large boxes.
+            *kept = Some(child);
+            None
+        } else {
+            Some(child.end(LADDER))
+        };
+        let is_mig = devices[from].mig.is_some() || devices[to].mig.is_some();
+        let probe = seen.map(|seen| {
+            let mut rests_on = seen.rests_on;
+            if seen.verdict == PeerVerdict::Denied && is_mig {
+                rests_on = format!("{rests_on}; {MIG_HAS_NONE}");
+            }
+            if ending == Some(Ending::HangUnkillable) {
+                rests_on.push_str("; its process cannot be ended");
+            }
+            PeerProbe {
+                from,
+                to,
+                verdict: seen.verdict,
+                rests_on,
+                steps: seen.steps,
+            }
+        });
+        (probe, ending)
+    }
+
+    /// Follows one probe to its end, or to the deadline.
+    fn watch(&self, child: &mut Worker, request: &ProbeRequest) -> Result<Seen, Stop> {
         child
-            .send(&request)
+            .send(request)
             .map_err(|error| Stop::Internal(error.into()))?;
         let (mut steps, mut step) = (Vec::new(), "start".to_owned());
         let mut behaved = false;
@@ -202,22 +240,11 @@ impl Probes<'_> {
                     break (PeerVerdict::Failed, format!("{step}: {reason}"));
                 }
                 Event::Silent { waited } => {
-                    let unkillable = child.end(LADDER) == Ending::HangUnkillable;
-                    let stuck = if unkillable {
-                        "; its process cannot be ended"
-                    } else {
-                        ""
-                    };
-                    let text = format!(
-                        "step `{step}` made no progress for {} s{stuck}",
-                        waited.as_secs_f64().round()
-                    );
+                    let seconds = waited.as_secs_f64().round();
+                    let text = format!("step `{step}` made no progress for {seconds} s");
                     break (PeerVerdict::Hang, text);
                 }
-                Event::Interrupted(signal) => {
-                    child.end(LADDER);
-                    return Err(Stop::Interrupted(signal));
-                }
+                Event::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
                 Event::Exited(status) => {
                     let text = format!(
                         "step `{step}` ended its process with {status}: {}",
@@ -231,7 +258,6 @@ impl Probes<'_> {
             }
             // A child that keeps talking must end, too.
             if began.elapsed() > self.deadline * 10 {
-                child.end(LADDER);
                 break (
                     PeerVerdict::Hang,
                     format!(
@@ -241,23 +267,11 @@ impl Probes<'_> {
                 );
             }
         };
-        if behaved {
-            // It may do the next pair, too: opening a driver takes seconds on large boxes.
-            *kept = Some(child);
-        } else {
-            child.end(super::choose::SHORT_LADDER);
-        }
-        let is_mig = devices[from].mig.is_some() || devices[to].mig.is_some();
-        let rests_on = match verdict {
-            PeerVerdict::Denied if is_mig => format!("{rests_on}; {MIG_HAS_NONE}"),
-            _ => rests_on,
-        };
-        Ok(PeerProbe {
-            from,
-            to,
+        Ok(Seen {
             verdict,
             rests_on,
             steps,
+            behaved,
         })
     }
 }

@@ -12,6 +12,7 @@ use supervisor::{Interrupt, Signal};
 use topology::{Machine, Sysfs};
 
 use super::choose::choose;
+use super::intent::Remembered;
 use super::memory::Memory;
 use super::plan::plan;
 use super::recorder::Recorder;
@@ -35,6 +36,9 @@ fn default_host_bytes(machine: &Machine) -> u64 {
         .next_power_of_two()
         .clamp(HOST_BYTES.0, HOST_BYTES.1)
 }
+
+/// What to do about a result folder that cannot be made.
+pub(super) const OTHER_FOLDER: &str = "choose a folder that can be written with --out";
 
 /// A run that has a record.
 pub(crate) struct Ended {
@@ -72,7 +76,7 @@ pub(crate) fn run(
     }
     let folder = result_folder(args);
     let outcome = run_in(args, &cases, folder.clone(), interrupt, say);
-    sim::forget(&folder);
+    sim::forget();
     outcome
 }
 
@@ -142,6 +146,7 @@ fn run_in(
         found: &found,
         interrupt,
         recorder,
+        remembered: Remembered::NotNeeded,
     };
     let ended = session.measure(devices, &planned, say);
     let Session { recorder, .. } = session;
@@ -192,7 +197,7 @@ fn header(machine: &Machine, soft_box: Option<String>) -> Header {
 
 /// Makes the result folder and begins its journal.
 fn begin(folder: &Path, header: Header) -> Result<Recorder, Stop> {
-    let internal = |error: FolderError| Stop::Internal(anyhow!("{error}"));
+    let internal = |error: FolderError| Stop::Internal(anyhow!("{error}; {OTHER_FOLDER}"));
     let results = ResultFolder::create(folder).map_err(|error| match error {
         FolderError::Taken(_) => Stop::Usage(error.to_string()),
         other => internal(other),
@@ -204,6 +209,7 @@ fn name(signal: Signal) -> &'static str {
     match signal {
         Signal::Interrupt => "SIGINT",
         Signal::Terminate => "SIGTERM",
+        Signal::Hangup => "SIGHUP",
     }
 }
 

@@ -54,12 +54,22 @@ fn find<'a>(entry: &str, backend: Built, inventory: &'a Inventory) -> Result<&'a
             .ok_or_else(|| none("device"));
     }
     let lower = entry.to_ascii_lowercase();
+    // The labels of the tables: GPU0, MIG0, HOST0.
+    let label = ["gpu", "mig", "host"]
+        .iter()
+        .find_map(|kind| lower.strip_prefix(kind)?.parse::<usize>().ok());
+    if let Some(ordinal) = label {
+        return devices
+            .iter()
+            .find(|device| device.ordinal == ordinal)
+            .ok_or_else(|| none("device"));
+    }
     if lower.starts_with("gpu-") || lower.starts_with("mig-") {
         return by_uuid(entry, &lower, inventory).unwrap_or_else(|| Err(none("UUID")));
     }
     let address: PciAddress = entry.parse().map_err(|_| {
         format!(
-            "--gpus {entry}: neither an index, a PCI address (0000:21:00.0) nor a UUID; see --list"
+            "--gpus {entry}: neither an index, a PCI address (0000:21:00.0) nor a UUID; write a list such as 0,1, and see --list"
         )
     })?;
     let at =
@@ -148,6 +158,7 @@ mod tests {
         assert_eq!(ordinals("1,0"), Ok(vec![1, 0]));
         assert_eq!(ordinals("61:00.0, GPU-AA"), Ok(vec![1, 0]));
         assert_eq!(ordinals("MIG-c222"), Ok(vec![2]));
+        assert_eq!(ordinals("GPU1,mig2"), Ok(vec![1, 2]));
         assert_eq!(ordinals("GPU-eeee"), Ok(vec![3]));
         assert_eq!(ordinals("all").unwrap().len(), 4);
     }

@@ -1,7 +1,7 @@
 //! The measuring part of a run: probes, then one point after another, each kept before the next begins.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use measure::caveat::Caveat;
 use measure::quantity::{Quantity, Unit};
@@ -14,7 +14,7 @@ use topology::{Machine, Sysfs};
 use super::budget::Budget;
 use super::choose::Chosen;
 use super::health::Health;
-use super::intent::{Intents, default_folder};
+use super::intent::{Intents, Remembered, default_folder};
 use super::judge::judge;
 use super::measurer::{JobEnd, Measurer};
 use super::monitor::{Monitor, Readings};
@@ -23,6 +23,7 @@ use super::probes::{ProbeStop, Probes};
 use super::progress::Progress;
 use super::recorder::Recorder;
 use super::{Stop, facts, link, provenance};
+use crate::cases::Pattern;
 use crate::cli::RunArgs;
 use crate::messages::{Built, Found, Job, JobOutcome};
 
@@ -66,6 +67,8 @@ pub(super) struct Session<'a> {
     pub(super) found: &'a [Found],
     pub(super) interrupt: &'a Interrupt,
     pub(super) recorder: Recorder,
+    /// What earlier boots of this machine did; known once the devices are.
+    pub(super) remembered: Remembered,
 }
 
 impl<'a> Session<'a> {
@@ -102,15 +105,18 @@ impl<'a> Session<'a> {
         for caveat in caveats {
             self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
-        if planned.iter().any(link::is_pair) && !self.args.no_peer {
-            self.probe(say)?;
+        if planned.iter().any(link::is_pair) {
+            self.remember()?;
+            if !self.args.no_peer {
+                self.probe(say)?;
+            }
         }
         self.points(planned, &mut monitor, say)?;
         for caveat in link::caveats(&self.recorder.links.devices) {
             self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
         if let Some(reason) = monitor.as_ref().and_then(|monitor| monitor.lost.clone()) {
-            let text = format!("links were not read to the end: {reason}");
+            let text = format!("links were not read throughout: {reason}");
             self.recorder.add(LinksEvent::Caveat {
                 caveat: Caveat::Note { text },
             })?;
@@ -136,51 +142,47 @@ impl<'a> Session<'a> {
     }
 
     fn probe(&mut self, say: &dyn Fn(&str)) -> Result<(), Break> {
-        let inventory = &self.chosen.inventory;
-        let identity = [
-            Some(self.chosen.backend.name().to_owned()),
-            inventory
-                .soft_box
-                .clone()
-                .map(|name| format!("soft {name}")),
-            inventory.driver.clone(),
-        ];
-        let intents = match self.intents() {
-            Ok(intents) => intents,
-            Err(error) => {
-                // The journal still has the intent; only a later run will not know of it.
-                let text = format!(
-                    "a crash of this host during a peer probe would not be remembered: {error:#}; set --state-dir"
-                );
-                self.recorder.add(LinksEvent::Caveat {
-                    caveat: Caveat::Note { text },
-                })?;
-                None
-            }
-        };
         let probes = Probes {
             backend: self.chosen.backend,
             deadline: self.args.deadline,
             risk: self.args.risk,
-            intents: intents.as_ref(),
-            identity: identity.into_iter().flatten().collect::<Vec<_>>().join(" "),
+            remembered: &self.remembered,
+            identity: self.identity(),
+            inventory: &self.chosen.inventory.devices,
             interrupt: self.interrupt,
         };
         probes.run(&mut self.recorder, say)?;
         Ok(())
     }
 
-    /// Host memory cannot take a machine down, so its probes are not remembered.
-    fn intents(&self) -> anyhow::Result<Option<Intents>> {
+    /// Reads what earlier boots left. Host memory cannot take a machine down, so there is nothing to remember.
+    fn remember(&mut self) -> Result<(), Break> {
         if self.chosen.backend == Built::Host {
-            return Ok(None);
+            return Ok(());
         }
+        self.remembered = match self.intents() {
+            Ok(intents) => Remembered::Known(intents),
+            Err(error) => Remembered::Unknown(format!("{error:#}")),
+        };
+        if let (Remembered::Unknown(reason), true) = (&self.remembered, self.args.risk) {
+            // The journal still has the intent; only a later run will not know of it.
+            let text = format!(
+                "a crash of this host during a peer copy would not be remembered: {reason}; set --state-dir"
+            );
+            self.recorder.add(LinksEvent::Caveat {
+                caveat: Caveat::Note { text },
+            })?;
+        }
+        Ok(())
+    }
+
+    fn intents(&self) -> anyhow::Result<Intents> {
         let folder = self.args.state_dir.clone().or_else(default_folder);
         let folder =
             folder.ok_or_else(|| anyhow::anyhow!("neither HOME nor XDG_STATE_HOME is set"))?;
         let host = provenance::host().unwrap_or_else(|| "unknown".to_owned());
         let boot_id = self.machine.boot_id.as_deref().unwrap_or("unknown");
-        Intents::open(Path::new(&folder), &host, boot_id).map(Some)
+        Intents::open(Path::new(&folder), &host, boot_id)
     }
 
     fn points(
@@ -193,6 +195,9 @@ impl<'a> Session<'a> {
         let mut measurer = Measurer::new(self.chosen.backend, self.args.deadline, self.interrupt);
         let mut budget = Budget::new(self.args.budget, planned.len());
         let mut health = Health::default();
+        let mut spent = (0, Duration::ZERO);
+        let s = if planned.len() == 1 { "" } else { "s" };
+        say(&format!("{} point{s} to measure", planned.len()));
         for (id, point) in planned.iter().enumerate() {
             if let Some(signal) = self.interrupt.signal() {
                 return Err(Break::Signal(signal));
@@ -216,6 +221,9 @@ impl<'a> Session<'a> {
                     self.ends(point)
                 ));
             }
+            if matches!(outcome, Outcome::Measured { .. }) {
+                spent = (spent.0 + 1, spent.1 + began.elapsed());
+            }
             let point = Point {
                 case: point.case.key.to_owned(),
                 from: point.from,
@@ -231,6 +239,11 @@ impl<'a> Session<'a> {
             progress.end();
         }
         measurer.finish();
+        if let Some(text) = self.overspent(spent) {
+            self.recorder.add(LinksEvent::Caveat {
+                caveat: Caveat::Note { text },
+            })?;
+        }
         Ok(())
     }
 
@@ -259,15 +272,36 @@ impl<'a> Session<'a> {
         health: &mut Health,
     ) -> Result<(Outcome, Vec<Caveat>), Break> {
         let positions = point.devices();
+        let intents = self.intents_of(point);
+        self.remembered.begin(&intents).map_err(Stop::Internal)?;
         let end = measurer.run(job, &mut || {
-            if let Some(monitor) = monitor {
+            // Copies within a device put no load on its link.
+            if let Some(monitor) = monitor
+                .as_mut()
+                .filter(|_| point.case.pattern != Pattern::Local)
+            {
                 monitor.ask(&positions);
             }
-        })?;
+        });
+        // A process that cannot be ended may yet take the machine down.
+        let unkillable = matches!(
+            &end,
+            Ok(JobEnd::Hang {
+                unkillable: true,
+                ..
+            } | JobEnd::Interrupted {
+                unkillable: true,
+                ..
+            })
+        );
+        if !unkillable {
+            self.remembered.end(&intents).map_err(Stop::Internal)?;
+        }
+        let end = end?;
         let readings = monitor.as_mut().map(Monitor::collect).unwrap_or_default();
         self.keep(&readings)?;
         Ok(match end {
-            JobEnd::Interrupted(signal) => return Err(Break::Signal(signal)),
+            JobEnd::Interrupted { signal, .. } => return Err(Break::Signal(signal)),
             JobEnd::Hang {
                 doing,
                 waited,

@@ -1,18 +1,26 @@
 //! `--sim`: starts this program again on a soft box, with the soft drivers first in the loader's path.
 
 use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, anyhow};
 use boxfile::{BoxFile, Vendor};
-use measure::record::FolderError;
+use measure::record::{FolderError, ResultFolder};
 
 use super::Stop;
+use super::run::OTHER_FOLDER;
 
 /// Set in the restarted program: the folder with the soft box.
 const FOLDER: &str = "TPLENS_SIM_FOLDER";
+
+/// Set in the restarted program: its process, and whether it made the result folder, too. A restart keeps the process,
+/// so what another process was told is not taken for its own.
+const MADE: &str = "TPLENS_SIM_MADE";
 
 /// The soft driver's names of the box file and of the generated sysfs tree.
 const BOX: &str = "TPLENS_SOFT_BOX";
@@ -46,15 +54,91 @@ pub(super) fn box_name() -> Option<String> {
 pub(super) fn restart(name: &str, results: &Path) -> Stop {
     match prepare(name, results) {
         Err(stop) => stop,
-        Ok(mut command) => Stop::Internal(anyhow!(
-            "cannot restart on the soft box: {}",
-            command.exec()
-        )),
+        Ok((mut command, made)) => {
+            let error = command.exec();
+            made.remove();
+            Stop::Internal(anyhow!("cannot restart on the soft box: {error}"))
+        }
     }
 }
 
-fn prepare(name: &str, results: &Path) -> Result<Command, Stop> {
-    if results.join("journal.jsonl").exists() {
+/// What a soft run made on the disk; nothing else is ever removed.
+struct Made {
+    /// The folder with the soft box, below the result folder.
+    sim: PathBuf,
+    /// Whether the result folder was not there before.
+    results: bool,
+}
+
+impl Made {
+    /// Makes the result folder where it is missing, and the folder of the box, which must be new.
+    fn folders(results: &Path) -> Result<Self, Stop> {
+        let sim = results.join("sim");
+        let failed = |error: std::io::Error| {
+            let folder = sim.display();
+            Stop::Internal(anyhow!(
+                "cannot make the folder {folder}: {error}; {OTHER_FOLDER}"
+            ))
+        };
+        if let Some(parent) = results.parent() {
+            let mut builder = DirBuilder::new();
+            builder.recursive(true).mode(0o700);
+            builder.create(parent).map_err(failed)?;
+        }
+        let make = |folder: &Path| DirBuilder::new().mode(0o700).create(folder);
+        let is_new = match make(results) {
+            Ok(()) => true,
+            Err(_) if results.is_dir() => false,
+            Err(error) => return Err(failed(error)),
+        };
+        match make(&sim) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Err(Stop::Usage(format!(
+                    "{} exists already; choose another folder with --out",
+                    sim.display()
+                )));
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        let sim = sim
+            .canonicalize()
+            .with_context(|| format!("cannot find {}", sim.display()))?;
+        Ok(Self {
+            sim,
+            results: is_new,
+        })
+    }
+
+    /// What the restarted program is told in [`MADE`].
+    fn as_told(&self) -> String {
+        let results = if self.results { " results" } else { "" };
+        format!("{}{results}", std::process::id())
+    }
+
+    /// What this process was told.
+    fn told() -> Option<Self> {
+        let sim = PathBuf::from(std::env::var_os(FOLDER)?);
+        let told = std::env::var(MADE).ok()?;
+        let mut words = told.split(' ');
+        let is_own = words.next() == Some(std::process::id().to_string().as_str());
+        is_own.then(|| Self {
+            sim,
+            results: words.next() == Some("results"),
+        })
+    }
+
+    /// Removes it; what cannot be removed is of no harm, and a result folder that holds something else stays.
+    fn remove(&self) {
+        drop(std::fs::remove_dir_all(&self.sim));
+        if let (true, Some(results)) = (self.results, self.sim.parent()) {
+            drop(std::fs::remove_dir(results));
+        }
+    }
+}
+
+fn prepare(name: &str, results: &Path) -> Result<(Command, Made), Stop> {
+    if ResultFolder::is_taken(results) {
         return Err(Stop::Usage(
             FolderError::Taken(results.to_owned()).to_string(),
         ));
@@ -67,19 +151,26 @@ fn prepare(name: &str, results: &Path) -> Result<Command, Stop> {
         )));
     }
     let soft = soft_folder()?;
-    let folder = &results.join("sim");
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let folder = folder
-        .canonicalize()
-        .with_context(|| format!("cannot find {}", folder.display()))?;
+    let made = Made::folders(results)?;
+    match restarted(&described, &soft, &made) {
+        Ok(command) => Ok((command, made)),
+        Err(stop) => {
+            made.remove();
+            Err(stop)
+        }
+    }
+}
+
+/// The program on this box, as a command.
+fn restarted(described: &BoxFile, soft: &Path, made: &Made) -> Result<Command, Stop> {
+    let folder = &made.sim;
     let (file, tree) = (folder.join("box.toml"), folder.join("sysfs"));
     let text = described.to_toml().map_err(|error| anyhow!("{error}"))?;
     std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-    boxfile::sysfs::write_tree(&described, &tree)
+    boxfile::sysfs::write_tree(described, &tree)
         .map_err(|error| anyhow!("writing the box's sysfs tree: {error}"))?;
 
-    let mut path = OsString::from(&soft);
+    let mut path = OsString::from(soft);
     if let Some(before) = std::env::var_os("LD_LIBRARY_PATH").filter(|before| !before.is_empty()) {
         path.push(":");
         path.push(before);
@@ -89,7 +180,8 @@ fn prepare(name: &str, results: &Path) -> Result<Command, Stop> {
     command
         .args(std::env::args_os().skip(1))
         .env("LD_LIBRARY_PATH", path)
-        .env(FOLDER, &folder)
+        .env(FOLDER, folder)
+        .env(MADE, made.as_told())
         .env(BOX, &file)
         .env(SYSFS, &tree)
         // Which devices the real machine shows has no meaning on the box.
@@ -107,12 +199,12 @@ fn not_built(vendor: Vendor) -> Option<&'static str> {
     }
 }
 
-/// Takes back what [`restart`] put into a result folder in which no run began; other files there stay.
-pub(super) fn forget(results: &Path) {
-    if sysfs_root().is_some() && !results.join("journal.jsonl").exists() {
-        // What cannot be removed is of no harm; a folder that holds something else is not removed.
-        drop(std::fs::remove_dir_all(results.join("sim")));
-        drop(std::fs::remove_dir(results));
+/// Takes back what [`restart`] put into a result folder in which no run began.
+pub(super) fn forget() {
+    let made = Made::told();
+    let unused = |made: &Made| !made.sim.parent().is_some_and(ResultFolder::is_taken);
+    if let Some(made) = made.filter(unused) {
+        made.remove();
     }
 }
 

@@ -2,7 +2,9 @@
 
 use topology::{Machine, Sysfs};
 
-use super::common::{QUICK, Scratch, skip, two_gpus};
+use boxfile::Fault;
+
+use super::common::{QUICK, Ran, Scratch, skip, two_gpus, with};
 
 /// The keys of all cases, in the order in which they run.
 const CASES: [&str; 12] = [
@@ -192,6 +194,29 @@ fn a_driver_that_was_asked_for_and_is_not_there_is_exit_3() {
 }
 
 #[test]
+fn a_driver_that_is_there_and_fails_is_exit_3_and_host_memory_is_not_measured_instead() {
+    let scratch = Scratch::new();
+    // 999 is CUDA_ERROR_UNKNOWN (cuda.h). The soft driver is in the loader's path as a real one would be: the program is
+    // not told of it, and it sees this machine's sysfs, with a GPU or without.
+    let described = scratch.write_box(&with(Fault::InitFailure { code: 999 }));
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_p2p-bw"));
+    let soft = program.ancestors().nth(2).unwrap().join("soft");
+    assert!(soft.join("libcuda.so.1").exists(), "run: cargo xtask soft");
+    let mut command = scratch.program(["--out", "out", "--samples", "6"]);
+    command
+        .env("LD_LIBRARY_PATH", &soft)
+        .env("TPLENS_SOFT_BOX", described);
+    let ran = Ran::of(command.output().unwrap());
+    let kept = scratch.left(ran);
+    assert_eq!((kept.ran.code, kept.ran.stdout.as_str()), (3, ""));
+    for said in ["the cuda driver is there and fails", "CUDA_ERROR_UNKNOWN"] {
+        let told = &kept.ran.stderr;
+        assert!(told.contains(said), "{said} in {told}");
+    }
+    assert!(kept.links().points.is_empty());
+}
+
+#[test]
 fn backends_that_are_not_built_say_so() {
     let scratch = Scratch::new();
     for backend in ["hip", "maca"] {
@@ -232,7 +257,7 @@ fn without_the_soft_libraries_the_command_that_makes_them_is_named() {
     let empty = scratch.join("empty");
     std::fs::create_dir(&empty).unwrap();
     let mut command = scratch.program(["--sim", &scratch.write_box(&two_gpus()), "--out", "out"]);
-    let ran = super::common::Ran::of(command.env("TPLENS_SOFT_DIR", &empty).output().unwrap());
+    let ran = Ran::of(command.env("TPLENS_SOFT_DIR", &empty).output().unwrap());
     ran.is_wrong_usage("cargo xtask soft");
     assert!(
         ran.stderr.contains(empty.to_str().unwrap()),

@@ -40,19 +40,20 @@ fn is_wrong(outcome: &Outcome) -> bool {
 
 #[test]
 fn an_allocation_of_device_memory_that_fails_costs_one_point() {
-    // One buffer on each device serves the first cases, so the third allocation is the second buffer of device 0, which
-    // the first case that needs two asks for: both ways to the host at once.
+    // The worker keeps buffers of the devices of one job only, so the first case allocates one on each device and the third
+    // allocation is the second case's first. The worker after the failure has two left to do.
     let fault = Fault::AllocFailure {
         on: AllocSite::Device,
         nth: 3,
     };
-    let kept = run(fault, &["--no-peer"]);
+    let cases = ["--no-peer", "--cases", "h2d_pinned_ce,host_bidir_pinned_ce"];
+    let kept = run(fault, &cases);
     let (case, from, to, reason) = only_failure(&kept);
     assert_eq!((case, from, to), ("host_bidir_pinned_ce", HOST, gpu(0)));
     assert!(reason.contains("out of memory: 65536 bytes"), "{reason}");
     assert_eq!(kept.ran.code, 3);
+    assert!(kept.is_measured("h2d_pinned_ce", HOST, gpu(1)));
     assert!(kept.is_measured("host_bidir_pinned_ce", HOST, gpu(1)));
-    assert!(kept.is_measured("local_ce", gpu(0), gpu(0)));
 }
 
 #[test]
@@ -77,9 +78,14 @@ fn a_probe_that_cannot_allocate_leaves_its_pair_to_the_staged_path() {
             "{direct:?}"
         );
     }
-    // The worker's first allocation is that of the first staged copy.
-    assert_eq!(only_failure(&kept).0, "d2d_staged_ce");
-    assert!(kept.is_measured("d2d_staged_ce", gpu(1), gpu(0)));
+    // The staged copies are tried, and each meets the first allocation of its worker: a failure is followed by a fresh one.
+    for (from, to) in [(0, 1), (1, 0)] {
+        let staged = kept.outcome("d2d_staged_ce", gpu(from), gpu(to));
+        let Outcome::Failed { reason } = staged else {
+            panic!("{staged:?}");
+        };
+        assert!(reason.contains("out of memory"), "{reason}");
+    }
     assert_eq!(kept.ran.code, 3);
 }
 
@@ -87,11 +93,14 @@ fn a_probe_that_cannot_allocate_leaves_its_pair_to_the_staged_path() {
 fn an_allocation_of_pinned_memory_that_fails_costs_one_point() {
     let fault = Fault::AllocFailure {
         on: AllocSite::Host,
-        nth: 1,
+        nth: 3,
     };
-    let kept = run(fault, &[]);
+    // One for each device in the first case; the third is the second case's first.
+    let cases = ["--no-peer", "--cases", "h2d_pinned_ce,d2h_pinned_ce"];
+    let kept = run(fault, &cases);
     let (case, from, to, reason) = only_failure(&kept);
-    assert_eq!((case, from, to), ("h2d_pinned_ce", HOST, gpu(0)));
+    assert_eq!((case, from, to), ("d2h_pinned_ce", gpu(0), HOST));
+    assert!(kept.is_measured("d2h_pinned_ce", gpu(1), HOST));
     assert!(reason.contains("out of memory"), "{reason}");
     assert_eq!(kept.ran.code, 3);
 }

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use boxfile::{BoxFile, Fault, HangOp};
-use measure::record::{Outcome, Payload, Status, load};
+use measure::record::{Outcome, Payload, PeerVerdict, Status, load};
 use rustix::process::Signal;
 
-use super::common::{HOST, Running, Scratch, Watch, gpu, with};
+use super::common::{HOST, Running, Scratch, Watch, gpu, skip, two_gpus, with};
 
 /// A worker that is stuck is asked for 1 s, then terminated within 2 s; the rest is for a busy machine.
 const SECONDS: Duration = Duration::from_secs(30);
@@ -61,7 +61,19 @@ fn sigterm_ends_a_run_with_143_and_a_record() {
 }
 
 #[test]
-fn a_signal_during_a_peer_probe_ends_a_run_with_a_record() {
+fn a_session_that_goes_away_ends_a_run_with_129_and_a_record() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // A hexadecimal mask; its lowest bit is signal 1, SIGHUP. What is ignored here is ignored by what is started here.
+    if u64::from_str_radix(mask.unwrap().trim(), 16).unwrap() & 1 == 1 {
+        skip("p2p-bw: its tests run under nohup and see no SIGHUP");
+        return;
+    }
+    ends_in_good_order(Signal::HUP, 129, "SIGHUP");
+}
+
+#[test]
+fn a_signal_during_a_peer_probe_ends_a_run_with_a_record_and_is_no_lost_host() {
     let scratch = Scratch::new();
     let hang = Fault::Hang {
         op: HangOp::Peer,
@@ -79,6 +91,12 @@ fn a_signal_during_a_peer_probe_ends_a_run_with_a_record() {
     assert!(kept.links().points.is_empty());
     // The pair whose probe was under way is named.
     assert_eq!(kept.links().pending, [(0, 1)]);
+
+    // The machine boots later, for reasons of its own.
+    super::peers::boots(&scratch);
+    std::fs::remove_dir_all(scratch.join("out")).unwrap();
+    let kept = scratch.soft(&two_gpus(), &["--cases", "d2d_write_ce"]);
+    assert_eq!(kept.probe(0, 1).verdict, PeerVerdict::Direct);
 }
 
 #[test]

@@ -8,17 +8,17 @@ use super::common::{Ran, Scratch, skip, two_gpus};
 fn a_json_file_that_cannot_be_written_is_exit_4_and_the_tables_are_printed() {
     let scratch = Scratch::new();
     for flag in ["--json", "--csv"] {
-        for (path, why) in [("/dev/full", "No space left"), ("absent/r", "No such file")] {
-            let kept = scratch.run(&with_box(&scratch, &[flag, path]));
-            assert_eq!(kept.code, 4, "{}", kept.stderr);
-            assert!(kept.stdout.contains("h2d_pinned_ce"), "{}", kept.stdout);
-            assert!(
-                kept.stderr.contains(why) && kept.stderr.contains(path),
-                "{}",
-                kept.stderr
-            );
-            std::fs::remove_dir_all(scratch.join("out")).unwrap();
+        let kept = scratch.run(&with_box(&scratch, &[flag, "/dev/full"]));
+        assert_eq!(kept.code, 4, "{}", kept.stderr);
+        assert!(kept.stdout.contains("h2d_pinned_ce"), "{}", kept.stdout);
+        for part in ["/dev/full", "No space left"] {
+            assert!(kept.stderr.contains(part), "{}", kept.stderr);
         }
+        std::fs::remove_dir_all(scratch.join("out")).unwrap();
+        // What is known to fail before anything is measured is a wrong command line.
+        let refused = scratch.run(&with_box(&scratch, &[flag, "absent/r"]));
+        refused.is_wrong_usage("there is no folder absent");
+        assert!(!scratch.join("out").exists());
     }
 }
 
@@ -113,6 +113,79 @@ fn a_result_folder_that_cannot_be_made_is_exit_4() {
         let ran = scratch.run(&[backend, &["--out", "out/below"]].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (4, ""), "{}", ran.stderr);
         assert!(ran.stderr.contains("out/below"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("with --out"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_soft_run_removes_only_what_it_made() {
+    let scratch = Scratch::new();
+    std::fs::create_dir_all(scratch.join("out/sim")).unwrap();
+    std::fs::write(scratch.join("out/sim/notes"), "of the user").unwrap();
+    let wrong = ["--sim", "l40x4", "--gpus", "0,9", "--out", "out"];
+    let good = ["--sim", "l40x4", "--gpus", "0,1", "--out", "out"];
+    for arguments in [wrong, good] {
+        scratch
+            .run(&arguments)
+            .is_wrong_usage("out/sim exists already; choose another folder with --out");
+    }
+    assert!(scratch.join("out/sim/notes").exists());
+
+    // A refused command line takes back the box's folder, and nothing beside it.
+    std::fs::rename(scratch.join("out/sim"), scratch.join("out/mine")).unwrap();
+    scratch.run(&wrong).is_wrong_usage("no such device");
+    assert!(scratch.join("out/mine/notes").exists() && !scratch.join("out/sim").exists());
+    std::fs::remove_dir_all(scratch.join("out/mine")).unwrap();
+    scratch.run(&wrong).is_wrong_usage("no such device");
+    assert!(
+        scratch.join("out").exists(),
+        "an empty folder of the user stays"
+    );
+    std::fs::remove_dir(scratch.join("out")).unwrap();
+    scratch.run(&wrong).is_wrong_usage("no such device");
+    assert!(!scratch.join("out").exists());
+}
+
+#[test]
+fn a_copied_record_is_not_written_over() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.join("out")).unwrap();
+    std::fs::write(scratch.join("out/record.json"), "a copy").unwrap();
+    for backend in [["--backend", "host"], ["--sim", "l40x4"]] {
+        let quick = [
+            "--out",
+            "out",
+            "--cases",
+            "local_ce",
+            "--sizes",
+            "64K",
+            "--samples",
+            "1",
+        ];
+        scratch
+            .run(&[&backend[..], &quick].concat())
+            .is_wrong_usage("out holds a result already");
+    }
+    let record = std::fs::read_to_string(scratch.join("out/record.json"));
+    assert_eq!(record.unwrap(), "a copy");
+    assert!(!scratch.join("out/sim").exists());
+}
+
+#[test]
+fn a_run_says_how_much_there_is_to_do_and_when_it_took_far_longer_than_asked() {
+    let said = "where --budget asked for 0.000001 s: each of the 2 points needs at least 6 samples";
+    for (budget, is_said) in [("0.000001", true), ("600", false)] {
+        let scratch = Scratch::new();
+        let ran = scratch.run(&with_box(&scratch, &["--budget", budget]));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        // One case, two devices, one size.
+        assert!(
+            ran.stderr.contains("2 points to measure\n"),
+            "{}",
+            ran.stderr
+        );
+        let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(flat.contains(said), is_said, "{}", ran.stdout);
     }
 }
 

@@ -9,5 +9,6 @@ mod faults;
 mod files;
 mod interrupted;
 mod kept;
+mod links;
 mod peers;
 mod readme;

@@ -1,7 +1,7 @@
 //! Verdicts on peer access: denied, wrong, hanging, staged, lost with the host, known to take hosts down.
 
 use boxfile::{BoxFile, Fault, HangOp, Peer};
-use measure::record::{Outcome, PeerVerdict, StepOutcome};
+use measure::record::{Endpoint, Outcome, PeerVerdict, StepOutcome};
 use rustix::process::Signal;
 
 use super::common::{Kept, Running, Scratch, Watch, figure, gpu, two_gpus, with};
@@ -169,12 +169,7 @@ fn a_run_that_was_killed_says_nothing_about_the_machine() {
 fn a_pair_on_which_the_machine_went_down_is_tried_again_with_risk_only() {
     let scratch = Scratch::new();
     break_off(&scratch);
-    // As if the kernel had booted since.
-    let state = only_file(&scratch, "state");
-    let text = std::fs::read_to_string(&state).unwrap();
-    assert!(text.contains(boxfile::sysfs::BOOT_ID), "{text}");
-    let before = "11111111-0000-4000-8000-000000000000";
-    std::fs::write(&state, text.replace(boxfile::sysfs::BOOT_ID, before)).unwrap();
+    boots(&scratch);
 
     std::fs::remove_dir_all(scratch.join("out")).unwrap();
     let kept = scratch.soft(&enabling_hangs(), &CASES);
@@ -197,6 +192,99 @@ fn a_pair_on_which_the_machine_went_down_is_tried_again_with_risk_only() {
         assert_eq!(kept.probe(0, 1).verdict, PeerVerdict::Direct);
         assert_eq!(kept.ran.code, 0);
     }
+}
+
+#[test]
+fn a_driver_s_copy_on_which_the_machine_went_down_is_tried_again_with_risk_only() {
+    let scratch = Scratch::new();
+    let cases = ["--no-peer", "--cases", "d2d_driver_staged_ce,local_ce"];
+    // 100000 samples take far longer than this test needs to see that the first has begun.
+    let long = ["--samples", "100000", "--budget", "600", "--no-verify"];
+    let arguments = scratch.on(&two_gpus(), &cases);
+    let kept = arguments
+        .iter()
+        .filter(|part| !["--samples", "6"].contains(&part.as_str()));
+    let arguments: Vec<&str> = kept.map(String::as_str).chain(long).collect();
+    let mut watch = Watch::on(scratch.join("state"));
+    let running = Running::start(scratch.program(arguments));
+    watch.until(" by the driver\"");
+    running.signal(Signal::KILL);
+    assert_eq!(running.end().code, 128 + 9);
+    scratch.nobody_is_left();
+    boots(&scratch);
+
+    std::fs::remove_dir_all(scratch.join("out")).unwrap();
+    let careful = scratch.soft(&two_gpus(), &cases);
+    assert_eq!(careful.ran.code, 3, "{}", careful.ran.stderr);
+    let [(case, from, to, Outcome::Failed { reason })] = careful.bad()[..] else {
+        panic!("{:?}", careful.bad())
+    };
+    assert_eq!((case, from, to), ("d2d_driver_staged_ce", gpu(0), gpu(1)));
+    assert!(
+        reason.contains("went down") && reason.contains("--risk"),
+        "{reason}"
+    );
+
+    let risk = [&cases[..], &["--risk"]].concat();
+    for more in [&risk[..], &cases] {
+        std::fs::remove_dir_all(scratch.join("out")).unwrap();
+        let kept = scratch.soft(&two_gpus(), more);
+        assert_eq!((kept.ran.code, kept.bad()), (0, vec![]));
+    }
+}
+
+#[test]
+fn every_copy_between_devices_has_an_intent_and_an_end() {
+    let scratch = Scratch::new();
+    let cases = "d2d_write_ce,d2d_bidir_read_ce,d2d_staged_ce,local_ce";
+    let kept = scratch.soft(&two_gpus(), &["--cases", cases]);
+    assert_eq!(kept.bad(), []);
+    let text = std::fs::read_to_string(only_file(&scratch, "state")).unwrap();
+    // Two probes, two writes of one direction, one copy of both.
+    assert_eq!(text.matches("\"ended\":false").count(), 2 + 2 + 2);
+    assert_eq!(text.matches("\"ended\":true").count(), 2 + 2 + 2);
+}
+
+#[test]
+fn a_memory_that_cannot_be_read_is_no_leave_to_try() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.join("state"), "a file where a folder should be").unwrap();
+    let cases = ["--cases", "d2d_*,h2d_pinned_ce"];
+    let careful = scratch.soft(&two_gpus(), &cases);
+    assert_eq!(careful.ran.code, 3, "{}", careful.ran.stderr);
+    assert_eq!(
+        verdicts(&careful),
+        [PeerVerdict::NotTried, PeerVerdict::NotTried]
+    );
+    let said = &careful.probe(0, 1).rests_on;
+    for part in ["--state-dir", "--risk", &scratch.text("state")] {
+        assert!(said.contains(part), "no `{part}` in {said}");
+    }
+    assert!(not_applicable(&careful, "d2d_write_ce", 0, 1).contains("not tried"));
+    assert!(careful.is_measured("h2d_pinned_ce", Endpoint::Host, gpu(0)));
+    assert!(careful.is_measured("d2d_staged_ce", gpu(0), gpu(1)));
+    assert!(matches!(
+        careful.outcome("d2d_driver_staged_ce", gpu(0), gpu(1)),
+        Outcome::Failed { reason } if reason.contains("--state-dir")
+    ));
+
+    std::fs::remove_dir_all(scratch.join("out")).unwrap();
+    let bold = scratch.soft(&two_gpus(), &[&cases[..], &["--risk"]].concat());
+    assert_eq!(verdicts(&bold), [PeerVerdict::Direct, PeerVerdict::Direct]);
+    assert!(
+        bold.ran.stdout.contains("would not be remembered"),
+        "{}",
+        bold.ran.stdout
+    );
+}
+
+/// Makes what is remembered that of another boot.
+pub(crate) fn boots(scratch: &Scratch) {
+    let state = only_file(scratch, "state");
+    let text = std::fs::read_to_string(&state).unwrap();
+    assert!(text.contains(boxfile::sysfs::BOOT_ID), "{text}");
+    let before = "11111111-0000-4000-8000-000000000000";
+    std::fs::write(&state, text.replace(boxfile::sysfs::BOOT_ID, before)).unwrap();
 }
 
 /// A run that is killed while it probes device 0 to device 1.
@@ -239,9 +327,13 @@ fn what_is_known_to_take_hosts_down_needs_risk() {
     assert!(not_applicable(&careful, "d2d_write_ce", 0, 3).contains("not tried"));
     assert!(careful.is_measured("d2d_staged_ce", gpu(0), gpu(3)));
 
-    // Three of them are not known to do it; four are tried when asked.
-    let three = Scratch::new().soft(&described, &[&cases[..], &["--gpus", "0,1,2"]].concat());
-    assert_eq!(three.probe(0, 2).verdict, PeerVerdict::Direct);
+    // Choosing two of the four takes none of them out of the box; four are tried when asked.
+    let two = Scratch::new().soft(&described, &[&cases[..], &["--gpus", "0,1"]].concat());
+    assert_eq!(two.probe(0, 1).verdict, PeerVerdict::NotTried);
     let bold = Scratch::new().soft(&described, &[&cases[..], &["--risk"]].concat());
     assert_eq!(bold.probe(0, 3).verdict, PeerVerdict::Direct);
+    // A box of three is not known to do it.
+    described.device.truncate(3);
+    let three = Scratch::new().soft(&described, &cases);
+    assert_eq!(three.probe(0, 2).verdict, PeerVerdict::Direct);
 }

@@ -40,3 +40,28 @@ fn every_built_in_box_is_named() {
         );
     }
 }
+
+#[test]
+fn the_simulated_example_is_what_the_program_prints() {
+    let readme = readme();
+    let example = readme.split_once("<!-- sim-example -->").unwrap().1;
+    let example = example.split("```").nth(1).unwrap();
+    let (command, shown) = example
+        .split_once("$ cargo xtask p2p ")
+        .unwrap()
+        .1
+        .split_once('\n')
+        .unwrap();
+    let ran = Scratch::new().run(&command.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    // The second line has the time and the host; the virtual clock makes all others the same in every run.
+    let lines = |text: &str| -> Vec<String> {
+        let lines = text
+            .trim()
+            .lines()
+            .enumerate()
+            .filter(|(index, _)| *index != 1);
+        lines.map(|(_, line)| line.to_owned()).collect()
+    };
+    assert_eq!(lines(shown), lines(&ran.stdout));
+}

@@ -1,0 +1,128 @@
+//! What a worker makes of errors, CPUs, nodes and times; nothing here touches a device.
+
+use device::host::Host;
+use device::{Backend, DeviceError};
+use measure::caveat::Caveat;
+use measure::stats;
+use numa::NumaError;
+
+use crate::messages::JobOutcome;
+
+/// Directions that were under way together for less than this part of the longer one's time are said to be so.
+const LEAST_OVERLAP: f64 = 0.95;
+
+/// What the backend does not have is skipped, and so is host memory's own case of locked memory where the system does
+/// not let it lock so much; everything else that a backend has must work.
+pub(super) fn not_measured<B: Backend>(error: &DeviceError) -> JobOutcome {
+    let reason = error.to_string();
+    match error {
+        DeviceError::Unsupported { .. } => JobOutcome::Skipped { reason },
+        DeviceError::HostMemory(NumaError::Lock { .. }) if B::NAME == Host::NAME => {
+            JobOutcome::Skipped { reason }
+        }
+        error => JobOutcome::Failed {
+            reason,
+            lost: error.is_lost(),
+        },
+    }
+}
+
+/// Binds this thread to CPUs; to those at its start where none are named.
+pub(super) fn bind(cpus: &[usize], at_start: &[usize]) -> Result<(), NumaError> {
+    match (cpus, at_start) {
+        ([], []) => Ok(()),
+        ([], at_start) => numa::pin_thread_to_cpus(at_start),
+        (cpus, _) => numa::pin_thread_to_cpus(cpus),
+    }
+}
+
+/// The one node of all buffers and how that is known, or why none is.
+pub(super) fn one_node(answers: &[Result<u32, String>]) -> (Option<u32>, String) {
+    if let Some(reason) = answers.iter().find_map(|answer| answer.as_ref().err()) {
+        return (None, reason.clone());
+    }
+    let mut nodes: Vec<u32> = answers.iter().flatten().copied().collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    match nodes[..] {
+        [node] => (
+            Some(node),
+            "move_pages, before and after the copies".to_owned(),
+        ),
+        _ => (None, format!("move_pages found buffers on nodes {nodes:?}")),
+    }
+}
+
+/// What is to be said where one of two directions ran alone for long, by the part of each sample in which both ran.
+pub(super) fn partly_alone(overlaps: &[f64]) -> Option<Caveat> {
+    stats::median(overlaps)
+        .filter(|overlapped| *overlapped < LEAST_OVERLAP)
+        .map(|overlapped| Caveat::PartlyAlone { overlapped })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use device::cuda::Cuda;
+    use numa::Errno;
+
+    #[test]
+    fn only_locked_memory_of_the_host_backend_is_skipped() {
+        // 12 is ENOMEM, which both calls give.
+        let lock = || {
+            DeviceError::HostMemory(NumaError::Lock {
+                bytes: 1,
+                limit: "0 bytes".to_owned(),
+                errno: Errno(12),
+            })
+        };
+        let map = DeviceError::HostMemory(NumaError::Map {
+            bytes: 1,
+            errno: Errno(12),
+        });
+        let is_skip = |outcome| matches!(outcome, JobOutcome::Skipped { .. });
+        assert!(is_skip(not_measured::<Host>(&lock())));
+        assert!(!is_skip(not_measured::<Cuda>(&lock())));
+        assert!(!is_skip(not_measured::<Host>(&map)));
+        assert!(is_skip(not_measured::<Cuda>(&DeviceError::Unsupported {
+            what: "a thing",
+            why: String::new(),
+        })));
+    }
+
+    #[test]
+    fn a_thread_that_was_bound_is_free_again_for_a_device_without_a_node() {
+        // In a thread of its own, which it leaves as it was for no one.
+        let thread = std::thread::spawn(|| {
+            let at_start = numa::allowed_cpus().unwrap();
+            bind(&at_start[..1], &at_start).unwrap();
+            assert_eq!(numa::allowed_cpus().unwrap(), at_start[..1]);
+            bind(&[], &at_start).unwrap();
+            assert_eq!(numa::allowed_cpus().unwrap(), at_start);
+            bind(&[], &[]).unwrap();
+        });
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_node_is_proven_only_where_every_buffer_is_on_it() {
+        assert_eq!(one_node(&[Ok(1), Ok(1)]).0, Some(1));
+        let (node, why) = one_node(&[Ok(1), Ok(0)]);
+        assert_eq!(node, None);
+        assert!(why.contains("[0, 1]"), "{why}");
+        let refused = Err("refused".to_owned());
+        assert_eq!(one_node(&[Ok(1), refused]), (None, "refused".to_owned()));
+    }
+
+    #[test]
+    fn directions_that_did_not_run_together_are_said() {
+        // The medians are 0.97 and 0.5; one odd sample says nothing.
+        assert_eq!(partly_alone(&[0.5, 0.97, 0.98]), None);
+        let overlapped = 0.5;
+        assert_eq!(
+            partly_alone(&[0.5, 0.4, 1.0]),
+            Some(Caveat::PartlyAlone { overlapped })
+        );
+        assert_eq!(partly_alone(&[]), None);
+    }
+}

@@ -1,0 +1,266 @@
+//! Links: one that falls under load, what a pair's ceiling is made of, and what becomes of a monitor that dies.
+
+use boxfile::{BoxFile, Fault, Link, Port};
+use measure::caveat::Caveat;
+use measure::record::{Endpoint, LinkUse, Outcome};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::common::{HOST, Kept, Ran, Running, Scratch, Watch, figure, gpu, two_gpus, with};
+
+/// The link of a measured point.
+fn link(kept: &Kept, case: &str, from: Endpoint, to: Endpoint) -> LinkUse {
+    match kept.outcome(case, from, to) {
+        Outcome::Measured { link, .. } => link.clone(),
+        other => panic!("{case} {from:?} to {to:?}: {other:?}"),
+    }
+}
+
+/// Runs on a box with copies long enough that their latency is nothing.
+fn long(described: &BoxFile, more: &[&str]) -> Kept {
+    let scratch = Scratch::new();
+    let arguments = with_sizes("64M", scratch.on(described, more));
+    let ran = Ran::of(scratch.program(arguments).output().unwrap());
+    scratch.left(ran)
+}
+
+/// The arguments of a run with other sizes than the usual one.
+fn with_sizes(sizes: &str, mut arguments: Vec<String>) -> Vec<String> {
+    let at = arguments.iter().position(|argument| argument == "--sizes");
+    arguments[at.unwrap() + 1] = sizes.to_owned();
+    arguments
+}
+
+/// Whether a point is said to be above its ceiling.
+fn is_above(kept: &Kept, case: &str) -> bool {
+    let is_above = |caveat: &Caveat| matches!(caveat, Caveat::AboveCeiling { .. });
+    let mut points = kept.links().points.iter().filter(|p| p.case == case);
+    points.any(|point| point.caveats.iter().any(is_above))
+}
+
+/// The whole-record reservations as text.
+fn said(kept: &Kept) -> String {
+    let caveats = kept.links().caveats.iter().map(Caveat::to_string);
+    caveats.collect::<Vec<_>>().join("\n")
+}
+
+fn gen5(width: u8) -> Link {
+    Link {
+        generation: 5,
+        width,
+    }
+}
+
+fn is_near(value: Option<f64>, expected: f64) -> bool {
+    value.is_some_and(|value| (value - expected).abs() < 0.005)
+}
+
+/// The first two GPUs of `h200x8`, below one switch whose link upwards has eight lanes; no NVLink, 40 GB/s between them.
+fn behind_a_narrow_switch() -> BoxFile {
+    let mut described = BoxFile::builtin("h200x8").unwrap();
+    described.name = "narrow-switch".to_owned();
+    described.device.truncate(2);
+    described.segment.truncate(1);
+    described.noise = None;
+    for port in &mut described.port {
+        if ["0000:15:01.0", "0000:16:00.0"].contains(&port.address.as_str()) {
+            port.link = Some(gen5(8));
+        }
+    }
+    if let Some(peers) = &mut described.peer_default {
+        peers.fabric = false;
+        peers.same_node = Some(figure(40.0));
+    }
+    for device in &mut described.device {
+        device.h2d_pinned = figure(20.0);
+        device.d2h_pinned = figure(20.0);
+    }
+    described
+}
+
+#[test]
+fn a_link_that_loses_speed_at_full_width_is_said() {
+    // Fewer than 40 copies are the first point's, see `faults`, and there are eleven more cases on device 0.
+    let kept = Scratch::new().soft(
+        &with(Fault::Retrain {
+            device: 0,
+            after_copies: 40,
+            generation: 3,
+            width: 16,
+        }),
+        &["--no-peer"],
+    );
+    let narrowed = Caveat::LinkNarrowed {
+        device: "GPU0".to_owned(),
+        from: "Gen4 x16".to_owned(),
+        to: "Gen3 x16".to_owned(),
+    };
+    assert!(kept.links().caveats.contains(&narrowed), "{}", said(&kept));
+    // 8 GT/s * 16 lanes * 128/130 / 8 = 15.754 GB/s; * 256/280 = 14.40. The other device kept its Gen4: 28.81.
+    let (case, last) = (
+        "d2h_pageable_ce",
+        link(&kept, "d2h_pageable_ce", gpu(0), HOST),
+    );
+    assert!(is_near(last.ceiling_gb_per_s, 14.40), "{last:?}");
+    let other = link(&kept, case, gpu(1), HOST);
+    assert!(is_near(other.ceiling_gb_per_s, 28.81), "{other:?}");
+}
+
+#[test]
+fn a_pair_faster_than_pcie_has_no_pcie_ceiling() {
+    // Devices 0 and 1 share a switch, 0 and 4 are on two sockets; all have 370 GB/s between them, and Gen5 x16 carries
+    // 63.015 * 256/280 = 57.61.
+    let described = BoxFile::builtin("h200x8").unwrap();
+    let cases = "h2d_pinned_ce,d2d_write_ce,d2d_bidir_write_ce";
+    let kept = long(&described, &["--gpus", "0,1,4", "--cases", cases]);
+    for (from, to) in [(0, 1), (0, 2)] {
+        for case in ["d2d_write_ce", "d2d_bidir_write_ce"] {
+            let link = link(&kept, case, gpu(from), gpu(to));
+            assert_eq!(
+                link.basis,
+                "faster than PCIe between them can be (57.61 GB/s): another link such as NVLink carries it, which is not \
+                 read yet"
+            );
+            assert_eq!((link.ceiling_gb_per_s, link.fraction.len()), (None, 0));
+            assert!(!is_above(&kept, case));
+        }
+    }
+    let host = link(&kept, "h2d_pinned_ce", HOST, gpu(0));
+    assert!(is_near(host.ceiling_gb_per_s, 57.61), "{host:?}");
+}
+
+#[test]
+fn a_soft_box_has_no_reservation_about_its_payload_size() {
+    let kept = Scratch::new().soft(&two_gpus(), &["--cases", "h2d_pinned_ce"]);
+    assert!(!said(&kept).contains("payload"), "{}", said(&kept));
+}
+
+#[test]
+fn a_host_copy_above_its_ceiling_stays_a_doubt() {
+    let mut described = behind_a_narrow_switch();
+    described.device[0].h2d_pinned = figure(50.0);
+    let kept = long(&described, &["--cases", "h2d_pinned_ce,d2h_pinned_ce"]);
+    // 31.508 * 256/280 = 28.81, and 20 GB/s are below it.
+    assert!(is_above(&kept, "h2d_pinned_ce"));
+    assert!(!is_above(&kept, "d2h_pinned_ce"));
+}
+
+#[test]
+fn neighbours_below_one_switch_are_not_limited_by_its_link_upwards() {
+    let described = behind_a_narrow_switch();
+    let direct = long(&described, &["--cases", "h2d_pinned_ce,d2d_write_ce"]);
+    let staged = long(&described, &["--no-peer", "--cases", "d2d_staged_ce"]);
+    // Gen5 x16 below the switch: 57.61; Gen5 x8 above it: 28.81.
+    for (kept, case, from, ceiling) in [
+        (&direct, "h2d_pinned_ce", HOST, 28.81),
+        (&direct, "d2d_write_ce", gpu(0), 57.61),
+        (&staged, "d2d_staged_ce", gpu(0), 28.81),
+    ] {
+        let link = link(kept, case, from, gpu(1));
+        assert!(is_near(link.ceiling_gb_per_s, ceiling), "{case}: {link:?}");
+        assert!(!is_above(kept, case));
+    }
+}
+
+#[test]
+fn a_pair_with_several_switches_between_has_no_ceiling() {
+    let mut described = behind_a_narrow_switch();
+    // Another switch below the second port of the first one; the second device hangs on it.
+    for (address, parent) in [
+        ("0000:1a:00.0", "0000:17:01.0"),
+        ("0000:1b:00.0", "0000:1a:00.0"),
+    ] {
+        described.port.push(Port {
+            address: address.to_owned(),
+            parent: parent.to_owned(),
+            pci_id: "1000:c030".to_owned(),
+            node: Some(0),
+            link: Some(gen5(16)),
+            maximum: Some(gen5(16)),
+        });
+    }
+    described.device[1].parent = "0000:1b:00.0".to_owned();
+    described.device[1].address = "0000:1c:00.0".to_owned();
+    let kept = Scratch::new().soft(&described, &["--cases", "d2d_write_ce"]);
+    let direct = link(&kept, "d2d_write_ce", gpu(0), gpu(1));
+    assert_eq!(
+        (direct.ceiling_gb_per_s, direct.basis.as_str()),
+        (
+            None,
+            "several switches between them, each link's state is not told apart yet"
+        )
+    );
+}
+
+/// The monitors of one run, by process id.
+fn monitors(scratch: &Scratch) -> Vec<i32> {
+    let own = scratch.path().to_str().unwrap();
+    let is_one = |pid: &i32| {
+        let read = |name: &str| {
+            let bytes = std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        read("cmdline").contains("__monitor") && read("environ").contains(own)
+    };
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    ids.filter(is_one).collect()
+}
+
+/// Kills this many monitors of a run with many points, each as soon as it is there.
+fn with_monitors_killed(count: usize) -> Kept {
+    let scratch = Scratch::new();
+    let mut journal = Watch::on(scratch.join("out"));
+    let sizes: Vec<String> = (1..=100).map(|size| format!("{size}K")).collect();
+    // 100 sizes of two cases on one device are 200 points; the first is on the disk when the first monitor is killed.
+    let more = ["--gpus", "0", "--cases", "h2d_*"];
+    let arguments = with_sizes(&sizes.join(","), scratch.on(&two_gpus(), &more));
+    let mut running = Running::start(scratch.program(arguments));
+    journal.until("\"point\"");
+    let mut killed = Vec::new();
+    while killed.len() < count {
+        assert!(running.child.try_wait().unwrap().is_none(), "it ended");
+        let now = monitors(&scratch);
+        for pid in now
+            .into_iter()
+            .filter(|pid| !killed.contains(pid))
+            .collect::<Vec<_>>()
+        {
+            kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+            killed.push(pid);
+        }
+    }
+    let kept = scratch.left(running.end());
+    assert_eq!((kept.ran.code, kept.bad()), (0, vec![]));
+    kept
+}
+
+#[test]
+fn a_monitor_that_dies_is_started_again() {
+    let kept = with_monitors_killed(1);
+    let said = said(&kept);
+    assert!(
+        said.contains("it was started again") && !said.contains("then"),
+        "{said}"
+    );
+    // The last point was read by the second one.
+    let last = kept.links().points.last().unwrap();
+    let Outcome::Measured { link, .. } = &last.outcome else {
+        panic!("{last:?}");
+    };
+    assert_eq!(link.basis, "Gen4 x16, payload 256 B assumed");
+}
+
+#[test]
+fn a_second_monitor_that_dies_is_not_replaced_and_earlier_readings_stand() {
+    let kept = with_monitors_killed(2);
+    let said = said(&kept);
+    assert!(said.contains("it was started again, then"), "{said}");
+    let last = kept.links().points.last().unwrap();
+    let Outcome::Measured { link, .. } = &last.outcome else {
+        panic!("{last:?}");
+    };
+    assert_eq!(
+        link.basis,
+        "Gen4 x16 (read under earlier load), payload 256 B assumed"
+    );
+}
