@@ -169,7 +169,7 @@ fn without_gpu_and_driver_host_memory_is_measured_and_it_is_said() {
             kept.ran.stderr
         );
     }
-    assert!(kept.ran.stdout.contains("HOST1") && !kept.ran.stdout.contains("GPU"));
+    assert!(kept.ran.stdout.contains("HOST1") && !kept.ran.stdout.contains("GPU0"));
     assert_eq!(kept.links().backend.as_ref().unwrap().name, "host");
     assert_eq!(kept.record.header.simulated, None);
     assert_eq!(kept.bad(), []);
