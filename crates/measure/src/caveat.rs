@@ -186,7 +186,7 @@ impl std::fmt::Display for Caveat {
             ),
             Self::AboveCeiling { fraction } => write!(
                 f,
-                "{:.0}% of the payload ceiling is more than the link can carry: the link was misread, or a cache answered",
+                "{:.0}% of the payload ceiling is more than the link can carry: the link or its payload size was misread, or a cache answered",
                 fraction * 100.0
             ),
             Self::PeerSignature { seen } => write!(f, "{seen}"),

@@ -211,7 +211,7 @@ impl<B: Backend> Run<'_, B> {
     /// Binds this thread, which issues the copies, to the CPUs of the device's node, or to none where that is unknown.
     fn bind(&mut self) {
         if let Err(error) = bind(&self.job.place.cpus, self.cpus_at_start) {
-            let device = format!("{:?}", self.job.to);
+            let device = "the device".to_owned();
             self.caveats.push(Caveat::NotBound {
                 device,
                 reason: error.to_string(),

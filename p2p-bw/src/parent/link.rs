@@ -13,8 +13,9 @@ use crate::cases::{Ends, Pattern};
 /// Assumed where the configuration space is closed: what most servers set.
 pub(super) const ASSUMED_PAYLOAD_BYTES: u32 = 256;
 
-/// What a value may exceed the ceiling of a pair by before the copy counts as one that went another way.
-const BEYOND_PCIE: f64 = 1.02;
+/// What a value may exceed the ceiling of a pair by before the copy counts as one that went another way: the raw rate
+/// of a link whose payload is 128 B, (128 + 24) / 128, so that a misread payload size cannot do it.
+const BEYOND_PCIE: f64 = 1.19;
 
 /// The links of a device that a copy crosses.
 #[derive(Clone, Copy)]
