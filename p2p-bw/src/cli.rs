@@ -97,8 +97,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Folder that remembers which peer probes were under way when a machine went down. Default: tplens in
-    /// $XDG_STATE_HOME or ~/.local/state.
+    /// Folder that remembers which peer copies were under way when a machine went down. Default: tplens in
+    /// $XDG_STATE_HOME or ~/.local/state, and without a home in /var/tmp.
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
 }

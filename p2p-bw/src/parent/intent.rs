@@ -5,7 +5,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -117,13 +117,60 @@ pub(super) struct Intents {
     lost: Vec<(String, String)>,
 }
 
-/// The folder to use where `--state-dir` does not say.
-pub(super) fn default_folder() -> Option<PathBuf> {
+/// The folders to use where `--state-dir` does not say, best first: the user's, and for a user without a home one that
+/// outlives a boot, too.
+pub(super) fn default_folders() -> Vec<PathBuf> {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
     let state = std::env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());
-    state.or_else(home).map(|folder| folder.join("tplens"))
+    let user = rustix::process::geteuid().as_raw();
+    let shared = shared().join(format!("tplens-{user}"));
+    let own = state.or_else(home).map(|folder| folder.join("tplens"));
+    own.into_iter().chain([shared]).collect()
+}
+
+/// Where every user may make folders, and a boot removes none.
+fn shared() -> PathBuf {
+    Path::new("/var").join("tmp")
+}
+
+/// Opens the first folder that can be used. One that holds a file which cannot is the end: that file may say what took
+/// this host down.
+///
+/// # Errors
+/// What is wrong with the folder that counts.
+pub(super) fn open_first(folders: &[PathBuf], host: &str, boot_id: &str) -> Result<Intents> {
+    let mut first = None;
+    for folder in folders {
+        match Intents::open(folder, host, boot_id) {
+            Ok(intents) => return Ok(intents),
+            Err(error) if may_have(folder, host) => return Err(error),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| anyhow::anyhow!("there is no folder for it")))
+}
+
+/// Whether a folder has, or may have, a file of this host.
+fn may_have(folder: &Path, host: &str) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    match std::fs::symlink_metadata(file_of(folder, host)) {
+        Ok(_) => true,
+        Err(error) => !matches!(error.kind(), NotFound | NotADirectory),
+    }
+}
+
+fn file_of(folder: &Path, host: &str) -> PathBuf {
+    let safe = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
+    let host: String = host.chars().map(safe).collect();
+    folder.join(format!("peer-probes-{host}.jsonl"))
 }
 
 impl Intents {
@@ -132,22 +179,17 @@ impl Intents {
     /// # Errors
     /// The folder cannot be made, or the file not be read or written.
     pub(super) fn open(folder: &Path, host: &str, boot_id: &str) -> Result<Self> {
-        let safe: String = host
-            .chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || c == '-' {
-                    c
-                } else {
-                    '_'
-                }
-            })
-            .collect();
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-        let file = folder.join(format!("peer-probes-{safe}.jsonl"));
+        // Where everybody may make folders, one that another user made could lead anywhere.
+        let owner = std::fs::symlink_metadata(folder).map(|folder| folder.uid());
+        if folder.starts_with(shared()) && owner.ok() != Some(rustix::process::geteuid().as_raw()) {
+            anyhow::bail!("the folder {} belongs to somebody else", folder.display());
+        }
+        let file = file_of(folder, host);
         let text = read(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let open = left_open(&text);
         if text.len() > COMPACT_ABOVE_BYTES {

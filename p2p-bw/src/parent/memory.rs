@@ -3,17 +3,61 @@
 use measure::unit::ByteCount;
 use topology::Sysfs;
 
-/// Host buffers of the full size that a device needs at most: two pinned, one pageable, one to fill and compare.
-const HOST_BUFFERS: u64 = 4;
-
-/// Buffers of a device whose memory is host memory, too: the host backend's and a soft box's.
-const DEVICE_BUFFERS: u64 = 2;
-
-/// Devices that take part in one job at most; the worker drops the buffers of all others.
-const MOST_IN_A_JOB: usize = 2;
+use crate::cases::{Case, Ends, Memory as CaseMemory, Pattern};
 
 /// The default size is halved down to this where memory is short.
 const LEAST_DEFAULT: u64 = 16 << 20;
+
+/// Buffers of the full size that a job has on one device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Buffers {
+    pinned: u64,
+    pageable: u64,
+    device: u64,
+}
+
+impl Buffers {
+    fn of(pattern: Pattern) -> Self {
+        let host = |memory: CaseMemory, count: u64, device: u64| match memory {
+            CaseMemory::Pinned => Self {
+                pinned: count,
+                pageable: 0,
+                device,
+            },
+            CaseMemory::Pageable => Self {
+                pinned: 0,
+                pageable: count,
+                device,
+            },
+        };
+        match pattern {
+            Pattern::HostToDevice(memory) | Pattern::DeviceToHost(memory) => host(memory, 1, 1),
+            Pattern::HostBothWays(memory) => host(memory, 2, 2),
+            Pattern::Local
+            | Pattern::Peer(_)
+            | Pattern::PeerBothWays(_)
+            | Pattern::Staged
+            | Pattern::DriverStaged => Self {
+                device: 2,
+                ..Self::default()
+            },
+        }
+    }
+
+    /// What a device holds that does one after the other without letting go.
+    fn and(self, other: Self) -> Self {
+        Self {
+            pinned: self.pinned.max(other.pinned),
+            pageable: self.pageable.max(other.pageable),
+            device: self.device.max(other.device),
+        }
+    }
+
+    /// Buffers in host memory, with the one that fills and compares.
+    fn in_host_memory(self, device_is_host: bool) -> u64 {
+        self.pinned + self.pageable + 1 + if device_is_host { self.device } else { 0 }
+    }
+}
 
 /// Host memory that a run needs and has.
 pub(super) struct Memory {
@@ -24,12 +68,28 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// For so many devices, of which the worker keeps those of one job; `device_is_host` where device memory is host
-    /// memory.
-    pub(super) fn new(devices: usize, device_is_host: bool) -> Self {
-        let per_device = HOST_BUFFERS + if device_is_host { DEVICE_BUFFERS } else { 0 };
+    /// For cases on so many devices; `device_is_host` where device memory is host memory.
+    ///
+    /// The worker keeps the buffers of the devices of one job: going from device to device it has those of one case,
+    /// on a single device those of all cases, and for a pair those of both.
+    pub(super) fn new(cases: &[&Case], devices: usize, device_is_host: bool) -> Self {
+        let needs = |case: &&Case| match case.ends() {
+            Ends::Device if devices > 1 => Buffers::of(case.pattern).in_host_memory(device_is_host),
+            Ends::Device => 0,
+            Ends::OrderedPair | Ends::Pair if devices > 1 => {
+                2 * Buffers::of(case.pattern).in_host_memory(device_is_host)
+            }
+            Ends::OrderedPair | Ends::Pair => 0,
+        };
+        let alone = cases
+            .iter()
+            .filter(|case| devices == 1 && case.ends() == Ends::Device);
+        let alone = alone
+            .map(|case| Buffers::of(case.pattern))
+            .reduce(Buffers::and);
+        let alone = alone.map_or(0, |buffers| buffers.in_host_memory(device_is_host));
         Self {
-            buffers: per_device * devices.min(MOST_IN_A_JOB) as u64,
+            buffers: cases.iter().map(needs).max().unwrap_or(0).max(alone),
             available: available(&Sysfs::real()),
         }
     }
@@ -54,9 +114,9 @@ impl Memory {
         let available = self.available?;
         (!self.fits(bytes.0, 90)).then(|| {
             format!(
-                "--sizes {bytes}: up to {} buffers of it need {} of host memory and {} are available; use smaller sizes",
-                self.buffers,
+                "copies of {bytes} need up to {} of host memory ({} buffers) and {} are available; use smaller --sizes",
                 ByteCount(self.buffers.saturating_mul(bytes.0)),
+                self.buffers,
                 ByteCount(available)
             )
         })
@@ -66,19 +126,62 @@ impl Memory {
 /// What the kernel and the control group leave, in bytes.
 fn available(sysfs: &Sysfs) -> Option<u64> {
     let meminfo = sysfs.read_text("proc/meminfo")?;
-    let line = meminfo
+    let kib = field(&meminfo, "MemAvailable:")?;
+    Some(group_leaves(sysfs).map_or(kib << 10, |left| left.min(kib << 10)))
+}
+
+/// What this process's control group leaves (version 2, else 1 as a container sees it); page cache counts as free, since
+/// the kernel takes it back. A limit of `max` is no number, and then the machine's memory is the limit.
+fn group_leaves(sysfs: &Sysfs) -> Option<u64> {
+    let own = sysfs.read_text("proc/self/cgroup").unwrap_or_default();
+    let own = own
         .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    let number = |file: &str| {
-        sysfs
-            .read_text(file)
-            .and_then(|text| text.trim().parse::<u64>().ok())
-    };
-    // A limit of `max` is no number, and then the machine's memory is the limit.
-    let limit = number("sys/fs/cgroup/memory.max")
-        .map(|limit| limit.saturating_sub(number("sys/fs/cgroup/memory.current").unwrap_or(0)));
-    Some(limit.map_or(kib << 10, |limit| limit.min(kib << 10)))
+        .find_map(|line| line.strip_prefix("0::/"))
+        .unwrap_or_default()
+        .to_owned();
+    let folders = [
+        (
+            format!("sys/fs/cgroup/{own}"),
+            "memory.max",
+            "memory.current",
+            ["inactive_file", "active_file"],
+        ),
+        (
+            "sys/fs/cgroup".to_owned(),
+            "memory.max",
+            "memory.current",
+            ["inactive_file", "active_file"],
+        ),
+        (
+            "sys/fs/cgroup/memory".to_owned(),
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            ["total_inactive_file", "total_active_file"],
+        ),
+    ];
+    folders.iter().find_map(|(folder, limit, used, cache)| {
+        let number = |file: &str| {
+            sysfs
+                .read_text(format!("{folder}/{file}"))?
+                .trim()
+                .parse::<u64>()
+                .ok()
+        };
+        let limit = number(limit)?;
+        let stat = sysfs
+            .read_text(format!("{folder}/memory.stat"))
+            .unwrap_or_default();
+        let cached: u64 = cache.iter().filter_map(|name| field(&stat, name)).sum();
+        Some(limit.saturating_sub(number(used).unwrap_or(0).saturating_sub(cached)))
+    })
+}
+
+/// The number after a name at the beginning of a line.
+fn field(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        (words.next() == Some(name)).then(|| words.next()?.parse().ok())?
+    })
 }
 
 #[cfg(test)]
@@ -102,14 +205,45 @@ mod tests {
     }
 
     #[test]
-    fn buffers_of_two_devices_at_most_are_counted() {
-        // 4 host buffers a device, and 2 of the device where its memory is the host's.
-        let buffers = |devices, device_is_host| Memory::new(devices, device_is_host).buffers;
-        assert_eq!(
-            [buffers(1, false), buffers(2, false), buffers(8, false)],
-            [4, 8, 8]
-        );
-        assert_eq!([buffers(1, true), buffers(8, true)], [6, 12]);
+    fn the_buffers_of_one_job_are_counted() {
+        let buffers = |key: &str, devices, device_is_host| {
+            Memory::new(
+                &crate::cases::matching(key).unwrap(),
+                devices,
+                device_is_host,
+            )
+            .buffers
+        };
+        // One to compare, and: one pinned; two of the device's own; 2 pinned and 2 of the device.
+        assert_eq!(buffers("h2d_pinned_ce", 2, false), 2);
+        assert_eq!(buffers("local_ce", 2, true), 3);
+        assert_eq!(buffers("host_bidir_pinned_ce", 8, true), 5);
+        // A pair: on each end one to compare and two of the device.
+        assert_eq!(buffers("d2d_write_ce", 8, true), 6);
+        assert_eq!(buffers("*", 8, true), 6);
+        // A single device keeps all: 2 pinned, 1 pageable, 1 to compare, 2 of its own.
+        assert_eq!(buffers("*", 1, true), 6);
+    }
+
+    #[test]
+    fn page_cache_of_a_control_group_counts_as_free() {
+        let root = std::env::temp_dir().join(format!("tplens-memory-{}", std::process::id()));
+        let group = root.join("sys/fs/cgroup");
+        std::fs::create_dir_all(&group).unwrap();
+        std::fs::create_dir_all(root.join("proc")).unwrap();
+        std::fs::write(root.join("proc/meminfo"), "MemAvailable:   20000000 kB\n").unwrap();
+        std::fs::write(group.join("memory.max"), "8000000000\n").unwrap();
+        std::fs::write(group.join("memory.current"), "7900000000\n").unwrap();
+        std::fs::write(
+            group.join("memory.stat"),
+            "anon 1\ninactive_file 7000000000\nactive_file 400000000\n",
+        )
+        .unwrap();
+        // 8.0e9 - (7.9e9 - 7.4e9) = 7.5e9, less than the machine's 20.48e9.
+        assert_eq!(available(&Sysfs::at(&root)), Some(7_500_000_000));
+        std::fs::write(group.join("memory.max"), "max\n").unwrap();
+        assert_eq!(available(&Sysfs::at(&root)), Some(20_000_000 << 10));
+        std::fs::remove_dir_all(root).unwrap();
     }
 
     #[test]

@@ -120,13 +120,17 @@ fn run_in(
         (None, Built::Host) => default_host_bytes(&machine),
         (None, _) => DEFAULT_BYTES,
     };
-    let memory = Memory::new(found.len(), soft.is_some() || chosen.backend == Built::Host);
+    let device_is_host = soft.is_some() || chosen.backend == Built::Host;
+    let memory = Memory::new(cases, found.len(), device_is_host);
     let sizes = match &args.sizes {
         Some(sizes) => sizes.0.clone(),
         None => vec![ByteCount(memory.default_size(default))],
     };
     if let Some(reason) = sizes.iter().max().and_then(|size| memory.refusal(*size)) {
-        return Err(Stop::Usage(reason));
+        return Err(match &args.sizes {
+            Some(_) => Stop::Usage(reason),
+            None => Stop::Refused(reason),
+        });
     }
     let describe = |found| facts::describe(found, chosen.backend, &sysfs, &machine);
     let devices: Vec<LinkDevice> = found.iter().map(describe).collect();

@@ -1,6 +1,5 @@
 //! The measuring part of a run: probes, then one point after another, each kept before the next begins.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use measure::caveat::Caveat;
@@ -14,7 +13,7 @@ use topology::{Machine, Sysfs};
 use super::budget::Budget;
 use super::choose::Chosen;
 use super::health::Health;
-use super::intent::{Intents, Remembered, default_folder};
+use super::intent::{Intents, Remembered, default_folders, open_first};
 use super::judge::judge;
 use super::measurer::{JobEnd, Measurer};
 use super::monitor::{Monitor, Readings};
@@ -177,12 +176,13 @@ impl<'a> Session<'a> {
     }
 
     fn intents(&self) -> anyhow::Result<Intents> {
-        let folder = self.args.state_dir.clone().or_else(default_folder);
-        let folder =
-            folder.ok_or_else(|| anyhow::anyhow!("neither HOME nor XDG_STATE_HOME is set"))?;
+        let folders = match &self.args.state_dir {
+            Some(folder) => vec![folder.clone()],
+            None => default_folders(),
+        };
         let host = provenance::host().unwrap_or_else(|| "unknown".to_owned());
         let boot_id = self.machine.boot_id.as_deref().unwrap_or("unknown");
-        Intents::open(Path::new(&folder), &host, boot_id)
+        open_first(&folders, &host, boot_id)
     }
 
     fn points(

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::quantity::TimeSource;
 use crate::record::{Outcome, Payload, Record};
 
-/// The record with every control character in its texts replaced.
+/// The record with every control character in its texts replaced, line breaks by a space.
 pub(super) fn clean(record: &Record) -> Cow<'_, Record> {
     let Ok(mut value) = serde_json::to_value(record) else {
         return Cow::Borrowed(record);
@@ -28,7 +28,9 @@ pub(super) fn clean(record: &Record) -> Cow<'_, Record> {
 fn replace(value: &mut Value) -> bool {
     match value {
         Value::String(text) if text.contains(char::is_control) => {
-            *text = text.replace(char::is_control, "\u{fffd}");
+            *text = text
+                .replace('\n', " ")
+                .replace(char::is_control, "\u{fffd}");
             true
         }
         Value::Array(values) => values
