@@ -112,6 +112,11 @@ pub trait Device: Clone {
     /// Out of memory, a refused binding, or a kind that the backend does not have.
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer>;
 
+    /// Why memory of this device is not bound to its node, where it should be and the system refused.
+    fn binding_refused(&self) -> Option<String> {
+        None
+    }
+
     /// Makes a stream that does not wait for the device's default stream.
     ///
     /// # Errors

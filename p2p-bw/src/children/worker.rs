@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use device::cuda::Cuda;
 use device::host::Host;
-use device::{Backend, DeviceError, HostBuffer};
+use device::{Backend, Device, DeviceError, HostBuffer};
 use measure::caveat::Caveat;
 use measure::clock::Monotonic;
 use measure::plan::Sampling;
@@ -130,6 +130,7 @@ impl<B: Backend> Run<'_, B> {
         self.bench.begin(bytes, &stations);
         self.bind();
         let (transfers, lanes) = self.allocate(bytes, &mut say)?;
+        self.tell_unbound(&stations)?;
         let host_memory = self.host_memory(&lanes);
         let mut nodes: Vec<_> = host_memory.iter().map(|buffer| buffer.node_now()).collect();
         if self.job.verify {
@@ -245,6 +246,19 @@ impl<B: Backend> Run<'_, B> {
             }
             (outcome, _) => outcome,
         }
+    }
+
+    /// Says where a device's own memory could not be bound to its node.
+    fn tell_unbound(&mut self, stations: &[usize]) -> device::Result<()> {
+        for ordinal in stations {
+            if let Some(reason) = self.bench.station(*ordinal)?.device.binding_refused() {
+                let told = Caveat::PlacementUnproven { reason };
+                if !self.caveats.contains(&told) {
+                    self.caveats.push(told);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The host memory of the job that is anywhere: that of a soft box is this machine's, and its nodes are not.

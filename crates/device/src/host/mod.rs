@@ -8,6 +8,7 @@ mod queue;
 mod seats;
 
 use std::ffi::CStr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use topology::{Machine, Sysfs};
 
@@ -81,6 +82,7 @@ impl Backend for Host {
             node: description.node,
             cpus: self.cpus[ordinal].clone(),
             seats: self.seats.clone(),
+            refused: Arc::default(),
         })
     }
 }
@@ -128,6 +130,8 @@ pub struct Device {
     node: Option<u32>,
     cpus: Vec<usize>,
     seats: Seats,
+    /// Why its memory is not bound to its node.
+    refused: Arc<Mutex<Option<String>>>,
 }
 
 impl backend::Device for Device {
@@ -139,8 +143,25 @@ impl backend::Device for Device {
         self.ordinal
     }
 
+    /// On the device's node; where the system forbids binding, as default container profiles do, without it.
     fn alloc(&self, bytes: usize) -> Result<DeviceBuffer> {
-        HostBuffer::from_pages(HostKind::Pageable, bytes, self.node).map(DeviceBuffer)
+        let pages = |node| HostBuffer::from_pages(HostKind::Pageable, bytes, node);
+        match pages(self.node) {
+            Err(DeviceError::HostMemory(refused)) if refused.is_forbidden() => {
+                let buffer = pages(None)?;
+                let mut known = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+                *known = Some(refused.to_string());
+                Ok(DeviceBuffer(buffer))
+            }
+            outcome => outcome.map(DeviceBuffer),
+        }
+    }
+
+    fn binding_refused(&self) -> Option<String> {
+        self.refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
