@@ -16,11 +16,13 @@ enum Place {
     SoftCore,
     /// A soft vendor driver: uses `boxfile` and the common part only.
     SoftDriver,
+    /// A soft collective library: uses what a soft vendor driver does, and in its tests the soft CUDA driver that it works with.
+    SoftCollectives,
     /// Builds and runs the others as processes: uses none of them.
     Builder,
 }
 
-use Place::{Builder, Layer, SoftCore, SoftDriver};
+use Place::{Builder, Layer, SoftCollectives, SoftCore, SoftDriver};
 
 /// Every crate and its place.
 const CRATES: &[(&str, Place)] = &[
@@ -30,7 +32,7 @@ const CRATES: &[(&str, Place)] = &[
     ("measure", Layer(1)),
     ("supervisor", Layer(2)),
     ("device", Layer(2)),
-    ("p2p-bw", Layer(4)),
+    ("p2p-bw", Layer(5)),
     ("softbox", SoftCore),
     ("soft-cuda", SoftDriver),
     ("soft-nvml", SoftDriver),
@@ -48,8 +50,9 @@ fn judge(user: &str, used: &str) -> Result<(), String> {
     let allowed = match (place(user)?, place(used)?) {
         (Layer(upper), Layer(lower)) => lower < upper,
         (SoftCore, _) => used == "boxfile",
-        (SoftDriver, SoftCore) => true,
+        (SoftDriver | SoftCollectives, SoftCore) => true,
         (SoftDriver, _) => used == "boxfile",
+        (SoftCollectives, _) => used == "boxfile" || used == "soft-cuda",
         (Layer(_) | Builder, _) => false,
     };
     if allowed {
@@ -120,6 +123,8 @@ fn the_law_refuses_what_it_should() {
         ("softbox", "topology"),
         ("soft-cuda", "numa"),
         ("soft-cuda", "soft-nvml"),
+        ("soft-cuda", "soft-nccl"),
+        ("soft-nccl", "soft-nvml"),
         ("xtask", "topology"),
         ("p2p-bw", "xtask"),
     ] {
@@ -130,6 +135,8 @@ fn the_law_refuses_what_it_should() {
         ("p2p-bw", "device"),
         ("softbox", "boxfile"),
         ("soft-cuda", "softbox"),
+        ("soft-nccl", "softbox"),
+        ("soft-nccl", "soft-cuda"),
     ] {
         assert_eq!(judge(user, used), Ok(()));
     }

@@ -1,9 +1,12 @@
-//! What the statistics of one number cost: they run after every sample, outside the timed region.
+//! What statistics cost: those of one number run after every sample, those of a serving benchmark once at its end; both
+//! outside the timed region.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use measure::stats::{median_interval, outliers, ratio_of_medians};
+use measure::stats::{
+    distribution, distribution_pooled, median_interval, outliers, ratio_of_medians,
+};
 
 /// Values without ties, in no order.
 fn samples(n: u32) -> Vec<f64> {
@@ -26,6 +29,20 @@ fn statistics(criterion: &mut Criterion) {
     criterion.bench_function("ratio_of_medians of 20 and 20", |b| {
         b.iter(|| ratio_of_medians(black_box(&few), black_box(&few)))
     });
+    let requests = samples(1000);
+    criterion.bench_function("distribution of 1000 requests", |b| {
+        b.iter(|| distribution(black_box(&requests)))
+    });
+    let gaps: Vec<Vec<f64>> = samples(1_000_000)
+        .chunks(250)
+        .map(<[f64]>::to_vec)
+        .collect();
+    let mut slow = criterion.benchmark_group("a million gaps");
+    slow.sample_size(10);
+    slow.bench_function("distribution_pooled of 4000 requests", |b| {
+        b.iter(|| distribution_pooled(black_box(&gaps)))
+    });
+    slow.finish();
 }
 
 criterion_group!(benches, statistics);

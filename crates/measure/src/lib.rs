@@ -1,5 +1,5 @@
-//! What a number is and how it is kept: units, sampling plan, statistics, caveats, exit codes, the
-//! [`record::Record`] with its folder, and its rendering as text and CSV.
+//! What a number is and how it is kept: units, sampling plan, statistics, metrics, caveats, exit
+//! codes, the [`record::Record`] with its folder, its rendering as text and CSV, and the formats of other tools.
 //!
 //! This crate measures nothing itself and touches no device. It holds what every program must agree
 //! on, so that one reader loads what any of them wrote.
@@ -9,6 +9,9 @@
 pub mod caveat;
 pub mod clock;
 pub mod exit;
+pub mod export;
+pub mod import;
+pub mod metric;
 pub mod plan;
 pub mod quantity;
 pub mod record;

@@ -126,6 +126,7 @@ fn draw(dice: &mut Dice, number: usize, noise: Noise) -> BoxFile {
             .then(|| peer_default(dice))
             .or_else(|| (!peer.is_empty()).then(|| peer_default(dice))),
         peer,
+        collective: Vec::new(),
         noise: Some(noise),
         fault: Vec::new(),
     }

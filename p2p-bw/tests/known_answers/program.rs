@@ -78,7 +78,9 @@ pub(crate) fn measured(described: &BoxFile, args: &[&str]) -> Links {
     assert_eq!(record.status, Status::Complete, "{}", described.name);
     let simulated = record.header.simulated.unwrap();
     assert_eq!(simulated.box_name, described.name);
-    let Payload::Links(links) = record.payload;
+    let Payload::Links(links) = record.payload else {
+        panic!("not links");
+    };
     assert_eq!(links.backend.as_ref().unwrap().name, "cuda");
     *links
 }

@@ -205,7 +205,9 @@ pub(crate) struct Kept {
 
 impl Kept {
     pub(crate) fn links(&self) -> &Links {
-        let Payload::Links(links) = &self.record.payload;
+        let Payload::Links(links) = &self.record.payload else {
+            panic!("not links");
+        };
         links
     }
 
@@ -361,10 +363,16 @@ fn is_ready(descriptor: impl AsFd, limit: Timespec) -> bool {
 pub(crate) fn two_gpus() -> BoxFile {
     let mut described = BoxFile::builtin("l40x4").unwrap();
     described.name = "two-l40".to_owned();
-    described.device.truncate(2);
+    keep_devices(&mut described, 2);
     described.device[0].busy = None;
     described.noise = None;
     described
+}
+
+/// Leaves a box its first devices, and no collectives, which may be of more ranks and are not looked at here.
+pub(crate) fn keep_devices(described: &mut BoxFile, count: usize) {
+    described.device.truncate(count);
+    described.collective.clear();
 }
 
 /// [`two_gpus`] with one fault.

@@ -130,7 +130,9 @@ fn a_second_ctrl_c_ends_it_at_once_and_the_journal_loads() {
     assert_eq!(ran.code, 130);
     assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
     scratch.nobody_is_left();
-    let Payload::Links(links) = load(&scratch.join("out/journal.jsonl")).unwrap().payload;
+    let Payload::Links(links) = load(&scratch.join("out/journal.jsonl")).unwrap().payload else {
+        panic!("not links");
+    };
     assert_eq!(links.points.len(), 10);
 }
 
@@ -149,7 +151,9 @@ fn killed_at(described: &BoxFile, more: &[&str], journal: &str) -> usize {
     assert!(shown.stdout.contains("BROKEN OFF"), "{}", shown.stdout);
     let record = load(&scratch.join("out")).unwrap();
     assert_eq!(record.status, Status::Broken);
-    let Payload::Links(links) = record.payload;
+    let Payload::Links(links) = record.payload else {
+        panic!("not links");
+    };
     let measured = |outcome: &Outcome| matches!(outcome, Outcome::Measured { .. });
     assert!(links.points.iter().all(|point| measured(&point.outcome)));
     links.points.len()

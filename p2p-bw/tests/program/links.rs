@@ -5,7 +5,9 @@ use measure::caveat::Caveat;
 use measure::record::{Endpoint, LinkUse, Outcome};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::common::{HOST, Kept, Ran, Running, Scratch, Watch, figure, gpu, two_gpus, with};
+use super::common::{
+    HOST, Kept, Ran, Running, Scratch, Watch, figure, gpu, keep_devices, two_gpus, with,
+};
 
 /// The link of a measured point.
 fn link(kept: &Kept, case: &str, from: Endpoint, to: Endpoint) -> LinkUse {
@@ -58,7 +60,7 @@ fn is_near(value: Option<f64>, expected: f64) -> bool {
 fn behind_a_narrow_switch() -> BoxFile {
     let mut described = BoxFile::builtin("h200x8").unwrap();
     described.name = "narrow-switch".to_owned();
-    described.device.truncate(2);
+    keep_devices(&mut described, 2);
     described.segment.truncate(1);
     described.noise = None;
     for port in &mut described.port {

@@ -4,7 +4,7 @@ use boxfile::{BoxFile, Fault, HangOp, Peer};
 use measure::record::{Endpoint, Outcome, PeerVerdict, StepOutcome};
 use rustix::process::Signal;
 
-use super::common::{Kept, Running, Scratch, Watch, figure, gpu, two_gpus, with};
+use super::common::{Kept, Running, Scratch, Watch, figure, gpu, keep_devices, two_gpus, with};
 
 const CASES: [&str; 4] = ["--cases", "d2d_*", "--deadline", "2"];
 
@@ -333,7 +333,7 @@ fn what_is_known_to_take_hosts_down_needs_risk() {
     let bold = Scratch::new().soft(&described, &[&cases[..], &["--risk"]].concat());
     assert_eq!(bold.probe(0, 3).verdict, PeerVerdict::Direct);
     // A box of three is not known to do it.
-    described.device.truncate(3);
+    keep_devices(&mut described, 3);
     let three = Scratch::new().soft(&described, &cases);
     assert_eq!(three.probe(0, 2).verdict, PeerVerdict::Direct);
 }

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::collectives::{Collectives, CollectivesEvent};
 use super::links::{Links, LinksEvent};
 use super::provenance::Provenance;
+use super::serve::{Serve, ServeEvent};
 
 /// The schema's number; it grows only when an older reader would misunderstand a newer record.
 pub const SCHEMA: u32 = 1;
@@ -70,7 +72,65 @@ pub enum Status {
 pub enum Payload {
     /// Links between host and devices, from `p2p-bw`.
     Links(Box<Links>),
+    /// Collective operations, from `allreduce-bench`.
+    Collectives(Box<Collectives>),
+    /// A serving benchmark, from `serve-bench run`.
+    Serve(Box<Serve>),
 }
+
+impl Payload {
+    /// What it is, in words.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Links(_) => "links of p2p-bw",
+            Self::Collectives(_) => "collectives of allreduce-bench",
+            Self::Serve(_) => "a serving benchmark of serve-bench run",
+        }
+    }
+}
+
+/// A payload while its run goes on: it grows by events, each of which is a journal line.
+pub trait Growing: Default {
+    /// One addition.
+    type Event: Clone;
+
+    /// Adds what an event says.
+    fn grow(&mut self, event: Self::Event);
+
+    /// The journal line of an event.
+    fn line(event: Self::Event) -> Line;
+
+    /// The payload of the record.
+    fn into_payload(self) -> Payload;
+}
+
+/// Implements [`Growing`] for a payload, its event, and their variant of [`Line`] and [`Payload`].
+macro_rules! growing {
+    ($payload:ident, $event:ident) => {
+        impl Growing for $payload {
+            type Event = $event;
+
+            fn grow(&mut self, event: $event) {
+                self.apply(event);
+            }
+
+            fn line(event: $event) -> Line {
+                Line::$payload {
+                    event: Box::new(event),
+                }
+            }
+
+            fn into_payload(self) -> Payload {
+                Payload::$payload(Box::new(self))
+            }
+        }
+    };
+}
+
+growing!(Links, LinksEvent);
+growing!(Collectives, CollectivesEvent);
+growing!(Serve, ServeEvent);
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,6 +145,16 @@ pub enum Line {
     Links {
         /// What.
         event: Box<LinksEvent>,
+    },
+    /// Something that `allreduce-bench` found.
+    Collectives {
+        /// What.
+        event: Box<CollectivesEvent>,
+    },
+    /// Something that `serve-bench run` found.
+    Serve {
+        /// What.
+        event: Box<ServeEvent>,
     },
     /// The last line of a run that ended by itself.
     End {
@@ -113,6 +183,18 @@ pub enum RecordError {
     NoHeader {
         /// The file.
         origin: String,
+    },
+    /// Events of another program than the one in the header.
+    #[error(
+        "{origin}, line {line} is not of a journal of {program}; was another journal appended?"
+    )]
+    Mixed {
+        /// The file.
+        origin: String,
+        /// Number of the line.
+        line: usize,
+        /// The program in the header.
+        program: String,
     },
     /// Written by a newer program.
     #[error("{origin} has schema {found}, this program reads up to {SCHEMA}; use a newer tplens")]
@@ -153,8 +235,8 @@ impl Record {
     /// # Errors
     /// A journal without a header, a whole line that is no journal line, or a newer schema.
     pub fn from_journal(text: &str, origin: &str) -> Result<Self, RecordError> {
-        let mut header = None;
-        let mut links = Links::default();
+        let mut header: Option<Header> = None;
+        let mut payload = None;
         let (mut status, mut exit_code) = (Status::Broken, crate::exit::INTERNAL);
         let lines: Vec<&str> = text.lines().collect();
         for (index, text_line) in lines.iter().enumerate() {
@@ -169,8 +251,8 @@ impl Record {
                     });
                 }
             };
-            match line {
-                Line::Header { header: first } => {
+            let fits = match (line, &mut payload) {
+                (Line::Header { header: first }, _) => {
                     if first.schema > SCHEMA {
                         let found = u64::from(first.schema);
                         return Err(RecordError::TooNew {
@@ -178,23 +260,61 @@ impl Record {
                             found,
                         });
                     }
+                    payload = Some(empty_payload(&first.program));
                     header = Some(*first);
+                    true
                 }
-                Line::Links { event } => links.apply(*event),
-                Line::End {
-                    status: end,
-                    exit_code: code,
-                } => (status, exit_code) = (end, code),
+                (Line::Links { event }, Some(Payload::Links(links))) => {
+                    links.apply(*event);
+                    true
+                }
+                (Line::Collectives { event }, Some(Payload::Collectives(collectives))) => {
+                    collectives.apply(*event);
+                    true
+                }
+                (Line::Serve { event }, Some(Payload::Serve(serve))) => {
+                    serve.apply(*event);
+                    true
+                }
+                (
+                    Line::End {
+                        status: end,
+                        exit_code: code,
+                    },
+                    _,
+                ) => {
+                    (status, exit_code) = (end, code);
+                    true
+                }
+                // Without a header nothing can be used, which is said below.
+                (_, None) => true,
+                (_, Some(_)) => false,
+            };
+            if !fits {
+                return Err(RecordError::Mixed {
+                    origin: origin.to_owned(),
+                    line: index + 1,
+                    program: header.map_or_else(String::new, |header| header.program),
+                });
             }
         }
-        let header = header.ok_or_else(|| RecordError::NoHeader {
+        let no_header = || RecordError::NoHeader {
             origin: origin.to_owned(),
-        })?;
+        };
         Ok(Self {
-            header,
+            header: header.ok_or_else(no_header)?,
             status,
             exit_code,
-            payload: Payload::Links(Box::new(links)),
+            payload: payload.ok_or_else(no_header)?,
         })
+    }
+}
+
+/// What a program's journal adds up to before its first event.
+fn empty_payload(program: &str) -> Payload {
+    match program {
+        "allreduce-bench" => Collectives::default().into_payload(),
+        "serve-bench" => Serve::default().into_payload(),
+        _ => Links::default().into_payload(),
     }
 }

@@ -202,7 +202,7 @@ pub fn load(path: &Path) -> Result<Record, FolderError> {
     })
 }
 
-fn read_bounded(path: &Path) -> Result<String, FolderError> {
+pub(crate) fn read_bounded(path: &Path) -> Result<String, FolderError> {
     let file = File::open(path).map_err(io_error("cannot read", path))?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1)

@@ -50,20 +50,28 @@ fn is_secret(name: &str) -> bool {
     SECRET.iter().any(|fragment| upper.contains(fragment))
 }
 
+/// Whether the value of a flag must not be recorded. Flags that count tokens, such as `--output-tokens 128`, hold none.
+fn hides(flag: &str, value: &str) -> bool {
+    let is_count = flag.ends_with("-tokens") && value.bytes().all(|byte| byte.is_ascii_digit());
+    is_secret(flag) && !is_count
+}
+
 /// The arguments with the value of every flag that names a secret replaced.
 #[must_use]
 pub fn redacted_arguments(arguments: impl IntoIterator<Item = String>) -> Vec<String> {
-    let mut hide_next = false;
+    let mut before = String::new();
     let mut redact = |argument: String| {
-        if std::mem::take(&mut hide_next) {
+        let flag = std::mem::take(&mut before);
+        if flag.starts_with("--") && hides(&flag, &argument) {
             return "<redacted>".to_owned();
         }
         match argument.split_once('=') {
-            Some((flag, _)) if flag.starts_with("--") && is_secret(flag) => {
+            Some((flag, value)) if flag.starts_with("--") && hides(flag, value) => {
                 format!("{flag}=<redacted>")
             }
-            _ => {
-                hide_next = argument.starts_with("--") && is_secret(&argument);
+            Some(_) => argument,
+            None => {
+                argument.clone_into(&mut before);
                 argument
             }
         }
@@ -123,5 +131,8 @@ mod tests {
         ]
         .map(str::to_owned);
         assert!(!redacted_arguments(arguments).join(" ").contains("canary"));
+        // Flags that count tokens hold no secret.
+        let counts = ["--output-tokens", "128", "--input-tokens=8"].map(str::to_owned);
+        assert_eq!(redacted_arguments(counts.clone()), counts);
     }
 }

@@ -57,7 +57,9 @@ fn journal() -> String {
 }
 
 fn links(record: &Record) -> &Links {
-    let Payload::Links(links) = &record.payload;
+    let Payload::Links(links) = &record.payload else {
+        panic!("not links");
+    };
     links
 }
 

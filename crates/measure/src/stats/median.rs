@@ -33,12 +33,16 @@ impl Interval {
 /// The median; `None` without samples.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
-    let sorted = sorted(values);
-    let upper = sorted.len() / 2;
-    match sorted.len() {
+    of_ascending(&sorted(values))
+}
+
+/// The median of ascending values.
+pub(super) fn of_ascending(values: &[f64]) -> Option<f64> {
+    let upper = values.len() / 2;
+    match values.len() {
         0 => None,
-        n if n % 2 == 1 => Some(sorted[upper]),
-        _ => Some(f64::midpoint(sorted[upper - 1], sorted[upper])),
+        n if n % 2 == 1 => Some(values[upper]),
+        _ => Some(f64::midpoint(values[upper - 1], values[upper])),
     }
 }
 
@@ -49,15 +53,19 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// no pair reaches the level. Source: David and Nagaraja, Order Statistics, section 7.1.
 #[must_use]
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
+    interval_of_ascending(&sorted(values))
+}
+
+/// The interval of the median of ascending values.
+pub(super) fn interval_of_ascending(values: &[f64]) -> Option<Interval> {
     let n = values.len();
     if n < MIN_FOR_INTERVAL {
         return None;
     }
-    let sorted = sorted(values);
     let rank = lower_rank(n);
     Some(Interval {
-        low: sorted[rank - 1],
-        high: sorted[n - rank],
+        low: values[rank - 1],
+        high: values[n - rank],
         level: LEVEL,
     })
 }

@@ -1,10 +1,14 @@
 //! Statistics of repeated measurements, without assumptions about their distribution.
 
+mod bootstrap;
+mod distribution;
 mod median;
 mod outlier;
 mod percentile;
+mod random;
 mod ratio;
 
+pub use distribution::{Distribution, distribution, distribution_pooled};
 pub use median::{Interval, LEVEL, MIN_FOR_INTERVAL, median, median_interval};
 pub use outlier::outliers;
 pub use percentile::percentile;
@@ -14,6 +18,7 @@ pub use ratio::{Ratio, ratio_of_medians};
 #[must_use]
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    // Values that compare equal are the same bits, so their order does not matter.
+    sorted.sort_unstable_by(f64::total_cmp);
     sorted
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::median::{Interval, LEVEL, MIN_FOR_INTERVAL, median};
+use super::random::{SEED, SplitMix};
 use super::sorted;
 
 /// How often both groups are resampled.
@@ -28,12 +29,12 @@ pub fn ratio_of_medians(numerator: &[f64], denominator: &[f64]) -> Option<Ratio>
     }
     let base = median(denominator).filter(|m| *m != 0.0)?;
     let value = median(numerator)? / base;
-    let mut random = SplitMix(0x7470_6c65_6e73);
+    let mut random = SplitMix::new(SEED);
     let mut draws = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
         let (top, bottom) = (
-            random.resampled_median(numerator)?,
-            random.resampled_median(denominator)?,
+            resampled_median(&mut random, numerator)?,
+            resampled_median(&mut random, denominator)?,
         );
         if bottom != 0.0 {
             draws.push(top / bottom);
@@ -55,24 +56,13 @@ pub fn ratio_of_medians(numerator: &[f64], denominator: &[f64]) -> Option<Ratio>
     })
 }
 
-/// The splitmix64 generator (Steele, Lea and Flood, 2014).
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn resampled_median(&mut self, values: &[f64]) -> Option<f64> {
-        let len = values.len() as u64;
-        let pick = |random: u64| usize::try_from(random % len).map_or(0.0, |i| values[i]);
-        let resample: Vec<f64> = values.iter().map(|_| pick(self.next())).collect();
-        median(&resample)
-    }
+/// The median of as many values as there are, drawn with replacement.
+fn resampled_median(random: &mut SplitMix, values: &[f64]) -> Option<f64> {
+    let resample: Vec<f64> = values
+        .iter()
+        .map(|_| values[random.below(values.len())])
+        .collect();
+    median(&resample)
 }
 
 #[cfg(test)]

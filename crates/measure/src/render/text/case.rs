@@ -2,8 +2,8 @@
 
 use super::cell::{ABSENT, fraction, names, of_point, significant};
 use super::header::{indented, numbers_right, table};
-use super::line;
 use super::notes::notes;
+use super::record::line;
 use crate::quantity::Quantity;
 use crate::record::{Endpoint, Links, Outcome, Point, Verification};
 use crate::unit::ByteCount;

@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::cell::ABSENT;
-use super::line;
+use super::record::line;
 use crate::caveat::Caveat;
-use crate::record::{LinkDevice, LinkReading, Links, PeerProbe, PeerVerdict, Record, StepOutcome};
+use crate::record::{
+    BackendFacts, LinkDevice, LinkReading, Links, PeerProbe, PeerVerdict, Record, StepOutcome,
+};
 use crate::unit::ByteCount;
 
 /// A table without borders, cells left-aligned.
@@ -34,7 +36,23 @@ pub(super) fn is_caution(caveat: &Caveat) -> bool {
     )
 }
 
+/// The header of a `p2p-bw` record.
 pub(super) fn header(record: &Record, links: &Links, soft: Option<&str>) -> String {
+    let mut text = opening(record, soft, links.backend.as_ref());
+    text.push_str(&cautions(&links.caveats));
+    text.push_str(&devices(&links.devices));
+    if !links.probes.is_empty() || !links.pending.is_empty() {
+        text.push_str(&peers(links));
+    }
+    text
+}
+
+/// Simulated or not, and who wrote the record when and where.
+pub(super) fn opening(
+    record: &Record,
+    soft: Option<&str>,
+    backend: Option<&BackendFacts>,
+) -> String {
     let mut text = String::new();
     let head = &record.header;
     if let Some(soft) = soft {
@@ -43,30 +61,42 @@ pub(super) fn header(record: &Record, links: &Links, soft: Option<&str>) -> Stri
             &format!("SIMULATED on soft box {soft}: arithmetic of a box file, not a measurement"),
         );
     }
-    let backend = links.backend.clone().unwrap_or_default();
     let mut who = vec![
         format!("{} {}", head.program, head.version),
         head.provenance.started.clone(),
     ];
     who.extend(head.provenance.host.clone());
-    who.push(format!("backend {}", backend.name));
-    who.extend(backend.driver.map(|driver| format!("driver {driver}")));
-    who.extend(backend.interface);
+    if let Some(backend) = backend {
+        who.push(format!("backend {}", backend.name));
+        who.extend(
+            backend
+                .driver
+                .iter()
+                .map(|driver| format!("driver {driver}")),
+        );
+        who.extend(backend.interface.clone());
+    }
     line(&mut text, &who.join(", "));
-    for caveat in links.caveats.iter().filter(|caveat| is_caution(caveat)) {
-        line(&mut text, &format!("CAUTION: {caveat}"));
-    }
-    line(&mut text, "\nDevices");
-    text.push_str(&indented(&devices(links)));
-    if !links.probes.is_empty() || !links.pending.is_empty() {
-        text.push_str(&peers(links));
-    }
     text
 }
 
-fn devices(links: &Links) -> Table {
+/// A line for each caveat that a reader must know before the first number.
+pub(super) fn cautions(caveats: &[Caveat]) -> String {
+    caveats
+        .iter()
+        .filter(|caveat| is_caution(caveat))
+        .map(|caveat| format!("CAUTION: {caveat}\n"))
+        .collect()
+}
+
+/// The devices with their links, under a title.
+pub(super) fn devices(devices: &[LinkDevice]) -> String {
+    format!("\nDevices\n{}", indented(&device_table(devices)))
+}
+
+fn device_table(devices: &[LinkDevice]) -> Table {
     let mut table = table();
-    let has_link = links.devices.iter().any(|device| device.address.is_some());
+    let has_link = devices.iter().any(|device| device.address.is_some());
     let mut titles = vec!["", "name", "node", "memory"];
     if has_link {
         titles.extend([
@@ -78,7 +108,7 @@ fn devices(links: &Links) -> Table {
         ]);
     }
     table.set_header(titles);
-    for device in &links.devices {
+    for device in devices {
         let memory = device
             .memory_bytes
             .map_or_else(|| ABSENT.to_owned(), |bytes| ByteCount(bytes).to_string());

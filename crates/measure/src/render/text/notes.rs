@@ -3,6 +3,7 @@
 use super::case::{direction, pair};
 use super::cell::significant;
 use crate::caveat::Caveat;
+use crate::quantity::Quantity;
 use crate::record::{LinkUse, Links, Outcome, Point, Verification};
 
 /// More ends than this are counted, not listed.
@@ -95,18 +96,31 @@ pub(super) fn is_general(caveat: &Caveat) -> bool {
 }
 
 /// Said once for a case, as a sum.
-fn is_counted(caveat: &Caveat) -> bool {
+pub(super) fn is_counted(caveat: &Caveat) -> bool {
     matches!(
         caveat,
         Caveat::Outliers { .. } | Caveat::WideInterval { .. } | Caveat::PartlyAlone { .. }
     )
 }
 
-/// Wide intervals and far samples of a case, added up.
+/// Wide intervals, overlaps and far samples of a case, added up.
 fn counted(points: &[&Point]) -> Vec<String> {
-    let caveats = || points.iter().flat_map(|point| &point.caveats);
+    let caveats: Vec<&Caveat> = points.iter().flat_map(|point| &point.caveats).collect();
+    let quantities = points.iter().flat_map(|point| match &point.outcome {
+        Outcome::Measured { quantities, .. } => quantities.as_slice(),
+        _ => &[],
+    });
+    sums(&caveats, quantities.map(|named| &named.quantity))
+}
+
+/// Wide intervals, overlaps and far samples, a line for each kind.
+pub(super) fn sums<'a>(
+    caveats: &[&Caveat],
+    quantities: impl Iterator<Item = &'a Quantity>,
+) -> Vec<String> {
     let mut sums = Vec::new();
-    let wide: Vec<Option<f64>> = caveats()
+    let wide: Vec<Option<f64>> = caveats
+        .iter()
         .filter_map(|caveat| match caveat {
             Caveat::WideInterval {
                 relative_half_width,
@@ -135,32 +149,18 @@ fn counted(points: &[&Point]) -> Vec<String> {
             text
         });
     }
-    let overlaps = caveats().filter_map(|caveat| match caveat {
+    let overlaps = caveats.iter().filter_map(|caveat| match caveat {
         Caveat::PartlyAlone { overlapped } => Some(*overlapped),
         _ => None,
     });
     if let Some(overlapped) = overlaps.reduce(f64::min) {
         sums.push(Caveat::PartlyAlone { overlapped }.to_string());
     }
-    let (count, n) = far_samples(points);
+    let (count, n) = quantities.fold((0, 0), |(count, n), quantity| {
+        (count + quantity.outliers.len(), n + quantity.n)
+    });
     if count * FAR_WORTH_SAYING > n {
         sums.push(Caveat::Outliers { count, n }.to_string());
     }
     sums
-}
-
-/// Outliers and samples over all numbers of a case.
-fn far_samples(points: &[&Point]) -> (usize, usize) {
-    let of_point = |point: &&Point| match &point.outcome {
-        Outcome::Measured { quantities, .. } => {
-            quantities.iter().fold((0, 0), |(count, n), named| {
-                (count + named.quantity.outliers.len(), n + named.quantity.n)
-            })
-        }
-        _ => (0, 0),
-    };
-    points
-        .iter()
-        .map(of_point)
-        .fold((0, 0), |(count, n), (more, of)| (count + more, n + of))
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::*;
+use super::super::links;
+use super::header;
+use crate::caveat::Caveat;
 use crate::plan::StopReason;
 use crate::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
 use crate::record::{
-    BackendFacts, Endpoint, Header, LinkDevice, LinkReading, LinkUse, LinksEvent, NamedQuantity,
-    Outcome, PairPath, PeerProbe, PeerVerdict, Placement, Provenance, SCHEMA, Simulated,
-    Verification,
+    BackendFacts, Endpoint, LinkDevice, LinkReading, LinkUse, Links, LinksEvent, NamedQuantity,
+    Outcome, PairPath, Payload, PeerProbe, PeerVerdict, Placement, Point, Record, Simulated,
+    Status, Verification,
 };
 use topology::{PathType, PcieLink};
 
@@ -118,20 +120,8 @@ fn record(points: Vec<Point>) -> Record {
             point: Box::new(point),
         });
     }
-    let provenance = Provenance {
-        started: "2026-01-02T03:04:05Z".to_owned(),
-        host: Some("box".to_owned()),
-        ..Provenance::default()
-    };
-    let header = Header {
-        schema: SCHEMA,
-        program: "p2p-bw".to_owned(),
-        version: "0.1.0".to_owned(),
-        simulated: None,
-        provenance,
-    };
     Record {
-        header,
+        header: header("p2p-bw"),
         status: Status::Complete,
         exit_code: 0,
         payload: Payload::Links(Box::new(links)),
@@ -139,8 +129,10 @@ fn record(points: Vec<Point>) -> Record {
 }
 
 fn links_of(record: &mut Record) -> &mut Links {
-    let Payload::Links(links) = &mut record.payload;
-    links
+    match &mut record.payload {
+        Payload::Links(links) => links,
+        other => panic!("{}", other.kind()),
+    }
 }
 
 #[test]
@@ -232,7 +224,7 @@ fn pairs_are_a_matrix_with_verdicts_above() {
     links
         .probes
         .push(probe(1, 0, PeerVerdict::Denied, "access: no"));
-    insta::assert_snapshot!(super::links(&record), @r#"
+    insta::assert_snapshot!(super::super::links(&record), @r#"
     p2p-bw 0.1.0, 2026-01-02T03:04:05Z, box, backend cuda, driver 570.133.07, CUDA 12.8
 
     Devices

@@ -1,7 +1,7 @@
-//! Records as CSV: one line per number, with everything a spreadsheet needs and nothing it would run.
+//! The numbers of a `p2p-bw` record.
 
-use super::clean::{clean, simulated};
-use crate::record::{Endpoint, Links, Outcome, Payload, Point, Record, Status, Verification};
+use super::cell::{number, run_word, table, verification_word, word_of};
+use crate::record::{Endpoint, Links, NamedQuantity, Outcome, Point, Record, Verification};
 
 const COLUMNS: [&str; 21] = [
     "case",
@@ -27,27 +27,15 @@ const COLUMNS: [&str; 21] = [
     "simulated",
 ];
 
-/// The numbers of a `p2p-bw` record, a header line first.
-#[must_use]
-pub fn links(record: &Record) -> String {
-    let record = &clean(record);
-    let Payload::Links(links) = &record.payload;
-    let simulated = simulated(record).unwrap_or_default();
-    let run = match &record.status {
-        Status::Complete => "complete",
-        Status::Interrupted { .. } => "interrupted",
-        Status::Broken => "broken off",
-        Status::Refused { .. } => "refused",
-    };
-    let mut text = COLUMNS.join(",") + "\n";
-    for point in &links.points {
-        for row in rows(point, links, run, &simulated) {
-            let cells: Vec<String> = row.iter().map(|cell| escape(cell)).collect();
-            text.push_str(&cells.join(","));
-            text.push('\n');
-        }
-    }
-    text
+/// One line for each number, a header line first.
+pub(super) fn lines(record: &Record, links: &Links) -> String {
+    let simulated = record.soft_box().unwrap_or_default();
+    let run = run_word(&record.status);
+    let rows = links
+        .points
+        .iter()
+        .flat_map(|point| rows(point, links, run, &simulated));
+    table(COLUMNS, rows)
 }
 
 fn rows(point: &Point, links: &Links, run: &str, simulated: &str) -> Vec<[String; 21]> {
@@ -83,8 +71,7 @@ fn rows(point: &Point, links: &Links, run: &str, simulated: &str) -> Vec<[String
     else {
         return vec![base];
     };
-    let number = |value: f64| format!("{value}");
-    let row = |named: &crate::record::NamedQuantity| {
+    let row = |named: &NamedQuantity| {
         let mut row = base.clone();
         let quantity = &named.quantity;
         row[1].clone_from(&named.name);
@@ -117,49 +104,9 @@ fn rows(point: &Point, links: &Links, run: &str, simulated: &str) -> Vec<[String
         row[15] = link
             .ceiling_gb_per_s
             .map_or_else(String::new, |ceiling| number(ceiling * doubled));
-        row[17] = match verification {
-            Verification::Passed => "passed",
-            Verification::WrongData { .. } => "WRONG DATA",
-            Verification::NotAsked => "not asked",
-        }
-        .to_owned();
+        verification_word(verification).clone_into(&mut row[17]);
         row[18].clone_from(&link.basis);
         row
     };
     quantities.iter().map(row).collect()
-}
-
-/// The word that the JSON has for a value.
-fn word_of(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value)
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_default()
-}
-
-/// Quoted where needed; a leading character that a spreadsheet takes for a formula gets an apostrophe.
-fn escape(cell: &str) -> String {
-    let numeric = cell.parse::<f64>().is_ok();
-    let text = if cell.starts_with(['=', '+', '-', '@']) && !numeric {
-        format!("'{cell}")
-    } else {
-        cell.to_owned()
-    };
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cells_are_quoted_and_formulas_disarmed() {
-        assert_eq!(escape("a,\"b\""), "\"a,\"\"b\"\"\"");
-        assert_eq!(escape("=1+1"), "'=1+1");
-        assert_eq!(escape("-1.5"), "-1.5");
-    }
 }

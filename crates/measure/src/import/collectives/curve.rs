@@ -1,0 +1,30 @@
+//! One point of a collective's curve, whoever measured it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::{CallMode, CollectiveKind};
+
+/// The time of one collective at one size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// The operation.
+    pub kind: CollectiveKind,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// All-reduce: bytes of each rank's message. All-gather: bytes that each rank contributes, not the gathered whole.
+    pub bytes_per_rank: u64,
+    /// Time of one call, us.
+    pub us: f64,
+    /// Lower end of its 95% interval, us; `None` where the file has no samples to make one from.
+    pub low: Option<f64>,
+    /// Upper end of it, us.
+    pub high: Option<f64>,
+    /// Samples behind it; `None` where the file does not say. A mean over the calls of one loop is one sample.
+    pub n: Option<u64>,
+    /// How calls followed each other; `None` where the file does not say.
+    pub mode: Option<CallMode>,
+    /// The file it came from.
+    pub origin: String,
+    /// The soft box behind it, where it is simulated.
+    pub simulated: Option<String>,
+}

@@ -1,0 +1,202 @@
+//! What clients call the numbers of a flat summary: one row for each number, to which another client's name is added.
+//!
+//! Those of evalscope are from its perf/http_client.py (0.5.5) and perf/utils/perf_constants.py (1.14.1).
+
+/// Where the unit of a number stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// In its name: a count, or a rate per second.
+    Plain,
+    /// In its key, or seconds: it is checked against count and rate.
+    Duration,
+    /// In its key, or the file is refused: a latency in the wrong unit would go unseen.
+    Latency,
+}
+
+/// A number that a summary may have, and what tools call it.
+pub(super) struct Alias {
+    pub(super) kind: Kind,
+    /// Keys in lower case with `_` between words; the first is the one that messages name. A time's unit (`_s`, `_ms`) may
+    /// stand anywhere in the key and is left out here.
+    pub(super) keys: &'static [&'static str],
+}
+
+const fn alias(kind: Kind, keys: &'static [&'static str]) -> Alias {
+    Alias { kind, keys }
+}
+
+pub(super) const REQUESTS_PER_S: Alias = alias(
+    Kind::Plain,
+    &[
+        "requests_per_s",
+        "requests_per_sec",
+        "requests_per_second",
+        "req_per_s",
+        "req_per_sec",
+        "req_s",
+        "rps",
+        "qps",
+        "request_throughput",
+        "request_throughput_req_s",
+        "req_throughput_req_s",
+        "throughput_req_s",
+        "throughput_rps",
+        "average_qps",
+        "throughput",
+    ],
+);
+pub(super) const INPUT_TOKENS_PER_S: Alias = alias(
+    Kind::Plain,
+    &[
+        "prompt_tokens_per_s",
+        "prompt_tokens_per_sec",
+        "prompt_tokens_per_second",
+        "prompt_tok_per_s",
+        "prompt_tok_s",
+        "input_tokens_per_s",
+        "input_tokens_per_sec",
+        "input_tokens_per_second",
+        "input_tok_per_s",
+        "input_throughput",
+        "input_throughput_tok_s",
+    ],
+);
+pub(super) const OUTPUT_TOKENS_PER_S: Alias = alias(
+    Kind::Plain,
+    &[
+        "output_tokens_per_s",
+        "output_tokens_per_sec",
+        "output_tokens_per_second",
+        "output_tok_per_s",
+        "output_tok_s",
+        "completion_tokens_per_s",
+        "completion_tokens_per_sec",
+        "completion_tokens_per_second",
+        "generated_tokens_per_s",
+        "output_throughput",
+        "output_token_throughput_tok_s",
+        "output_throughput_tok_s",
+        "throughput_average_tokens_s",
+        "throughput_average_output_tokens_per_second",
+    ],
+);
+pub(super) const INPUT_TOKENS: Alias = alias(
+    Kind::Plain,
+    &[
+        "total_input_tokens",
+        "total_prompt_tokens",
+        "prompt_tokens_total",
+        "input_tokens_total",
+    ],
+);
+pub(super) const OUTPUT_TOKENS: Alias = alias(
+    Kind::Plain,
+    &[
+        "total_output_tokens",
+        "total_completion_tokens",
+        "total_generated_tokens",
+        "output_tokens_total",
+        "completion_tokens_total",
+    ],
+);
+pub(super) const COMPLETED: Alias = alias(
+    Kind::Plain,
+    &[
+        "completed",
+        "completed_requests",
+        "successful_requests",
+        "succeeded_requests",
+        "succeed_requests",
+        "success_requests",
+        "succeeded",
+        "successes",
+        "num_successful",
+    ],
+);
+pub(super) const FAILED: Alias = alias(
+    Kind::Plain,
+    &["failed", "failed_requests", "num_failed", "failures"],
+);
+pub(super) const TOTAL: Alias = alias(
+    Kind::Plain,
+    &[
+        "num_requests",
+        "total_requests",
+        "requests",
+        "n_requests",
+        "num_prompts",
+    ],
+);
+pub(super) const CONCURRENCY: Alias = alias(
+    Kind::Plain,
+    &[
+        "concurrency",
+        "max_concurrency",
+        "number_of_concurrency",
+        "num_concurrent",
+        "concurrent_requests",
+        "parallel",
+    ],
+);
+pub(super) const MAX_TOKENS: Alias = alias(
+    Kind::Plain,
+    &[
+        "max_tokens",
+        "max_new_tokens",
+        "max_output_tokens",
+        "max_completion_tokens",
+    ],
+);
+pub(super) const INPUT_TOKENS_EACH: Alias = alias(
+    Kind::Plain,
+    &[
+        "prompt_tokens_each",
+        "prompt_tokens_per_request",
+        "input_tokens_per_request",
+    ],
+);
+pub(super) const TP: Alias = alias(
+    Kind::Plain,
+    &["tp", "tensor_parallel_size", "tensor_parallel", "tp_size"],
+);
+pub(super) const DURATION: Alias = alias(
+    Kind::Duration,
+    &[
+        "total_time",
+        "duration",
+        "total_duration",
+        "benchmark_duration",
+        "wall_time",
+        "elapsed",
+        "elapsed_time",
+        "time_taken_for_tests",
+        "test_duration",
+    ],
+);
+pub(super) const MEAN: Alias = alias(
+    Kind::Latency,
+    &[
+        "latency_mean",
+        "mean_latency",
+        "latency_avg",
+        "avg_latency",
+        "average_latency",
+        "latency_average",
+        "e2el_mean",
+        "mean_e2el",
+        "e2e_latency_mean",
+    ],
+);
+pub(super) const MEDIAN: Alias = alias(
+    Kind::Latency,
+    &[
+        "latency_p50",
+        "p50_latency",
+        "latency_median",
+        "median_latency",
+        "median_e2el",
+    ],
+);
+pub(super) const MIN: Alias = alias(Kind::Latency, &["latency_min", "min_latency"]);
+pub(super) const MAX: Alias = alias(Kind::Latency, &["latency_max", "max_latency"]);
+pub(super) const P99: Alias = alias(Kind::Latency, &["latency_p99", "p99_latency", "p99_e2el"]);

@@ -1,0 +1,12 @@
+//! Serving results: ours, vLLM's JSON and printed block, and flat summaries of clients that do not stream.
+
+mod aliases;
+mod block;
+mod ours;
+mod read;
+mod run;
+mod summary;
+mod vllm;
+
+pub use read::read;
+pub use run::{ServeFormat, ServeRun, Spread};

@@ -1,0 +1,75 @@
+//! A record of `serve-bench run` as a serving result.
+
+use super::run::{ServeFormat, ServeRun, Spread};
+use crate::import::error::ImportError;
+use crate::record::{Distribution, Payload, Record, ServeRequest};
+
+/// The result in a record.
+pub(super) fn run(record: &Record, origin: &str) -> Result<ServeRun, ImportError> {
+    let unusable = |why: String| ImportError::Unusable {
+        origin: origin.to_owned(),
+        why,
+    };
+    let Payload::Serve(serve) = &record.payload else {
+        let kind = record.payload.kind();
+        return Err(unusable(format!(
+            "holds {kind}; give a record of serve-bench run"
+        )));
+    };
+    let (Some(target), Some(load)) = (&serve.target, &serve.load) else {
+        return Err(unusable(
+            "ends before its first request; run it again".to_owned(),
+        ));
+    };
+    let Some(summary) = &serve.summary else {
+        let requests = serve.requests.len();
+        return Err(unusable(format!(
+            "has no summary after {requests} requests: none completed, or the run was broken off; run it again"
+        )));
+    };
+    Ok(ServeRun {
+        origin: origin.to_owned(),
+        format: ServeFormat::Tplens,
+        simulated: record.soft_box(),
+        model: Some(target.model.clone()),
+        tp: target.tp,
+        streamed: target.streamed,
+        concurrency_asked: Some(f64::from(load.concurrency)),
+        request_rate_asked: None,
+        completed: u64::from(summary.completed),
+        failed: Some(u64::from(summary.failed)),
+        duration_s: summary.duration_s,
+        requests_per_s: summary.requests_per_s,
+        input_tokens: summary.input_tokens,
+        output_tokens: summary.output_tokens,
+        output_tokens_asked: Some(u64::from(load.output_tokens)),
+        fixed_output: fixed_output(&serve.requests),
+        e2el_ms: summary.e2el_ms.as_ref().map(spread),
+        ttft_ms: summary.ttft_ms.as_ref().map(spread),
+        tpot_ms: summary.tpot_ms.as_ref().map(spread),
+        itl_ms: summary.itl_ms.as_ref().map(spread),
+    })
+}
+
+/// Whether all completed requests have the same count; `None` where one was not counted.
+fn fixed_output(requests: &[ServeRequest]) -> Option<bool> {
+    let counts: Option<Vec<u32>> = requests
+        .iter()
+        .filter(|request| request.error.is_none())
+        .map(|request| request.output_tokens)
+        .collect();
+    counts.map(|counts| counts.windows(2).all(|pair| pair[0] == pair[1]))
+}
+
+/// A distribution as far as a file of another tool could tell it, too.
+pub(super) fn spread(distribution: &Distribution) -> Spread {
+    Spread {
+        n: Some(distribution.n as u64),
+        mean: distribution.mean,
+        mean_interval: distribution.mean_interval,
+        median: Some(distribution.median),
+        min: Some(distribution.min),
+        max: Some(distribution.max),
+        p99: distribution.p99,
+    }
+}

@@ -1,0 +1,315 @@
+//! Flat summaries: requests and tokens per second, latency mean and percentiles, as clients without a stream write them.
+//!
+//! TTFT and TPOT of such files are not taken, whatever they say: clients of this kind were seen to print the latency as TTFT
+//! and 1 / throughput as time per output token (evalscope 0.5.5, perf/http_client.py).
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+use super::aliases::{
+    Alias, COMPLETED, CONCURRENCY, DURATION, FAILED, INPUT_TOKENS, INPUT_TOKENS_EACH,
+    INPUT_TOKENS_PER_S, Kind, MAX, MAX_TOKENS, MEAN, MEDIAN, MIN, OUTPUT_TOKENS,
+    OUTPUT_TOKENS_PER_S, P99, REQUESTS_PER_S, TOTAL, TP,
+};
+use super::run::{ServeFormat, ServeRun, Spread};
+use crate::import::error::ImportError;
+use crate::import::fields::Fields;
+
+/// How far completed / duration may lie from the rate that the file gives.
+const TOLERANCE: f64 = 0.05;
+
+/// Objects that only group others: their names say nothing about the numbers within.
+const GROUPS: [&str; 6] = [
+    "config",
+    "settings",
+    "parameters",
+    "results",
+    "summary",
+    "metrics",
+];
+
+/// The result of a flat summary; `None` where the object has neither a rate of requests nor a mean latency.
+pub(super) fn run(fields: &Fields) -> Result<Option<ServeRun>, ImportError> {
+    let mut flat = Map::new();
+    flatten("", fields.map, &mut flat);
+    let found = Found {
+        fields: &Fields {
+            origin: fields.origin,
+            map: &flat,
+        },
+    };
+    if found.keys(&REQUESTS_PER_S).is_empty() && found.keys(&MEAN).is_empty() {
+        return Ok(None);
+    }
+    found.run().map(Some)
+}
+
+/// Nested objects become keys with `_` between: `{"latency_s": {"mean": 1}}` is `latency_s_mean`.
+fn flatten(prefix: &str, map: &Map<String, Value>, flat: &mut Map<String, Value>) {
+    for (key, value) in map {
+        let mut name = prefix.to_owned();
+        for word in key
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .filter(|word| !word.is_empty())
+        {
+            let separator = if name.is_empty() { "" } else { "_" };
+            let _ = write!(name, "{separator}{}", word.to_ascii_lowercase());
+        }
+        match value {
+            Value::Object(inner) if GROUPS.contains(&name.as_str()) => {
+                flatten(prefix, inner, flat);
+            }
+            Value::Object(inner) => flatten(&name, inner, flat),
+            other => {
+                flat.insert(name, other.clone());
+            }
+        }
+    }
+}
+
+/// A summary's flat keys.
+struct Found<'a> {
+    fields: &'a Fields<'a>,
+}
+
+impl Found<'_> {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "request and token counts are far below 2^53"
+    )]
+    fn run(&self) -> Result<ServeRun, ImportError> {
+        let rate = self.one(&REQUESTS_PER_S)?;
+        let duration = self.one(&DURATION)?;
+        let completed = self.completed(rate, duration)?;
+        let duration_s = match (duration, rate) {
+            (Some(seconds), _) => seconds,
+            (None, Some(rate)) => completed as f64 / rate,
+            (None, None) => {
+                return Err(self.missing(&DURATION, "add it, such as \"total_time_s\": 62.9"));
+            }
+        };
+        let requests_per_s = completed as f64 / duration_s;
+        if let Some(rate) = rate
+            && (requests_per_s - rate).abs() > TOLERANCE * rate
+        {
+            return Err(self.nonsense(
+                &REQUESTS_PER_S,
+                rate,
+                &format!("completed / duration = {requests_per_s:.4}"),
+            ));
+        }
+        let mean = self.one(&MEAN)?.ok_or_else(|| {
+            self.missing(&MEAN, "add it with its unit, such as \"latency_mean_s\"")
+        })?;
+        let output_tokens = self.tokens(&OUTPUT_TOKENS, &OUTPUT_TOKENS_PER_S, duration_s)?;
+        let asked = self.count(&MAX_TOKENS)?;
+        let each = self.count(&INPUT_TOKENS_EACH)?;
+        let input_tokens = match self.tokens(&INPUT_TOKENS, &INPUT_TOKENS_PER_S, duration_s)? {
+            None => each.map(|each| each * completed),
+            tokens => tokens,
+        };
+        // No request gives more tokens than asked for, so a total of exactly that many says that each gave them all.
+        let all = asked.map(|asked| asked * completed);
+        Ok(ServeRun {
+            origin: self.fields.origin.to_owned(),
+            format: ServeFormat::Summary,
+            simulated: self.fields.text("simulated"),
+            model: ["model", "model_id", "model_name"]
+                .iter()
+                .find_map(|key| self.fields.text(key)),
+            tp: self.count(&TP)?.and_then(|tp| u32::try_from(tp).ok()),
+            streamed: false,
+            concurrency_asked: self.count(&CONCURRENCY)?.map(|count| count as f64),
+            request_rate_asked: None,
+            completed,
+            failed: self.failed(completed)?,
+            duration_s,
+            requests_per_s,
+            input_tokens,
+            output_tokens,
+            output_tokens_asked: asked,
+            fixed_output: (output_tokens.is_some() && output_tokens == all).then_some(true),
+            e2el_ms: Some(self.latency(mean, completed)?),
+            ttft_ms: None,
+            tpot_ms: None,
+            itl_ms: None,
+        })
+    }
+
+    /// Successful requests: counted, or all without the failed ones, or all where the rate says that they succeeded.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "request counts are far below 2^53"
+    )]
+    fn completed(&self, rate: Option<f64>, duration: Option<f64>) -> Result<u64, ImportError> {
+        if let Some(completed) = self.count(&COMPLETED)? {
+            return Ok(completed);
+        }
+        let total = self
+            .count(&TOTAL)?
+            .ok_or_else(|| self.missing(&COMPLETED, "add it, such as \"completed\": 64"))?;
+        if let Some(failed) = self.count(&FAILED)? {
+            return total
+                .checked_sub(failed)
+                .ok_or_else(|| self.nonsense(&FAILED, failed as f64, "no more than all requests"));
+        }
+        let said = rate.zip(duration).map(|(rate, seconds)| rate * seconds);
+        if said.is_some_and(|said| (said - total as f64).abs() <= TOLERANCE * total as f64) {
+            Ok(total)
+        } else {
+            Err(self.missing(
+                &COMPLETED,
+                "add it, or \"failed\", so that failures are known",
+            ))
+        }
+    }
+
+    fn failed(&self, completed: u64) -> Result<Option<u64>, ImportError> {
+        let failed = self.count(&FAILED)?;
+        let total = self.count(&TOTAL)?;
+        Ok(failed.or_else(|| {
+            let counted = !self.keys(&COMPLETED).is_empty();
+            total
+                .filter(|_| counted)
+                .and_then(|total| total.checked_sub(completed))
+        }))
+    }
+
+    /// A total, or the rate times the duration, right to the digits of the rate.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rounded product of two numbers above zero"
+    )]
+    fn tokens(
+        &self,
+        total: &Alias,
+        rate: &Alias,
+        duration_s: f64,
+    ) -> Result<Option<u64>, ImportError> {
+        match self.count(total)? {
+            Some(total) => Ok(Some(total)),
+            None => Ok(self
+                .one(rate)?
+                .map(|rate| (rate * duration_s).round() as u64)),
+        }
+    }
+
+    fn latency(&self, mean_s: f64, completed: u64) -> Result<Spread, ImportError> {
+        let (min, median) = (self.one(&MIN)?, self.one(&MEDIAN)?);
+        let (p99, max) = (self.one(&P99)?, self.one(&MAX)?);
+        // Each is no less than those before it; half a percent is left to rounding.
+        let order = [(&MIN, min), (&MEDIAN, median), (&P99, p99), (&MAX, max)];
+        let mut least = 0.0;
+        for (alias, value) in order {
+            let Some(value) = value else { continue };
+            if value < least * 0.995 {
+                return Err(self.nonsense(
+                    alias,
+                    value,
+                    &format!("no less than {least} s, which a lower one is"),
+                ));
+            }
+            least = value;
+        }
+        let in_range = min.is_none_or(|min| mean_s >= min * 0.995)
+            && max.is_none_or(|max| mean_s <= max * 1.005);
+        if !in_range {
+            return Err(self.nonsense(&MEAN, mean_s, "a mean between minimum and maximum"));
+        }
+        let ms = |seconds: Option<f64>| seconds.map(|seconds| seconds * 1e3);
+        Ok(Spread {
+            n: Some(completed),
+            mean: mean_s * 1e3,
+            mean_interval: None,
+            median: ms(median),
+            min: ms(min),
+            max: ms(max),
+            p99: ms(p99),
+        })
+    }
+
+    /// The keys of the file that name this number, with the seconds that one of them counts.
+    fn keys(&self, alias: &Alias) -> Vec<(&str, Option<f64>)> {
+        let unit = |word: &str| match word {
+            "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
+            "ms" | "milliseconds" => Some(1e-3),
+            "us" => Some(1e-6),
+            _ => None,
+        };
+        let matching = |key: &String| {
+            if alias.kind == Kind::Plain {
+                return alias.keys.contains(&key.as_str()).then_some(Some(1.0));
+            }
+            let words: Vec<&str> = key.split('_').filter(|word| unit(word).is_none()).collect();
+            let scale = key.split('_').find_map(unit);
+            alias
+                .keys
+                .contains(&words.join("_").as_str())
+                .then_some(scale)
+        };
+        self.fields
+            .map
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .filter_map(|(key, _)| matching(key).map(|scale| (key.as_str(), scale)))
+            .collect()
+    }
+
+    /// The number above zero that the file has under one of its names, times in seconds.
+    fn one(&self, alias: &Alias) -> Result<Option<f64>, ImportError> {
+        let mut found: Option<(&str, f64)> = None;
+        for (key, scale) in self.keys(alias) {
+            let scale = match scale {
+                Some(scale) => scale,
+                None if alias.kind == Kind::Duration => 1.0,
+                None => {
+                    let want = format!("its unit in the key: rename it {key}_s or {key}_ms");
+                    let value = self.fields.value(key).cloned().unwrap_or_default();
+                    return Err(self.fields.nonsense(key, &value, &want));
+                }
+            };
+            let Some(value) = self.fields.positive(key)? else {
+                continue;
+            };
+            let value = value * scale;
+            if let Some((other, earlier)) = found
+                && (earlier - value).abs() > 1e-3 * earlier
+            {
+                let want = format!("the same as {other}, which is {earlier}");
+                return Err(self.fields.nonsense(key, &Value::from(value), &want));
+            }
+            found = Some((key, value));
+        }
+        Ok(found.map(|(_, value)| value))
+    }
+
+    /// The whole number of zero or more that the file has under one of its names.
+    fn count(&self, alias: &Alias) -> Result<Option<u64>, ImportError> {
+        let keys = self.keys(alias);
+        let Some((key, _)) = keys.first() else {
+            return Ok(None);
+        };
+        let count = self.fields.count(key)?;
+        for (other, _) in &keys[1..] {
+            if self.fields.count(other)? != count {
+                let value = self.fields.value(other).cloned().unwrap_or_default();
+                let want = format!("the same as {key}");
+                return Err(self.fields.nonsense(other, &value, &want));
+            }
+        }
+        Ok(count)
+    }
+
+    fn missing(&self, alias: &Alias, next: &str) -> ImportError {
+        let what = format!("`{}` (looked for {})", alias.keys[0], alias.keys.join(", "));
+        self.fields.missing(&what, next)
+    }
+
+    fn nonsense(&self, alias: &Alias, seen: f64, want: &str) -> ImportError {
+        let keys = self.keys(alias);
+        let key = keys.first().map_or(alias.keys[0], |(key, _)| key);
+        self.fields.nonsense(key, &Value::from(seen), want)
+    }
+}

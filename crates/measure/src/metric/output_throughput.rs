@@ -1,0 +1,22 @@
+//! Output tokens per second.
+
+use super::Metric;
+
+/// The definition.
+pub const METRIC: Metric = Metric {
+    name: "Output token throughput",
+    title: "output tokens per second",
+    unit: "tok/s",
+    formula: "output tokens of completed requests / (last end - first send)",
+    source: "vLLM benchmarks/serve.py; tokens of failed requests do not count",
+};
+
+/// Output tokens per second; the duration is in seconds and above zero.
+#[must_use]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "token counts are far below 2^53"
+)]
+pub fn of(output_tokens: u64, duration_s: f64) -> f64 {
+    output_tokens as f64 / duration_s
+}

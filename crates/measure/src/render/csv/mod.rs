@@ -1,0 +1,9 @@
+//! Records as CSV: one line per number, with everything a spreadsheet needs and nothing it would run.
+
+mod cell;
+mod collectives;
+mod links;
+mod record;
+mod serve;
+
+pub use record::{links, record};

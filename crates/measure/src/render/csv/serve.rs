@@ -1,0 +1,142 @@
+//! The numbers of a serving benchmark.
+
+use super::cell::{number, run_word, table};
+use crate::metric::{
+    Metric, e2el, in_flight, itl, output_throughput, request_throughput, tpot, ttft,
+};
+use crate::record::{Distribution, Record, Serve, ServeSummary};
+use crate::stats::Interval;
+
+const COLUMNS: [&str; 14] = [
+    "quantity",
+    "statistic",
+    "value",
+    "unit",
+    "low",
+    "high",
+    "n",
+    "model",
+    "tp",
+    "concurrency",
+    "input_tokens_asked",
+    "output_tokens_asked",
+    "run",
+    "simulated",
+];
+
+/// A number: quantity, statistic, value, unit, interval, count of values.
+type Number = (
+    String,
+    &'static str,
+    f64,
+    &'static str,
+    Option<Interval>,
+    Option<usize>,
+);
+
+/// One line for each number, a header line first.
+pub(super) fn lines(record: &Record, serve: &Serve) -> String {
+    let simulated = record.soft_box().unwrap_or_default();
+    let run = run_word(&record.status);
+    let target = serve.target.clone().unwrap_or_default();
+    let load = serve.load.clone();
+    let of_load = |count: Option<u32>| count.map_or_else(String::new, |count| count.to_string());
+    let numbers = serve.summary.iter().flat_map(numbers);
+    let rows = numbers.map(|(quantity, statistic, value, unit, interval, n)| {
+        [
+            quantity,
+            statistic.to_owned(),
+            number(value),
+            unit.to_owned(),
+            interval.map_or_else(String::new, |interval| number(interval.low)),
+            interval.map_or_else(String::new, |interval| number(interval.high)),
+            n.map_or_else(String::new, |n| n.to_string()),
+            target.model.clone(),
+            of_load(target.tp),
+            of_load(load.as_ref().map(|load| load.concurrency)),
+            of_load(load.as_ref().map(|load| load.input_tokens)),
+            of_load(load.as_ref().map(|load| load.output_tokens)),
+            run.to_owned(),
+            simulated.clone(),
+        ]
+    });
+    table(COLUMNS, rows)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "token counts are far below 2^53"
+)]
+fn numbers(summary: &ServeSummary) -> Vec<Number> {
+    let plain = |quantity: &str, value: f64, unit| {
+        (
+            quantity.to_owned(),
+            "value",
+            value,
+            unit,
+            None::<Interval>,
+            None,
+        )
+    };
+    let metric = |metric: Metric, value: f64| plain(metric.name, value, metric.unit);
+    let mut numbers = vec![
+        plain(
+            "Completed requests",
+            f64::from(summary.completed),
+            "requests",
+        ),
+        plain("Failed requests", f64::from(summary.failed), "requests"),
+    ];
+    for (kind, count) in &summary.failures {
+        let quantity = format!("Failed requests, {kind}");
+        numbers.push(plain(&quantity, f64::from(*count), "requests"));
+    }
+    numbers.push(plain("Duration", summary.duration_s, "s"));
+    let tokens = [
+        ("Input tokens", summary.input_tokens),
+        ("Output tokens", summary.output_tokens),
+    ];
+    for (quantity, count) in tokens {
+        numbers.extend(count.map(|count| plain(quantity, count as f64, "tokens")));
+    }
+    numbers.push(metric(request_throughput::METRIC, summary.requests_per_s));
+    numbers.extend(
+        summary
+            .output_tokens_per_s
+            .map(|rate| metric(output_throughput::METRIC, rate)),
+    );
+    numbers.push(metric(in_flight::METRIC, summary.mean_in_flight));
+    let spreads = [
+        (ttft::METRIC, &summary.ttft_ms),
+        (tpot::METRIC, &summary.tpot_ms),
+        (itl::METRIC, &summary.itl_ms),
+        (e2el::METRIC, &summary.e2el_ms),
+    ];
+    for (metric, distribution) in spreads {
+        numbers.extend(
+            distribution
+                .iter()
+                .flat_map(|distribution| statistics(metric, distribution)),
+        );
+    }
+    numbers
+}
+
+fn statistics(metric: Metric, of: &Distribution) -> Vec<Number> {
+    [
+        ("mean", Some(of.mean), of.mean_interval),
+        ("median", Some(of.median), of.median_interval),
+        ("std", Some(of.std), None),
+        ("min", Some(of.min), None),
+        ("max", Some(of.max), None),
+        ("p90", of.p90, None),
+        ("p95", of.p95, None),
+        ("p99", of.p99, None),
+    ]
+    .into_iter()
+    .filter_map(|(statistic, value, interval)| {
+        let name = metric.name.to_owned();
+        Some((name, statistic, value?, metric.unit, interval, Some(of.n)))
+    })
+    .collect()
+}

@@ -1,0 +1,8 @@
+//! Rendered tables from hand-made records, as a reader sees them.
+
+mod collectives;
+mod header;
+mod links;
+mod serve;
+
+use header::header;

@@ -1,0 +1,190 @@
+//! The block of a serving benchmark.
+
+use super::super::record;
+use super::header;
+use crate::caveat::Caveat;
+use crate::record::{
+    Payload, Record, RequestError, RequestErrorKind, Serve, ServeLoad, ServeRequest, ServeTarget,
+    Simulated, Status, TokenCount, summarise,
+};
+
+/// Eight requests, two at a time: TTFT 50 ms, then four more tokens 20 ms apart, each wave after the other.
+fn requests() -> Vec<ServeRequest> {
+    (0..8u32)
+        .map(|id| {
+            let sent = f64::from(id / 2) * 130.0;
+            ServeRequest {
+                id,
+                sent_ms: sent,
+                ended_ms: sent + 130.0,
+                token_chunks_ms: (0..5)
+                    .map(|token| sent + 50.0 + 20.0 * f64::from(token))
+                    .collect(),
+                input_tokens: Some(89),
+                output_tokens: Some(5),
+                counted_by: Some(TokenCount::Usage),
+                error: None,
+            }
+        })
+        .collect()
+}
+
+fn whole(requests: Vec<ServeRequest>, streamed: bool) -> Record {
+    let serve = Serve {
+        target: Some(ServeTarget {
+            base_url: "http://127.0.0.1:8000".to_owned(),
+            model: "qwen2.5-72b".to_owned(),
+            endpoint: "/v1/completions".to_owned(),
+            streamed,
+            server: Some("vLLM 0.13.0".to_owned()),
+            tp: Some(2),
+        }),
+        load: Some(ServeLoad {
+            concurrency: 2,
+            requests: 8,
+            warmups: 1,
+            input_tokens: 89,
+            output_tokens: 5,
+            ignore_eos: true,
+            seed: 7,
+        }),
+        summary: summarise(&requests, streamed),
+        requests,
+        caveats: Vec::new(),
+    };
+    Record {
+        header: header("serve-bench"),
+        status: Status::Complete,
+        exit_code: 0,
+        payload: Payload::Serve(Box::new(serve)),
+    }
+}
+
+fn timed_out(mut request: ServeRequest) -> ServeRequest {
+    request.token_chunks_ms.clear();
+    request.error = Some(RequestError {
+        kind: RequestErrorKind::TimedOut,
+        seen: "no end within 120 s".to_owned(),
+    });
+    request
+}
+
+#[test]
+fn a_streamed_run_has_counts_rates_and_a_row_per_metric() {
+    // 4 waves of 130 ms: 0.52 s; 8 / 0.52 = 15.38 req/s; 40 / 0.52 = 76.92 tok/s; (712 + 40) / 0.52 = 1446.15 tok/s.
+    insta::assert_snapshot!(record(&whole(requests(), true)), @r#"
+    serve-bench 0.1.0, 2026-01-02T03:04:05Z, box
+    server http://127.0.0.1:8000/v1/completions, model qwen2.5-72b, vLLM 0.13.0, TP2, streamed
+    load: closed loop, 2 in flight, 8 requests after 1 to warm up, 89 tokens in and 5 out asked for, end of sequence ignored, seed 7
+
+    Serving benchmark result
+      Successful requests:                    8
+      Failed requests:                        0
+      Maximum request concurrency:            2
+      Mean requests in flight:                2.00
+      Benchmark duration (s):                 0.520
+      Total input tokens:                     712
+      Total generated tokens:                 40
+      Request throughput (req/s):             15.38
+      Output token throughput (tok/s):        76.92
+      Total token throughput (tok/s):         1446.15
+
+    Latency in ms
+                   mean      95% interval  median      95% interval    p90  p99   n
+      TTFT (ms)   50.00    50.00 .. 50.00   50.00    50.00 .. 50.00      —    —   8
+      TPOT (ms)   20.00    20.00 .. 20.00   20.00    20.00 .. 20.00      —    —   8
+      ITL (ms)    20.00    20.00 .. 20.00   20.00    20.00 .. 20.00  20.00    —  32
+      E2EL (ms)  130.00  130.00 .. 130.00  130.00  130.00 .. 130.00      —    —   8
+      TTFT: first chunk that carries tokens - sent
+      TPOT: (last chunk that carries tokens - first one) / (output tokens - 1), one value a request
+      ITL: gap between successive chunks that carry tokens, all requests pooled; a chunk may carry several tokens
+      E2EL: last chunk that carries tokens - sent; end of the reply - sent where it was not streamed
+      Requests in flight: sum over all requests, failed ones too, of (end of the reply - sent) / (last end - first send)
+      intervals: of the mean by bootstrap over requests, of the median by order statistics (ITL: bootstrap); none below 6 requests; p90 needs 20 values, p99 200
+
+    complete; exit code 0
+    "#);
+}
+
+#[test]
+fn failures_are_told_by_kind_and_a_soft_box_is_marked() {
+    let mut requests = requests();
+    let last = requests.pop().unwrap();
+    requests.push(timed_out(last));
+    requests.iter_mut().for_each(|r| r.token_chunks_ms.clear());
+    let mut made = whole(requests, false);
+    made.header.simulated = Some(Simulated {
+        box_name: "rtxpro6000-mig".to_owned(),
+    });
+    if let Payload::Serve(serve) = &mut made.payload {
+        serve.caveats.push(Caveat::Note {
+            text: "one request timed out: raise --timeout".to_owned(),
+        });
+    }
+    insta::assert_snapshot!(record(&made), @r#"
+    SIMULATED on soft box rtxpro6000-mig: arithmetic of a box file, not a measurement
+    serve-bench 0.1.0, 2026-01-02T03:04:05Z, box
+    server http://127.0.0.1:8000/v1/completions, model qwen2.5-72b, vLLM 0.13.0, TP2, not streamed, so without TTFT, TPOT and ITL
+    load: closed loop, 2 in flight, 8 requests after 1 to warm up, 89 tokens in and 5 out asked for, end of sequence ignored, seed 7
+
+    Serving benchmark result [simulated]
+      Successful requests:                    7
+      Failed requests:                        1 (timed out 1)
+      Maximum request concurrency:            2
+      Mean requests in flight:                2.00
+      Benchmark duration (s):                 0.520
+      Total input tokens:                     623
+      Total generated tokens:                 35
+      Request throughput (req/s):             13.46
+      Output token throughput (tok/s):        67.31
+      Total token throughput (tok/s):         1265.38
+
+    Latency in ms [simulated]
+                   mean      95% interval  median      95% interval  p90  p99  n
+      E2EL (ms)  130.00  130.00 .. 130.00  130.00  130.00 .. 130.00    —    —  7
+      E2EL: last chunk that carries tokens - sent; end of the reply - sent where it was not streamed
+      Requests in flight: sum over all requests, failed ones too, of (end of the reply - sent) / (last end - first send)
+      intervals: of the mean by bootstrap over requests, of the median by order statistics (ITL: bootstrap); none below 6 requests; p90 needs 20 values, p99 200
+
+    Before believing these numbers
+      - one request timed out: raise --timeout
+
+    complete; exit code 0
+    "#);
+    insta::assert_snapshot!(crate::render::csv::record(&made), @r#"
+    quantity,statistic,value,unit,low,high,n,model,tp,concurrency,input_tokens_asked,output_tokens_asked,run,simulated
+    Completed requests,value,7,requests,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Failed requests,value,1,requests,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    "Failed requests, timed out",value,1,requests,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Duration,value,0.52,s,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Input tokens,value,623,tokens,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Output tokens,value,35,tokens,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Request throughput,value,13.461538461538462,req/s,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Output token throughput,value,67.3076923076923,tok/s,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Requests in flight,value,2,requests,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    E2EL,mean,130,ms,130,130,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    E2EL,median,130,ms,130,130,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    E2EL,std,0,ms,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    E2EL,min,130,ms,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    E2EL,max,130,ms,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    "#);
+}
+
+#[test]
+fn a_run_without_a_completed_request_says_so() {
+    let failed: Vec<ServeRequest> = requests().into_iter().map(timed_out).collect();
+    let mut made = whole(failed, true);
+    made.status = Status::Interrupted {
+        signal: "SIGINT".to_owned(),
+    };
+    made.exit_code = 130;
+    insta::assert_snapshot!(record(&made), @r#"
+    serve-bench 0.1.0, 2026-01-02T03:04:05Z, box
+    server http://127.0.0.1:8000/v1/completions, model qwen2.5-72b, vLLM 0.13.0, TP2, streamed
+    load: closed loop, 2 in flight, 8 requests after 1 to warm up, 89 tokens in and 5 out asked for, end of sequence ignored, seed 7
+
+    no summary: 8 requests ended, of which failed: 8 (timed out 8)
+
+    INTERRUPTED by SIGINT: what was measured until then is above; exit code 130
+    "#);
+}

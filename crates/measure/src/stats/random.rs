@@ -1,0 +1,55 @@
+//! The fixed-seed generator behind every bootstrap: the same samples always give the same interval.
+
+/// The seed of every resampling.
+pub(super) const SEED: u64 = 0x7470_6c65_6e73;
+
+/// The splitmix64 generator (Steele, Lea and Flood, 2014).
+pub(super) struct SplitMix(u64);
+
+impl SplitMix {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// An index below `len`, which must not be zero: the upper half of a product, which needs no division.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the product's upper half is below len"
+    )]
+    pub(super) fn below(&mut self, len: usize) -> usize {
+        ((u128::from(self.next()) * len as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_numbers_are_those_of_the_published_generator() {
+        // Seed 1234567 as printed by the reference code in C (prng.di.unimi.it/splitmix64.c).
+        let mut random = SplitMix::new(1_234_567);
+        assert_eq!(random.next(), 6_457_827_717_110_365_317);
+        assert_eq!(random.next(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn indexes_reach_every_value_about_equally_often() {
+        let mut random = SplitMix::new(SEED);
+        let mut counts = [0u32; 7];
+        (0..70_000).for_each(|_| counts[random.below(7)] += 1);
+        // 70,000 / 7 = 10,000 each, standard deviation sqrt(70,000 * 1/7 * 6/7) = 93; five of them are 463.
+        assert!(
+            counts.iter().all(|count| count.abs_diff(10_000) < 463),
+            "{counts:?}"
+        );
+    }
+}

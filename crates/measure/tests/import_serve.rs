@@ -1,0 +1,313 @@
+//! Serving results of other tools: every fixture is taken, and what cannot be is refused by name.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::path::{Path, PathBuf};
+
+use measure::import::serve::read;
+use measure::import::{ImportError, ServeFormat, ServeRun};
+
+fn fixture(name: &str) -> ServeRun {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/serve");
+    read(&path.join(name)).unwrap()
+}
+
+/// What reading a file of this text says.
+fn read_text(name: &str, text: &str) -> Result<ServeRun, ImportError> {
+    let folder = std::env::temp_dir().join(format!("tplens-serve-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path: PathBuf = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    let run = read(&path);
+    std::fs::remove_file(path).unwrap();
+    run
+}
+
+fn refusal(name: &str, text: &str) -> String {
+    let words = read_text(name, text).unwrap_err().to_string();
+    // The folder's name differs from run to run.
+    words.split_once(name).unwrap().1.to_owned()
+}
+
+fn near(value: f64, expected: f64) -> bool {
+    (value - expected).abs() <= 1e-9 * expected.abs()
+}
+
+#[test]
+fn the_printed_block_of_an_old_vllm_gives_its_figures() {
+    let run = fixture("l40x4-vllm-block.txt");
+    assert_eq!(run.format, ServeFormat::Vllm);
+    assert!(run.streamed);
+    assert_eq!((run.completed, run.failed), (1000, None));
+    assert_eq!(run.duration_s, 92.72);
+    // 1000 / 92.72 = 10.785; the block shows 10.79.
+    assert!((run.requests_per_s - 10.7852).abs() < 1e-3);
+    assert_eq!(
+        (run.input_tokens, run.output_tokens),
+        (Some(1_022_592), Some(52_897))
+    );
+    // All at once, nobody bounded.
+    assert_eq!(
+        (run.concurrency_asked, run.request_rate_asked),
+        (None, Some(f64::INFINITY))
+    );
+    let ttft = run.ttft_ms.unwrap();
+    assert_eq!(
+        (ttft.n, ttft.mean, ttft.median, ttft.p99),
+        (Some(1000), 44_668.95, Some(44_620.76), Some(88_297.92))
+    );
+    let tpot = run.tpot_ms.unwrap();
+    // How many requests had two tokens is not said.
+    assert_eq!((tpot.n, tpot.mean), (None, 162.63));
+    assert_eq!(run.itl_ms.unwrap().p99, Some(173.31));
+    assert_eq!((run.e2el_ms, run.fixed_output), (None, None));
+}
+
+#[test]
+fn two_dialects_of_a_flat_summary_give_the_same_kinds_of_numbers() {
+    let (one, two) = (
+        fixture("rtxpro6000-mig-tp1.json"),
+        fixture("rtxpro6000-mig-tp2.json"),
+    );
+    for (run, tp, duration, mean_ms, median_ms) in [
+        (&one, 1, 62.9261, 15_724.2, 15_692.3),
+        (&two, 2, 47.0797, 11_762.2, 11_761.3),
+    ] {
+        assert_eq!(run.format, ServeFormat::Summary);
+        assert!(!run.streamed);
+        assert_eq!(run.tp, Some(tp));
+        assert_eq!(run.concurrency_asked, Some(16.0));
+        assert_eq!((run.completed, run.failed), (64, None));
+        assert_eq!(run.duration_s, duration);
+        assert!(near(run.requests_per_s, 64.0 / duration));
+        // 260.3688 * 62.9261 = 16,383.99 and 348.0055 * 47.0797 = 16,384.0: 64 requests of 256 tokens, none could give more.
+        assert_eq!(run.output_tokens, Some(16_384));
+        assert_eq!(
+            (run.output_tokens_asked, run.fixed_output),
+            (Some(256), Some(true))
+        );
+        // 90.5189 * 62.9261 = 5,696.0 and 120.9863 * 47.0797 = 5,696.0: 64 * 89.
+        assert_eq!(run.input_tokens, Some(5696));
+        let e2el = run.e2el_ms.unwrap();
+        assert!(near(e2el.mean, mean_ms) && near(e2el.median.unwrap(), median_ms));
+        assert_eq!((e2el.n, e2el.mean_interval), (Some(64), None));
+        assert_eq!((run.ttft_ms, run.tpot_ms), (None, None));
+    }
+    // 47.0797 against 62.9261 s: the 1.34x of the field.
+    assert!((two.requests_per_s / one.requests_per_s - 1.3366).abs() < 1e-4);
+}
+
+#[test]
+fn a_vllm_file_without_a_count_of_failures_has_it_from_what_was_sent() {
+    let run = fixture("r9700-c-8b-tp1-np1.json");
+    assert_eq!((run.completed, run.failed), (1, Some(0)));
+    assert_eq!(run.model.as_deref(), Some("meta-llama/Llama-3.1-8B"));
+    assert_eq!(run.ttft_ms.unwrap().mean, 57.65);
+    assert_eq!(run.fixed_output, Some(true));
+    assert_eq!(run.request_rate_asked, Some(f64::INFINITY));
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate() {
+    let run = fixture("h200-mooncake-1k-vllm-0.13.json");
+    assert_eq!(run.request_rate_asked, Some(80.0));
+    assert_eq!((run.concurrency_asked, run.failed), (None, Some(0)));
+    // Passed with --metadata, which makes a text of it.
+    assert_eq!(run.tp, Some(8));
+    let e2el = run.e2el_ms.unwrap();
+    assert_eq!(
+        (e2el.mean, e2el.median, e2el.p99),
+        (16_679.43, None, Some(23_369.08))
+    );
+}
+
+#[test]
+fn evalscope_prints_a_latency_as_ttft_and_is_not_believed_there() {
+    let run = fixture("mxc500-unbound-evalscope-0.5.txt");
+    assert_eq!((run.completed, run.failed), (426, Some(48)));
+    // No duration: 426 / 0.766 = 556.1 s.
+    assert!((run.duration_s - 556.136).abs() < 1e-3);
+    assert_eq!(run.concurrency_asked, Some(100.0));
+    assert!(near(run.e2el_ms.unwrap().mean, 73_051.0));
+    assert_eq!(
+        (run.ttft_ms, run.tpot_ms, run.streamed),
+        (None, None, false)
+    );
+    let later = fixture("mxc500-c100-evalscope.json");
+    assert_eq!((later.completed, later.failed), (965, Some(35)));
+    assert!(near(later.e2el_ms.unwrap().mean, 61_880.0));
+    assert_eq!(later.ttft_ms, None);
+}
+
+/// A small vLLM file with one key replaced or added.
+fn vllm(key: &str, value: &str) -> String {
+    let mut map: serde_json::Map<String, serde_json::Value> = serde_json::from_str(
+        r#"{"completed": 4, "duration": 2.0, "request_throughput": 2.0, "num_prompts": 4,
+            "mean_ttft_ms": 50.0, "median_ttft_ms": 50.0, "p99_ttft_ms": 50.0, "mean_tpot_ms": 0}"#,
+    )
+    .unwrap();
+    map.insert(key.to_owned(), serde_json::Value::from("@"));
+    serde_json::to_string(&map).unwrap().replace("\"@\"", value)
+}
+
+#[test]
+fn zero_where_vllm_has_no_value_is_absent() {
+    let run = read_text("zero.json", &vllm("mean_itl_ms", "0.0")).unwrap();
+    assert_eq!((run.tpot_ms, run.itl_ms), (None, None));
+}
+
+#[test]
+fn nonsense_names_its_key() {
+    for (key, value, expected) in [
+        (
+            "mean_ttft_ms",
+            "NaN",
+            ": mean_ttft_ms is NaN; expected a number of zero or more",
+        ),
+        (
+            "duration",
+            "-3",
+            ": duration is -3; expected a number of zero or more",
+        ),
+        (
+            "duration",
+            "0",
+            ": duration is 0; expected a number above zero",
+        ),
+        (
+            "completed",
+            "3.5",
+            ": completed is 3.5; expected a whole number",
+        ),
+        (
+            "completed",
+            "8",
+            ": request_throughput is 2.0; expected completed / duration = 4.0000 req/s",
+        ),
+        (
+            "num_prompts",
+            "3",
+            ": completed is 4; expected at most num_prompts = 3",
+        ),
+        (
+            "p99_ttft_ms",
+            "20",
+            ": p99_ttft_ms is 20.0; expected no less than the median 50",
+        ),
+        (
+            "request_rate",
+            "\"fast\"",
+            ": request_rate is fast; expected a number of zero or more",
+        ),
+        ("tp", "\"two\"", ": tp is two; expected a number of ranks"),
+    ] {
+        assert_eq!(refusal("nonsense.json", &vllm(key, value)), expected);
+    }
+}
+
+#[test]
+fn a_latency_without_a_unit_is_refused_with_what_to_do() {
+    let text = r#"{"requests_per_s": 2.0, "completed": 4, "latency": {"mean": 1500, "p50": 1400}}"#;
+    assert_eq!(
+        refusal("unit.json", text),
+        ": latency_mean is 1500; expected its unit in the key: rename it latency_mean_s or latency_mean_ms"
+    );
+    let said = text.replace("\"latency\"", "\"latency_ms\"");
+    let run = read_text("unit.json", &said).unwrap();
+    // 4 requests at 2 a second: 2 s.
+    assert_eq!((run.duration_s, run.e2el_ms.unwrap().mean), (2.0, 1500.0));
+}
+
+#[test]
+fn a_summary_that_contradicts_itself_is_refused() {
+    let base =
+        r#"{"requests_per_s": 2.0, "completed": 4, "duration_s": 2.0, "latency_mean_s": 1.0, "#;
+    for (more, expected) in [
+        (
+            r#""qps": 3.0}"#,
+            ": requests_per_s is 2.0; expected the same as qps, which is 3",
+        ),
+        (
+            r#""latency_min_s": 1.5}"#,
+            ": latency_mean_s is 1.0; expected a mean between minimum and maximum",
+        ),
+        (
+            r#""latency_p50_s": 1.0, "latency_max_s": 0.5}"#,
+            ": latency_max_s is 0.5; expected no less than 1 s, which a lower one is",
+        ),
+    ] {
+        assert_eq!(
+            refusal("contradicts.json", &format!("{base}{more}")),
+            expected
+        );
+    }
+    let slow = base.replace("\"duration_s\": 2.0", "\"duration\": 2000") + r#""x": 0}"#;
+    assert_eq!(
+        refusal("contradicts.json", &slow),
+        ": requests_per_s is 2.0; expected completed / duration = 0.0020"
+    );
+}
+
+#[test]
+fn a_total_whose_failures_nobody_tells_is_not_taken_for_completed() {
+    // 10 requests at 2 a second would take 5 s; of 10 s nobody knows how many succeeded.
+    let text = r#"{"rps": 0.5, "num_requests": 10, "duration_s": 10, "latency_mean_s": 1.0}"#;
+    let words = refusal("total.json", text);
+    assert!(
+        words.starts_with(" does not say `completed`")
+            && words.ends_with("so that failures are known"),
+        "{words}"
+    );
+}
+
+#[test]
+fn what_is_not_known_says_what_was_looked_for() {
+    for text in ["hello", "{}", "{\"a\": 1}", "", "3"] {
+        let words = refusal("unknown.json", text);
+        assert!(
+            words.contains("no format that is known here") && words.contains("vllm bench serve"),
+            "{text}: {words}"
+        );
+    }
+    assert_eq!(
+        refusal("two.jsonl", "{\"completed\": 1}\n{\"completed\": 2}\n"),
+        " holds 2 results; give a file that holds one"
+    );
+    let twice = "Successful requests: 3\nSuccessful requests: 4\n";
+    assert_eq!(
+        refusal("twice.txt", twice),
+        " says `successful requests` twice, 3.0 and 4.0; keep one benchmark's block"
+    );
+    assert!(read(Path::new("/nowhere/at/all.json")).is_err());
+}
+
+#[test]
+fn saved_lists_give_counts_and_intervals() {
+    // Eight requests: TTFT 50 ms, then two gaps of 20 ms and three tokens; a ninth failed and is left out.
+    let list = |value: &str, failed: &str| {
+        let mut items = vec![value; 8];
+        items.push(failed);
+        format!("[{}]", items.join(","))
+    };
+    let text = format!(
+        r#"{{"completed": 8, "failed": 1, "duration": 2.0, "request_throughput": 4.0,
+            "mean_ttft_ms": 50.0, "mean_tpot_ms": 20.0, "mean_itl_ms": 20.0,
+            "ttfts": {}, "itls": {}, "output_lens": {}, "errors": {}}}"#,
+        list("0.05", "0.0"),
+        list("[0.02, 0.02]", "[]"),
+        list("3", "0"),
+        list("\"\"", "\"timed out\""),
+    );
+    let run = read_text("detailed.json", &text).unwrap();
+    let tpot = run.tpot_ms.unwrap();
+    // (20 + 20) / (3 - 1) = 20 for each of eight.
+    assert_eq!(tpot.n, Some(8));
+    let interval = tpot.mean_interval.unwrap();
+    assert!((interval.low - 20.0).abs() < 1e-9 && (interval.high - 20.0).abs() < 1e-9);
+    assert_eq!(run.itl_ms.unwrap().n, Some(16));
+    assert_eq!(run.fixed_output, Some(true));
+    // Lists that do not give the file's own mean are another thing and are left alone.
+    let other = text.replace("\"mean_tpot_ms\": 20.0", "\"mean_tpot_ms\": 30.0");
+    let tpot = read_text("detailed.json", &other).unwrap().tpot_ms.unwrap();
+    assert_eq!((tpot.n, tpot.mean_interval), (None, None));
+}

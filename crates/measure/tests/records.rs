@@ -1,0 +1,171 @@
+//! Records of each kind as an earlier version wrote them still load, render, and import.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::path::{Path, PathBuf};
+
+use measure::export::{ExportError, vllm_json};
+use measure::import::{collectives, serve};
+use measure::record::{CallMode, Payload, Record, load};
+use measure::render::{csv, text};
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/records")
+        .join(name)
+}
+
+fn record(name: &str) -> Record {
+    load(&path(name)).unwrap()
+}
+
+#[test]
+fn one_of_each_kind_loads_and_renders() {
+    for (name, kind, word) in [
+        ("links.json", "links of p2p-bw", "h2d_pinned_ce"),
+        (
+            "collectives.json",
+            "collectives of allreduce-bench",
+            "all_reduce of bf16 on 2 ranks",
+        ),
+        (
+            "serve.json",
+            "a serving benchmark of serve-bench run",
+            "Successful requests",
+        ),
+    ] {
+        let record = record(name);
+        assert_eq!(record.payload.kind(), kind);
+        let shown = text::record(&record);
+        assert!(
+            shown.contains(word) && shown.ends_with("exit code 0\n"),
+            "{shown}"
+        );
+        assert!(csv::record(&record).lines().count() > 1);
+        // What is read is written again as it was, but for fields that came later.
+        let again = serde_json::to_string(&record).unwrap();
+        assert_eq!(Record::from_json(&again, name).unwrap(), record);
+    }
+}
+
+#[test]
+fn renderings_of_one_kind_name_what_they_were_given_instead() {
+    let serve = record("serve.json");
+    assert!(text::links(&serve).contains("a serving benchmark"));
+    assert!(csv::links(&serve).contains("a serving benchmark"));
+}
+
+#[test]
+fn a_record_of_ours_is_a_curve() {
+    let points = collectives::read(&path("collectives.json")).unwrap();
+    // The second point has wrong data and stands for nothing.
+    assert_eq!(points.len(), 1);
+    let point = &points[0];
+    assert_eq!((point.ranks, point.bytes_per_rank), (2, 262_144));
+    assert_eq!((point.us, point.n), (95.0, Some(6)));
+    // Six samples: the interval is the whole range.
+    assert_eq!((point.low, point.high), (Some(94.05), Some(96.9)));
+    assert_eq!(point.mode, Some(CallMode::Graph));
+    assert_eq!(point.simulated.as_deref(), Some("rtxpro6000-mig"));
+    let words = collectives::read(&path("serve.json"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        words.ends_with(
+            "holds a serving benchmark of serve-bench run; give a record of allreduce-bench"
+        ),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_record_of_ours_is_a_serving_result_and_so_is_its_form_for_vllm() {
+    let ours = serve::read(&path("serve.json")).unwrap();
+    assert_eq!((ours.completed, ours.failed), (6, Some(1)));
+    assert_eq!((ours.tp, ours.concurrency_asked), (Some(2), Some(2.0)));
+    assert_eq!(ours.fixed_output, Some(true));
+    assert_eq!(ours.simulated.as_deref(), Some("rtxpro6000-mig"));
+
+    let folder = std::env::temp_dir().join(format!("tplens-export-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("vllm.json");
+    let json = vllm_json(&record("serve.json"), true).unwrap();
+    std::fs::write(&file, json.to_string()).unwrap();
+    let again = serve::read(&file).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+
+    assert_eq!(again.simulated, ours.simulated);
+    assert_eq!(
+        (again.completed, again.failed),
+        (ours.completed, ours.failed)
+    );
+    assert_eq!(
+        (again.duration_s, again.requests_per_s),
+        (ours.duration_s, ours.requests_per_s)
+    );
+    assert_eq!(
+        (again.input_tokens, again.output_tokens),
+        (ours.input_tokens, ours.output_tokens)
+    );
+    assert_eq!(again.fixed_output, ours.fixed_output);
+    for (one, other) in [
+        (again.ttft_ms, ours.ttft_ms),
+        (again.tpot_ms, ours.tpot_ms),
+        (again.itl_ms, ours.itl_ms),
+        (again.e2el_ms, ours.e2el_ms),
+    ] {
+        let (one, other) = (one.unwrap(), other.unwrap());
+        assert_eq!(
+            (one.mean, one.median, one.n),
+            (other.mean, other.median, other.n)
+        );
+        // The lists are in seconds, which costs the last digits.
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9 * b;
+        let (one, other) = (one.mean_interval.unwrap(), other.mean_interval.unwrap());
+        assert!(near(one.low, other.low) && near(one.high, other.high));
+    }
+}
+
+#[test]
+fn the_form_for_vllm_has_exactly_its_keys_and_null_for_what_is_absent() {
+    let json = vllm_json(&record("serve.json"), false).unwrap();
+    let keys: Vec<&str> = json
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    // Keys of vLLM 0.13 in alphabetical order, and `simulated`, which is ours.
+    let expected = "backend burstiness completed date duration endpoint_type failed label max_concurrency \
+                    max_concurrent_requests max_output_tokens_per_s mean_e2el_ms mean_itl_ms mean_tpot_ms mean_ttft_ms \
+                    median_e2el_ms median_itl_ms median_tpot_ms median_ttft_ms model_id num_prompts output_throughput \
+                    p99_e2el_ms p99_itl_ms p99_tpot_ms p99_ttft_ms request_goodput request_rate request_throughput simulated \
+                    std_e2el_ms std_itl_ms std_tpot_ms std_ttft_ms tokenizer_id total_input_tokens total_output_tokens \
+                    total_token_throughput";
+    assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
+    // Six requests have no 99th percentile; nobody set a service level.
+    assert!(json["p99_ttft_ms"].is_null() && json["request_goodput"].is_null());
+    assert_eq!(json["request_rate"], "inf");
+    assert_eq!(json["date"], "20260102-030405");
+    assert_eq!(
+        vllm_json(&record("links.json"), false),
+        Err(ExportError::NotServe("links of p2p-bw"))
+    );
+}
+
+#[test]
+fn a_run_without_a_summary_is_refused_with_the_next_step() {
+    let mut broken = record("serve.json");
+    if let Payload::Serve(serve) = &mut broken.payload {
+        serve.summary = None;
+    }
+    assert_eq!(vllm_json(&broken, false), Err(ExportError::NoSummary));
+    let folder = std::env::temp_dir().join(format!("tplens-broken-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("record.json");
+    std::fs::write(&file, serde_json::to_string(&broken).unwrap()).unwrap();
+    // A folder is read by the record in it.
+    let words = serve::read(&folder).unwrap_err().to_string();
+    std::fs::remove_dir_all(folder).unwrap();
+    assert!(words.contains("has no summary after 7 requests"), "{words}");
+}
