@@ -32,6 +32,7 @@ const CRATES: &[(&str, Place)] = &[
     ("measure", Layer(1)),
     ("supervisor", Layer(2)),
     ("device", Layer(2)),
+    ("tp-plan", Layer(2)),
     ("p2p-bw", Layer(5)),
     ("softbox", SoftCore),
     ("soft-cuda", SoftDriver),

@@ -1,0 +1,95 @@
+//! Who does one all-reduce: the engine's own kernel, torch's symmetric memory, or the vendor's library.
+//!
+//! vLLM 0.13.0 asks in this order (`cuda_communicator.py`): custom all-reduce, symmetric memory, library. The limits are
+//! those of `custom_all_reduce.py` and `all_reduce_utils.py`. What is off by default (NCCL with symmetric memory, quick
+//! all-reduce on MI300) is not looked at. SGLang 0.5.6 has symmetric memory off by default.
+
+use measure::record::CollectivePath;
+use measure::unit::ByteCount;
+
+use super::facts::{CustomAllReduce, Engine, EngineFacts, Vendor};
+
+const MIB: u64 = 1 << 20;
+
+/// Message limits by architecture and ranks where symmetric memory works: of the custom kernel, and of symmetric memory.
+struct Symmetric {
+    architecture: &'static str,
+    /// `(ranks, custom below, symmetric below)`, in bytes.
+    limits: [(u32, u64, u64); 4],
+}
+
+const SYMMETRIC: [Symmetric; 2] = [
+    Symmetric {
+        architecture: "sm_90",
+        limits: [
+            (2, 64 * MIB, 64 * MIB),
+            (4, 32 * MIB, 32 * MIB),
+            (6, MIB / 2, 64 * MIB),
+            (8, MIB / 4, 64 * MIB),
+        ],
+    },
+    Symmetric {
+        architecture: "sm_100",
+        limits: [
+            (2, 2 * MIB, 8 * MIB),
+            (4, 2 * MIB, 32 * MIB),
+            (6, MIB, 128 * MIB),
+            (8, MIB, 128 * MIB),
+        ],
+    },
+];
+
+impl EngineFacts {
+    /// Who does an all-reduce of that many bytes, and the rule that decides.
+    #[must_use]
+    pub fn all_reduce_path(&self, bytes: u64) -> (CollectivePath, String) {
+        let symmetric = self.symmetric();
+        let general = match (self.engine, self.vendor) {
+            (Engine::Sglang, Vendor::Amd) => 16 * MIB,
+            _ => 8 * MIB,
+        };
+        let limit = symmetric.map_or(general, |(custom, _)| custom.min(general));
+        let size = ByteCount(bytes);
+        let refused = match &self.custom_all_reduce {
+            CustomAllReduce::Off { reason } => format!("custom all-reduce is off: {reason}"),
+            CustomAllReduce::Active if !bytes.is_multiple_of(16) => {
+                format!("{size} is not a multiple of 16 B, which custom all-reduce needs")
+            }
+            CustomAllReduce::Active if bytes >= limit => format!(
+                "{size} is not below custom all-reduce's limit of {}",
+                ByteCount(limit)
+            ),
+            CustomAllReduce::Active => {
+                return (
+                    CollectivePath::Custom,
+                    format!("below custom all-reduce's limit of {}", ByteCount(limit)),
+                );
+            }
+        };
+        match symmetric {
+            Some((_, below)) if bytes < below && bytes.is_multiple_of(4) => (
+                CollectivePath::Custom,
+                format!(
+                    "{refused}; torch symmetric memory takes it, below {}",
+                    ByteCount(below)
+                ),
+            ),
+            _ => (CollectivePath::Library, refused),
+        }
+    }
+
+    /// Limits of the custom kernel and of symmetric memory, where the latter works: it needs multicast between all ranks.
+    fn symmetric(&self) -> Option<(u64, u64)> {
+        if self.engine != Engine::Vllm || self.vendor != Vendor::Nvidia || !self.full_nvlink {
+            return None;
+        }
+        let architecture = self.architecture.as_deref()?.trim_end_matches('a');
+        let row = SYMMETRIC
+            .iter()
+            .find(|row| row.architecture == architecture)?;
+        row.limits
+            .iter()
+            .find(|(ranks, _, _)| *ranks == self.tp)
+            .map(|(_, custom, symmetric)| (*custom, *symmetric))
+    }
+}

@@ -1,0 +1,16 @@
+//! Which collectives an engine issues in one step of a tensor-parallel model: kind, count, bytes, and who does them.
+//!
+//! [`ModelFacts`] come from a Hugging Face `config.json` or from the models that are shipped; [`EngineFacts`] say how the
+//! engine runs it; [`plan()`] joins them. The rules are those of vLLM 0.13 and SGLang 0.5.6 as read in their sources; each
+//! rule names its source. This crate measures nothing and predicts no time.
+#![forbid(unsafe_code)]
+
+mod engine;
+mod model;
+mod plan;
+mod table;
+
+pub use engine::{CustomAllReduce, Engine, EngineFacts, Execution, Executor, Surroundings, Vendor};
+pub use model::{Experts, ModelError, ModelFacts, WeightFormat, builtin_names};
+pub use plan::plan;
+pub use table::table;

@@ -1,0 +1,113 @@
+//! The models that are shipped: reduced configurations under `models/`, with only the keys that are read and their source.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::config::parse;
+use super::error::ModelError;
+use super::facts::ModelFacts;
+use super::quantization::join_separate;
+
+/// A shipped model.
+struct Shipped {
+    name: &'static str,
+    /// Other names for the same facts, in lower case: Hugging Face ids.
+    aliases: &'static [&'static str],
+    config: &'static str,
+}
+
+macro_rules! shipped {
+    ($($name:literal: $($alias:literal),+;)+) => {
+        &[$(Shipped {
+            name: $name,
+            aliases: &[$($alias),+],
+            config: include_str!(concat!("../../models/", $name, ".json")),
+        }),+]
+    };
+}
+
+const SHIPPED: &[Shipped] = shipped![
+    "qwen2.5-72b": "qwen/qwen2.5-72b", "qwen/qwen2.5-72b-instruct", "qwen2.5-72b-instruct";
+    "qwen2.5-72b-fp8": "redhatai/qwen2.5-72b-instruct-fp8-dynamic", "qwen2.5-72b-instruct-fp8";
+    "qwen2.5-vl-72b": "qwen/qwen2.5-vl-72b-instruct", "qwen2.5-vl-72b-instruct";
+    "qwen2.5-vl-72b-fp8": "redhatai/qwen2.5-vl-72b-instruct-fp8-dynamic", "qwen2.5-vl-72b-instruct-fp8";
+    "gpt-oss-120b": "openai/gpt-oss-120b";
+    "gpt-oss-20b": "openai/gpt-oss-20b";
+    "llama-3.1-8b": "meta-llama/llama-3.1-8b", "meta-llama/llama-3.1-8b-instruct", "meta-llama/meta-llama-3.1-8b-instruct", "llama-3.1-8b-instruct";
+    "llama-3.3-70b": "meta-llama/llama-3.3-70b-instruct", "llama-3.3-70b-instruct";
+    "qwen3-14b": "qwen/qwen3-14b";
+    "qwen3-30b-a3b": "qwen/qwen3-30b-a3b";
+    "gemma-3-27b": "google/gemma-3-27b-it", "google/gemma-3-27b-pt", "gemma-3-27b-it";
+    "r1-distill-qwen-32b": "deepseek-ai/deepseek-r1-distill-qwen-32b", "deepseek-r1-distill-qwen-32b";
+];
+
+/// Names of the shipped models, in the order of the documentation.
+#[must_use]
+pub fn builtin_names() -> Vec<&'static str> {
+    SHIPPED.iter().map(|shipped| shipped.name).collect()
+}
+
+impl ModelFacts {
+    /// A shipped model by its name or Hugging Face id, in any case.
+    #[must_use]
+    pub fn builtin(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let shipped = SHIPPED
+            .iter()
+            .find(|shipped| shipped.name == name || shipped.aliases.contains(&name.as_str()))?;
+        let mut facts = Self::from_config_json(shipped.config, shipped.name).ok()?;
+        shipped.name.clone_into(&mut facts.name);
+        Some(facts)
+    }
+
+    /// A shipped model by name, a `config.json`, or a folder that holds one; a `hf_quant_config.json` beside it is read too.
+    ///
+    /// # Errors
+    /// As [`ModelFacts::from_config_json`], or there is neither.
+    pub fn resolve(name: &str) -> Result<Self, ModelError> {
+        if let Some(facts) = Self::builtin(name) {
+            return Ok(facts);
+        }
+        let given = Path::new(name);
+        let file = if given.is_dir() {
+            given.join("config.json")
+        } else {
+            given.to_path_buf()
+        };
+        if !file.exists() && !given.is_dir() {
+            return Err(ModelError::Unknown {
+                name: name.to_owned(),
+            });
+        }
+        let mut config = read(&file)?;
+        let separate = file.with_file_name("hf_quant_config.json");
+        if separate.exists() {
+            join_separate(&mut config, &read(&separate)?);
+        }
+        let mut facts = Self::from_config(&config, &file.display().to_string())?;
+        if let Some(name) = name_of(&file) {
+            facts.name = name;
+        }
+        Ok(facts)
+    }
+}
+
+fn read(file: &Path) -> Result<Value, ModelError> {
+    let text = std::fs::read_to_string(file).map_err(|source| ModelError::Unreadable {
+        path: file.to_path_buf(),
+        source,
+    })?;
+    parse(&text, &file.display().to_string())
+}
+
+/// The folder of a `config.json`, or the stem of a file of another name.
+fn name_of(file: &Path) -> Option<String> {
+    let whole: PathBuf = file.canonicalize().ok()?;
+    let named = if whole.file_name()? == "config.json" {
+        whole.parent()?.file_name()?
+    } else {
+        whole.file_stem()?
+    };
+    Some(named.to_string_lossy().into_owned())
+}

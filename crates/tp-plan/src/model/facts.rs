@@ -1,0 +1,158 @@
+//! What is known of a model: the numbers that decide message sizes and how many bytes of weights a step reads.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ModelError;
+
+/// A model's shape. Sizes are in elements unless a name says bytes; of a multimodal model it is the language part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelFacts {
+    /// Its name, such as `qwen2.5-72b-fp8`.
+    pub name: String,
+    /// `model_type` of the config, such as `qwen2`.
+    pub family: String,
+    /// Hidden size.
+    pub hidden: u32,
+    /// Decoder layers.
+    pub layers: u32,
+    /// Query heads.
+    pub heads: u32,
+    /// Key-value heads.
+    pub kv_heads: u32,
+    /// Elements of one head.
+    pub head_dim: u32,
+    /// Elements that one token's latent has in a layer's cache, where attention is multi-head latent attention.
+    #[serde(default)]
+    pub latent_kv: Option<u32>,
+    /// Width of the dense feed-forward network; of a shared or dense one in a mixture of experts, 0 where there is none.
+    pub intermediate: u32,
+    /// Vocabulary size.
+    pub vocab: u32,
+    /// Whether the output head shares the embedding's weights.
+    pub tied_embeddings: bool,
+    /// Mixture of experts, where it is one.
+    pub experts: Option<Experts>,
+    /// How the weights of the decoder layers are stored; in MXFP4 only those of the experts.
+    pub weights: WeightFormat,
+    /// Bytes of one activation element, 2 for bf16 and f16.
+    pub activation_bytes: u32,
+    /// Bytes of one key-value cache element; the engine's own option may say otherwise.
+    pub kv_cache_bytes: u32,
+    /// All parameters.
+    pub parameters: u64,
+    /// Bytes of all weights as stored.
+    pub weight_bytes: u64,
+    /// What was assumed where the config is silent, a sentence each.
+    pub assumed: Vec<String>,
+}
+
+/// A mixture of experts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Experts {
+    /// Routed experts in a layer.
+    pub count: u32,
+    /// Experts that each token uses.
+    pub per_token: u32,
+    /// Width of one expert.
+    pub intermediate: u32,
+    /// Layers with routed experts; the others are dense.
+    pub layers: u32,
+    /// Bytes of one expert of one layer as stored.
+    pub expert_bytes: u64,
+}
+
+/// How weights are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WeightFormat {
+    /// 16 bits a weight.
+    Bf16,
+    /// 16 bits a weight.
+    F16,
+    /// 8 bits a weight; scales are not counted, they are 0.1 percent or less.
+    Fp8,
+    /// 8 bits a weight; scales are not counted.
+    Int8,
+    /// 4 bits a weight and an 8-bit scale for each 32: 4.25 bits.
+    Mxfp4,
+    /// 4 bits a weight and an 8-bit scale for each 16: 4.5 bits.
+    Nvfp4,
+    /// 4 bits a weight, and a 16-bit scale and a 4-bit zero point for each group: 4.16 bits at a group of 128 (AWQ, GPTQ).
+    Int4,
+}
+
+impl ModelFacts {
+    /// Bytes of weights that one step reads over the whole model when `tokens` tokens go through it: all of a dense model but
+    /// the embedding rows that are not looked up; of a mixture of experts those experts that are expected to be hit under
+    /// uniform routing, which is `count * (1 - (1 - per_token / count)^tokens)` in a layer.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a byte in 2^53 does not matter to an expectation"
+    )]
+    pub fn weight_bytes_read(&self, tokens: u32) -> f64 {
+        let mut bytes = self.weight_bytes as f64;
+        if !self.tied_embeddings {
+            let rows = self.vocab.saturating_sub(tokens);
+            bytes -= f64::from(rows) * f64::from(self.hidden) * f64::from(self.activation_bytes);
+        }
+        if let Some(experts) = self.experts {
+            let missed = 1.0 - f64::from(experts.per_token) / f64::from(experts.count);
+            let idle = f64::from(experts.count) * missed.powf(f64::from(tokens));
+            bytes -= f64::from(experts.layers) * idle * experts.expert_bytes as f64;
+        }
+        bytes.max(0.0)
+    }
+
+    /// Bytes of key-value cache of one token over the whole model; what a sliding window drops is not taken off.
+    #[must_use]
+    pub fn kv_bytes_per_token(&self) -> u64 {
+        self.kv_bytes(u64::from(self.kv_heads))
+    }
+
+    /// Bytes of key-value cache of one token on one rank. With fewer key-value heads than ranks every rank keeps a whole
+    /// head, so that the ranks together hold more than [`ModelFacts::kv_bytes_per_token`]; a latent is on every rank.
+    #[must_use]
+    pub fn kv_bytes_per_token_on_rank(&self, tp: u32) -> u64 {
+        self.kv_bytes(u64::from(self.kv_heads.div_ceil(tp.max(1))))
+    }
+
+    fn kv_bytes(&self, heads: u64) -> u64 {
+        let elements = match self.latent_kv {
+            Some(latent) => u64::from(latent),
+            None => 2 * heads * u64::from(self.head_dim),
+        };
+        u64::from(self.layers) * elements * u64::from(self.kv_cache_bytes)
+    }
+
+    /// Whether engines can cut the model into `tp` parts: they give every rank the same number of query heads.
+    ///
+    /// # Errors
+    /// `tp` is 0 or does not divide the heads.
+    pub fn check_tp(&self, tp: u32) -> Result<(), ModelError> {
+        if tp > 0 && self.heads.is_multiple_of(tp) {
+            return Ok(());
+        }
+        Err(ModelError::Indivisible {
+            model: self.name.clone(),
+            heads: self.heads,
+            tp,
+        })
+    }
+}
+
+impl WeightFormat {
+    /// Its short name, such as `fp8`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bf16 => "bf16",
+            Self::F16 => "f16",
+            Self::Fp8 => "fp8",
+            Self::Int8 => "int8",
+            Self::Mxfp4 => "mxfp4",
+            Self::Nvfp4 => "nvfp4",
+            Self::Int4 => "int4",
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Models: their facts, how a `config.json` is read, and the models that are shipped.
+
+mod builtin;
+mod config;
+mod error;
+mod facts;
+mod family;
+mod keys;
+mod quantization;
+mod size;
+
+pub use builtin::builtin_names;
+pub use error::ModelError;
+pub use facts::{Experts, ModelFacts, WeightFormat};
+
+#[cfg(test)]
+mod tests;
