@@ -33,6 +33,7 @@ const CRATES: &[(&str, Place)] = &[
     ("supervisor", Layer(2)),
     ("device", Layer(2)),
     ("tp-plan", Layer(2)),
+    ("report", Layer(2)),
     ("p2p-bw", Layer(5)),
     ("softbox", SoftCore),
     ("soft-cuda", SoftDriver),

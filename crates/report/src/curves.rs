@@ -1,0 +1,226 @@
+//! Time over message size, both logarithmic, with the sizes that a model sends marked.
+
+use measure::unit::ByteCount;
+
+use crate::scale::Log;
+use crate::svg::{Anchor, Drawing};
+
+/// Curves of one collective.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Curves {
+    /// What the picture shows, one line.
+    pub title: String,
+    /// The curves.
+    pub series: Vec<CurveSeries>,
+    /// Sizes to mark.
+    pub marks: Vec<SizeMark>,
+}
+
+/// One curve.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CurveSeries {
+    /// Its name in the legend.
+    pub name: String,
+    /// Its points, ascending by size.
+    pub points: Vec<CurvePoint>,
+}
+
+/// One point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CurvePoint {
+    /// Bytes of the message, above zero.
+    pub bytes: u64,
+    /// Time in microseconds, above zero.
+    pub microseconds: f64,
+    /// Its interval, where there is one.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// A size that a model sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SizeMark {
+    /// Bytes, above zero.
+    pub bytes: u64,
+    /// What it is, such as `161 a step at batch 16`.
+    pub label: String,
+}
+
+const WIDTH: f64 = 900.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 880.0;
+const PLOT: f64 = 300.0;
+const LINE: f64 = 17.0;
+
+impl Curves {
+    /// The picture as an SVG element; empty where there is no point to draw.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
+        let sizes: Vec<f64> = points()
+            .map(|point| point.bytes)
+            .chain(self.marks.iter().map(|mark| mark.bytes))
+            .map(|bytes| bytes.max(1) as f64)
+            .collect();
+        let times: Vec<f64> = points()
+            .flat_map(|point| {
+                let (low, high) = point
+                    .interval
+                    .unwrap_or((point.microseconds, point.microseconds));
+                [low, point.microseconds, high]
+            })
+            .filter(|time| time.is_finite() && *time > 0.0)
+            .collect();
+        let (Some((least, most)), Some((fastest, slowest))) = (range(&sizes), range(&times)) else {
+            return String::new();
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a picture has a handful of lines"
+        )]
+        let head = 24.0 + LINE * (self.series.len() + self.marks.len()) as f64;
+        let (top, bottom) = (head, head + PLOT);
+        let mut drawing = Drawing::begin(WIDTH, bottom + 46.0, &self.title);
+        let across = Log::over(least / 1.2, most * 1.2, LEFT, RIGHT);
+        let up = Log::over(fastest / 1.25, slowest * 1.25, bottom, top);
+        for tick in up.one_two_five() {
+            drawing.line("grid", (LEFT, up.at(tick)), (RIGHT, up.at(tick)));
+            drawing.text(
+                "tick",
+                (LEFT - 8.0, up.at(tick) + 4.0),
+                Anchor::End,
+                &format!("{tick}"),
+            );
+        }
+        for tick in across.powers(2.0, 12) {
+            drawing.line("grid", (across.at(tick), top), (across.at(tick), bottom));
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a power of two within the sizes drawn"
+            )]
+            let size = ByteCount(tick.round() as u64).to_string();
+            drawing.text(
+                "tick",
+                (across.at(tick), bottom + 18.0),
+                Anchor::Middle,
+                &size,
+            );
+        }
+        drawing.text("tick", (LEFT - 8.0, top - 8.0), Anchor::End, "us");
+        drawing.text(
+            "tick",
+            (RIGHT, bottom + 38.0),
+            Anchor::End,
+            "bytes of each rank's message",
+        );
+        self.draw_marks(&mut drawing, &across, top, bottom);
+        for (index, series) in self.series.iter().enumerate() {
+            let class = format!("series{}", index % 4);
+            #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
+            let place =
+                |bytes: u64, time: f64| (across.at(bytes.max(1) as f64), up.at(time.max(fastest)));
+            let through: Vec<(f64, f64)> = series
+                .points
+                .iter()
+                .map(|point| place(point.bytes, point.microseconds))
+                .collect();
+            drawing.path(&format!("curve {class}"), &through);
+            for point in &series.points {
+                if let Some((low, high)) = point.interval {
+                    drawing.line("whisker", place(point.bytes, low), place(point.bytes, high));
+                }
+                drawing.dot(
+                    &format!("dot {class}"),
+                    place(point.bytes, point.microseconds),
+                );
+            }
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a picture has a handful of lines"
+            )]
+            let y = 14.0 + LINE * index as f64;
+            drawing.line(
+                &format!("curve {class}"),
+                (LEFT, y - 4.0),
+                (LEFT + 24.0, y - 4.0),
+            );
+            drawing.text("legend", (LEFT + 32.0, y), Anchor::Start, &series.name);
+        }
+        drawing.end()
+    }
+
+    /// A dashed line at each marked size, its label on a line of its own above the plot.
+    fn draw_marks(&self, drawing: &mut Drawing, across: &Log, top: f64, bottom: f64) {
+        for (index, mark) in self.marks.iter().enumerate() {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a picture has a handful of lines"
+            )]
+            let y = 14.0 + LINE * (self.series.len() + index) as f64;
+            #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
+            let x = across.at(mark.bytes.max(1) as f64);
+            drawing.line("mark", (x, y - 4.0), (x, bottom));
+            let text = format!("{}: {}", ByteCount(mark.bytes), mark.label);
+            // Labels stand on the side of their line that has room.
+            let (at, anchor) = if x > f64::midpoint(LEFT, RIGHT) {
+                (x - 6.0, Anchor::End)
+            } else {
+                (x + 6.0, Anchor::Start)
+            };
+            drawing.text("legend", (at, y.min(top)), anchor, &text);
+        }
+    }
+}
+
+fn range(values: &[f64]) -> Option<(f64, f64)> {
+    let first = *values.first()?;
+    Some(values.iter().fold((first, first), |(low, high), value| {
+        (low.min(*value), high.max(*value))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curves(points: Vec<CurvePoint>) -> Curves {
+        Curves {
+            title: "t".to_owned(),
+            series: vec![CurveSeries {
+                name: "nccl, graph".to_owned(),
+                points,
+            }],
+            marks: vec![SizeMark {
+                bytes: 262_144,
+                label: "161 a step".to_owned(),
+            }],
+        }
+    }
+
+    #[test]
+    fn a_curve_shows_its_points_and_the_marked_size() {
+        let point = |bytes, microseconds| CurvePoint {
+            bytes,
+            microseconds,
+            interval: Some((microseconds * 0.9, microseconds * 1.1)),
+        };
+        let svg = curves(vec![
+            point(8192, 19.1),
+            point(262_144, 39.3),
+            point(8 << 20, 567.0),
+        ])
+        .svg();
+        assert_eq!(svg.matches("<circle").count(), 3);
+        assert!(
+            svg.contains("256 KiB: 161 a step") && svg.contains(">100<"),
+            "{svg}"
+        );
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+
+    #[test]
+    fn without_a_point_there_is_no_picture() {
+        assert_eq!(curves(Vec::new()).svg(), "");
+    }
+}

@@ -1,0 +1,219 @@
+//! A page: title, the answer in a few sentences, sections of paragraphs, lists, tables and pictures.
+
+use std::fmt::Write as _;
+
+use crate::svg::escape;
+use crate::{Curves, Waterfall};
+
+/// A report in one file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// The soft box behind it; every page of a soft box says so at its top, in its title and in its pictures.
+    pub simulated: Option<String>,
+    /// The answer, a sentence or two each.
+    pub answer: Vec<String>,
+    /// The rest.
+    pub sections: Vec<Section>,
+    /// The last line: what made it and when.
+    pub made_by: String,
+}
+
+/// A part of a page.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Section {
+    /// Its heading.
+    pub heading: String,
+    /// What stands in it.
+    pub blocks: Vec<Block>,
+}
+
+/// A block of a section.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// Text.
+    Paragraph(String),
+    /// Points.
+    List(Vec<String>),
+    /// Rows under heads.
+    Table(Table),
+    /// The waterfall.
+    Waterfall(Waterfall),
+    /// Time over size.
+    Curves(Curves),
+}
+
+/// A table; rows shorter than the heads are filled with nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    /// Column heads, with units.
+    pub heads: Vec<String>,
+    /// Rows of cells.
+    pub rows: Vec<Vec<String>>,
+}
+
+const STYLE: &str = include_str!("style.css");
+
+impl Page {
+    /// The whole HTML document.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let mut html =
+            String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
+        html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+        let mark = self.simulated.as_ref().map(|name| {
+            format!(
+                "SIMULATED on soft box {}: arithmetic of a box file, not a measurement",
+                escape(name)
+            )
+        });
+        let title = escape(&self.title);
+        let prefix = if mark.is_some() { "SIMULATED: " } else { "" };
+        // Writing to a String cannot fail, here and below.
+        let _ = write!(
+            html,
+            "<title>{prefix}{title}</title><style>{STYLE}</style></head>"
+        );
+        let _ = writeln!(
+            html,
+            "<body{}><main>",
+            if mark.is_some() {
+                " class=\"simulated\""
+            } else {
+                ""
+            }
+        );
+        if let Some(mark) = &mark {
+            let _ = writeln!(html, "<p class=\"banner\">{mark}</p>");
+        }
+        let _ = writeln!(html, "<h1>{title}</h1>");
+        for sentence in &self.answer {
+            let _ = writeln!(html, "<p class=\"answer\">{}</p>", escape(sentence));
+        }
+        for section in &self.sections {
+            let _ = writeln!(html, "<section><h2>{}</h2>", escape(&section.heading));
+            for block in &section.blocks {
+                self.block(&mut html, block);
+            }
+            html.push_str("</section>\n");
+        }
+        let _ = writeln!(
+            html,
+            "<footer>{}</footer></main></body></html>",
+            escape(&self.made_by)
+        );
+        html
+    }
+
+    fn block(&self, html: &mut String, block: &Block) {
+        match block {
+            Block::Paragraph(text) => {
+                let _ = writeln!(html, "<p>{}</p>", escape(text));
+            }
+            Block::List(points) => {
+                html.push_str("<ul>");
+                for point in points {
+                    let _ = write!(html, "<li>{}</li>", escape(point));
+                }
+                html.push_str("</ul>\n");
+            }
+            Block::Table(table) => table.write(html),
+            Block::Waterfall(waterfall) => self.picture(html, &waterfall.title, &waterfall.svg()),
+            Block::Curves(curves) => self.picture(html, &curves.title, &curves.svg()),
+        }
+    }
+
+    fn picture(&self, html: &mut String, title: &str, svg: &str) {
+        if svg.is_empty() {
+            return;
+        }
+        let mark = if self.simulated.is_some() {
+            " (simulated)"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            html,
+            "<figure>{svg}<figcaption>{}{mark}</figcaption></figure>",
+            escape(title)
+        );
+    }
+}
+
+impl Table {
+    fn write(&self, html: &mut String) {
+        html.push_str("<div class=\"scroll\"><table><thead><tr>");
+        for head in &self.heads {
+            let _ = write!(html, "<th>{}</th>", escape(head));
+        }
+        html.push_str("</tr></thead><tbody>");
+        for row in &self.rows {
+            html.push_str("<tr>");
+            for index in 0..self.heads.len().max(row.len()) {
+                let _ = write!(
+                    html,
+                    "<td>{}</td>",
+                    escape(row.get(index).map_or("", String::as_str))
+                );
+            }
+            html.push_str("</tr>");
+        }
+        html.push_str("</tbody></table></div>\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bar, BarKind};
+
+    fn page(simulated: Option<&str>) -> Page {
+        Page {
+            title: "why <1.34x>".to_owned(),
+            simulated: simulated.map(str::to_owned),
+            answer: vec!["because".to_owned()],
+            sections: vec![Section {
+                heading: "waterfall".to_owned(),
+                blocks: vec![
+                    Block::Waterfall(Waterfall {
+                        title: "step".to_owned(),
+                        unit: "ms".to_owned(),
+                        bars: vec![Bar {
+                            label: "ideal".to_owned(),
+                            low_mid_high: (1.0, 1.0, 1.0),
+                            grade: String::new(),
+                            kind: BarKind::Total,
+                        }],
+                    }),
+                    Block::Curves(Curves::default()),
+                    Block::Table(Table {
+                        heads: vec!["a".to_owned(), "b".to_owned()],
+                        rows: vec![vec!["<i>".to_owned()]],
+                    }),
+                ],
+            }],
+            made_by: "tplens".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_soft_page_says_so_at_its_top_in_its_title_and_under_its_pictures() {
+        let html = page(Some("l40x4")).html();
+        assert!(html.contains("<title>SIMULATED: why &lt;1.34x&gt;</title>"));
+        assert!(html.contains("SIMULATED on soft box l40x4"));
+        assert!(html.contains("step (simulated)"));
+        assert!(!page(None).html().to_lowercase().contains("simulated on"));
+    }
+
+    #[test]
+    fn a_page_needs_nothing_beside_it_and_no_text_becomes_markup() {
+        let html = page(None).html();
+        for never in ["<script", "http://", "https://", "url(", "<i>", "@import"] {
+            assert!(!html.contains(never), "{never}");
+        }
+        // One figure: curves without points are left out. A row of one cell under two heads has two.
+        assert_eq!(html.matches("<figure>").count(), 1);
+        assert_eq!(html.matches("<td>").count(), 2);
+    }
+}

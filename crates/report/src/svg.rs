@@ -1,0 +1,119 @@
+//! Text and numbers inside SVG and HTML: escaping, rounding, and elements that every picture draws.
+
+use std::fmt::Write as _;
+
+/// Text that is safe between tags and inside quoted attributes; control characters become a replacement mark.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\n' => escaped.push(' '),
+            control if control.is_control() => escaped.push('\u{fffd}'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// A drawing under construction.
+pub(crate) struct Drawing {
+    body: String,
+}
+
+/// Where a text stands relative to its point.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Drawing {
+    /// Begins a drawing of this many units, which scales with the page and is read aloud by its title.
+    pub(crate) fn begin(width: f64, height: f64, title: &str) -> Self {
+        let mut body = String::new();
+        let title = escape(title);
+        // Writing to a String cannot fail, here and below.
+        let _ = write!(
+            body,
+            "<svg viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{title}\"><title>{title}</title>"
+        );
+        Self { body }
+    }
+
+    /// A filled rectangle.
+    pub(crate) fn rectangle(&mut self, class: &str, (x, y): (f64, f64), (w, h): (f64, f64)) {
+        let _ = write!(
+            self.body,
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{h:.1}\"/>",
+            w.max(0.5)
+        );
+    }
+
+    /// A straight line.
+    pub(crate) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+        let _ = write!(
+            self.body,
+            "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
+        );
+    }
+
+    /// A line through points.
+    pub(crate) fn path(&mut self, class: &str, points: &[(f64, f64)]) {
+        let through: Vec<String> = points
+            .iter()
+            .map(|(x, y)| format!("{x:.1},{y:.1}"))
+            .collect();
+        let _ = write!(
+            self.body,
+            "<polyline class=\"{class}\" points=\"{}\"/>",
+            through.join(" ")
+        );
+    }
+
+    /// A dot.
+    pub(crate) fn dot(&mut self, class: &str, (x, y): (f64, f64)) {
+        let _ = write!(
+            self.body,
+            "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>"
+        );
+    }
+
+    /// A text.
+    pub(crate) fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let text = escape(text);
+        let _ = write!(
+            self.body,
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+        );
+    }
+
+    /// The finished element.
+    pub(crate) fn end(mut self) -> String {
+        self.body.push_str("</svg>");
+        self.body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_can_become_an_element() {
+        assert_eq!(
+            escape("<script a='b\"&\u{1b}\n>"),
+            "&lt;script a=&#39;b&quot;&amp;\u{fffd} &gt;"
+        );
+    }
+}

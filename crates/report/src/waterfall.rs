@@ -1,0 +1,211 @@
+//! The waterfall: from the step time of one GPU over its ideal part to that of several, one cause a row.
+
+use crate::scale::Linear;
+use crate::svg::{Anchor, Drawing};
+
+/// Rows of a waterfall, in order from the top.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Waterfall {
+    /// What the picture shows, one line.
+    pub title: String,
+    /// Unit of all numbers, such as `ms`.
+    pub unit: String,
+    /// The rows.
+    pub bars: Vec<Bar>,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// What it is.
+    pub label: String,
+    /// 5th percentile, median and 95th percentile.
+    pub low_mid_high: (f64, f64, f64),
+    /// Grade of evidence, A to D; empty for measured totals.
+    pub grade: String,
+    /// How it is drawn.
+    pub kind: BarKind,
+}
+
+/// How a row is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BarKind {
+    /// From zero: a total.
+    Total,
+    /// From where the row above ended: a cause.
+    Cause,
+    /// As a cause, in the colour of what stays unexplained.
+    Unexplained,
+}
+
+const WIDTH: f64 = 900.0;
+const LABEL: f64 = 250.0;
+const RIGHT: f64 = 660.0;
+const ROW: f64 = 34.0;
+const TOP: f64 = 34.0;
+
+impl Waterfall {
+    /// The picture as an SVG element.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a waterfall has a handful of rows"
+        )]
+        let height = TOP + ROW * self.bars.len() as f64 + 34.0;
+        let mut drawing = Drawing::begin(WIDTH, height, &self.title);
+        let placed = self.placed();
+        let reach = placed
+            .iter()
+            .flat_map(|row| [row.whisker.0, row.whisker.1, row.from, row.to]);
+        let (low, high) = reach.fold((0.0_f64, 0.0_f64), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        let axis = Linear::over(low, high * 1.02, LABEL, RIGHT);
+        let bottom = height - 28.0;
+        for tick in axis.ticks() {
+            drawing.line("grid", (axis.at(tick), TOP - 8.0), (axis.at(tick), bottom));
+            drawing.text(
+                "tick",
+                (axis.at(tick), bottom + 16.0),
+                Anchor::Middle,
+                &format!("{}", round(tick)),
+            );
+        }
+        drawing.text(
+            "tick",
+            (RIGHT + 14.0, bottom + 16.0),
+            Anchor::Start,
+            &self.unit,
+        );
+        drawing.text(
+            "tick",
+            (RIGHT + 14.0, TOP - 14.0),
+            Anchor::Start,
+            "median [5%, 95%]",
+        );
+        drawing.text("tick", (WIDTH - 4.0, TOP - 14.0), Anchor::End, "evidence");
+        for (index, (bar, row)) in self.bars.iter().zip(&placed).enumerate() {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a waterfall has a handful of rows"
+            )]
+            let y = TOP + ROW * index as f64;
+            let middle = y + 15.0;
+            let (left, right) = (axis.at(row.from.min(row.to)), axis.at(row.from.max(row.to)));
+            drawing.rectangle(class(bar.kind), (left, y + 5.0), (right - left, 20.0));
+            let (low, high) = (axis.at(row.whisker.0), axis.at(row.whisker.1));
+            drawing.line("whisker", (low, middle), (high, middle));
+            for end in [low, high] {
+                drawing.line("whisker", (end, middle - 5.0), (end, middle + 5.0));
+            }
+            drawing.text(
+                "label",
+                (LABEL - 10.0, middle + 5.0),
+                Anchor::End,
+                &bar.label,
+            );
+            let (low, mid, high) = bar.low_mid_high;
+            let sign = if bar.kind == BarKind::Total || mid < 0.0 {
+                ""
+            } else {
+                "+"
+            };
+            let value = if (high - low).abs() < 5e-4 {
+                format!("{sign}{mid:.2}")
+            } else {
+                format!("{sign}{mid:.2} [{low:.2}, {high:.2}]")
+            };
+            drawing.text("value", (RIGHT + 14.0, middle + 5.0), Anchor::Start, &value);
+            drawing.text(
+                "value",
+                (WIDTH - 4.0, middle + 5.0),
+                Anchor::End,
+                &bar.grade,
+            );
+        }
+        drawing.end()
+    }
+
+    /// Where each row begins and ends, and its whisker.
+    fn placed(&self) -> Vec<Placed> {
+        let mut reached = 0.0;
+        let mut placed = Vec::new();
+        for bar in &self.bars {
+            let (low, mid, high) = bar.low_mid_high;
+            let from = if bar.kind == BarKind::Total {
+                0.0
+            } else {
+                reached
+            };
+            placed.push(Placed {
+                from,
+                to: from + mid,
+                whisker: (from + low, from + high),
+            });
+            reached = from + mid;
+        }
+        placed
+    }
+}
+
+struct Placed {
+    from: f64,
+    to: f64,
+    whisker: (f64, f64),
+}
+
+fn class(kind: BarKind) -> &'static str {
+    match kind {
+        BarKind::Total => "bar total",
+        BarKind::Cause => "bar cause",
+        BarKind::Unexplained => "bar unexplained",
+    }
+}
+
+/// A tick without the crumbs of binary fractions.
+fn round(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bar(kind: BarKind, mid: f64) -> Bar {
+        Bar {
+            label: "a <b>".to_owned(),
+            low_mid_high: (mid - 1.0, mid, mid + 1.0),
+            grade: "C".to_owned(),
+            kind,
+        }
+    }
+
+    #[test]
+    fn causes_stand_on_each_other_and_totals_on_the_ground() {
+        let waterfall = Waterfall {
+            title: "t".to_owned(),
+            unit: "ms".to_owned(),
+            bars: vec![
+                bar(BarKind::Total, 30.0),
+                bar(BarKind::Cause, 5.0),
+                bar(BarKind::Unexplained, -2.0),
+                bar(BarKind::Total, 33.0),
+            ],
+        };
+        let placed: Vec<(f64, f64)> = waterfall
+            .placed()
+            .iter()
+            .map(|row| (row.from, row.to))
+            .collect();
+        // 30 + 5 = 35, 35 - 2 = 33, and the last total from 0 to 33.
+        assert_eq!(
+            placed,
+            [(0.0, 30.0), (30.0, 35.0), (35.0, 33.0), (0.0, 33.0)]
+        );
+        let svg = waterfall.svg();
+        assert!(svg.contains("a &lt;b&gt;") && !svg.contains("<b>"), "{svg}");
+        assert!(svg.contains("+5.00 [4.00, 6.00]") && svg.contains("-2.00 [-3.00, -1.00]"));
+        assert!(!svg.contains("NaN"));
+    }
+}
