@@ -179,6 +179,8 @@ pub trait Stream {
     type Event: Event;
     /// Memory that it can copy.
     type DeviceBuffer: DeviceBuffer;
+    /// Work that was captured and can be launched as a whole.
+    type Graph;
 
     /// Queues a copy of `bytes` from host memory to this stream's device.
     ///
@@ -232,6 +234,21 @@ pub trait Stream {
     /// # Errors
     /// The driver refuses.
     fn hold(&self, latch: &Latch) -> Result<bool>;
+
+    /// Captures the copies and collectives that `record` queues in this stream, without doing them; `None` where the backend
+    /// has no graphs, and then `record` was not called. The graph keeps what it works on alive.
+    ///
+    /// Within `record`, events can neither be recorded nor waited for, and nothing else should call the driver.
+    ///
+    /// # Errors
+    /// What `record` returned, a symbol that an old driver lacks, or the driver's words.
+    fn capture(&self, record: &mut dyn FnMut() -> Result<()>) -> Result<Option<Self::Graph>>;
+
+    /// Queues all work of a graph of this stream's device. Its buffers are held as those of copies are.
+    ///
+    /// # Errors
+    /// A graph of another device, a buffer that the host is using, or the driver's words.
+    fn launch(&self, graph: &Self::Graph) -> Result<()>;
 
     /// Waits until all queued work is done, and lets go of its buffers.
     ///

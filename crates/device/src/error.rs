@@ -112,6 +112,38 @@ pub enum DeviceError {
     /// An event that was asked for its time before it was recorded and reached.
     #[error("the event was not recorded or not reached yet")]
     EventNotReady,
+    /// An argument that cannot be used, whatever the device's state.
+    #[error("{what} cannot be used: {why}")]
+    Argument {
+        /// Which argument.
+        what: &'static str,
+        /// Why not.
+        why: String,
+    },
+    /// Another rank of a communicator is gone, and with it the communicator.
+    #[error(
+        "rank {rank} of the communicator is gone ({reason}); what it reported itself tells why"
+    )]
+    RankGone {
+        /// The rank.
+        rank: u32,
+        /// How that is known.
+        reason: String,
+    },
+    /// The communicator cannot be used any more.
+    #[error("the communicator is broken: {reason}")]
+    CommunicatorBroken {
+        /// What happened to it.
+        reason: String,
+    },
+    /// Memory that the ranks of a communicator share could not be had.
+    #[error("shared memory of the ranks: {doing}: {error}")]
+    SharedMemory {
+        /// What was tried, with what to do.
+        doing: String,
+        /// The system's answer.
+        error: std::io::Error,
+    },
     /// A worker thread of the host backend is gone.
     #[error("the host backend's worker thread ended unexpectedly")]
     WorkerGone,

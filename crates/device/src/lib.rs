@@ -6,6 +6,7 @@
 //! This crate measures nothing and prints nothing. `unsafe` stands in `ffi.rs` files only.
 
 mod backend;
+pub mod collectives;
 pub mod cuda;
 mod error;
 pub mod host;

@@ -1,11 +1,13 @@
 //! The `cuda` backend: NVIDIA's driver API through cudarc, loaded at run time.
 //!
 //! Plain `cuMemAlloc` for device memory and `cuMemHostAlloc` for pinned memory, streams without legacy
-//! synchronisation, events with times. Kernels are not launched here.
+//! synchronisation, events with times, captured graphs. NCCL is loaded beside it. Kernels are not launched here.
 
 mod context;
+mod graph;
 mod library;
 mod memory;
+mod nccl;
 mod queue;
 
 use std::ffi::CStr;
@@ -17,7 +19,8 @@ use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, Ti
 use crate::error::{DeviceError, Result};
 use crate::memory::HostBuffer;
 use context::{Context, Handle};
-pub use queue::Stream;
+pub use nccl::{Nccl, NcclCommunicator};
+pub use queue::{Graph, Stream};
 
 /// NVIDIA's driver.
 pub struct Cuda {

@@ -5,17 +5,25 @@ mod ffi;
 use std::sync::Arc;
 
 use super::context::Context;
+use super::graph::RawGraph;
 use super::{DeviceBuffer, Event};
 use crate::backend::{self, Latch};
 use crate::error::Result;
 use crate::memory::HostBuffer;
-pub(super) use ffi::RawEvent;
-use ffi::RawStream;
+pub(super) use ffi::{RawEvent, RawStream};
 
 /// A stream of an NVIDIA device.
 pub struct Stream(RawStream);
 
+/// Work of an NVIDIA device that was captured.
+pub struct Graph(RawGraph);
+
 impl Stream {
+    /// The handle, for collectives.
+    pub(super) fn raw(&self) -> &RawStream {
+        &self.0
+    }
+
     pub(super) fn create(context: &Arc<Context>) -> Result<Self> {
         RawStream::create(context).map(Self)
     }
@@ -24,6 +32,7 @@ impl Stream {
 impl backend::Stream for Stream {
     type Event = Event;
     type DeviceBuffer = DeviceBuffer;
+    type Graph = Graph;
 
     fn host_to_device(
         &self,
@@ -66,6 +75,14 @@ impl backend::Stream for Stream {
     /// Needs a kernel that spins on a flag, which this backend does not launch.
     fn hold(&self, _latch: &Latch) -> Result<bool> {
         Ok(false)
+    }
+
+    fn capture(&self, record: &mut dyn FnMut() -> Result<()>) -> Result<Option<Graph>> {
+        RawGraph::capture(&self.0, record).map(|graph| Some(Graph(graph)))
+    }
+
+    fn launch(&self, graph: &Graph) -> Result<()> {
+        graph.0.launch(&self.0)
     }
 
     fn synchronize(&self) -> Result<()> {

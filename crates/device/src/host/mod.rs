@@ -6,6 +6,7 @@
 mod ffi;
 mod queue;
 mod seats;
+mod shared;
 
 use std::ffi::CStr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,8 +16,9 @@ use topology::{Machine, Sysfs};
 use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, TimeSource};
 use crate::error::{DeviceError, Result};
 use crate::memory::HostBuffer;
-pub use queue::{Event, Stream};
+pub use queue::{Event, NoGraph, Stream};
 use seats::Seats;
+pub use shared::{HostCommunicator, SharedMemory};
 
 /// Devices that the backend offers on any machine; where there are fewer CPUs, some share one.
 pub const DEVICES: usize = 8;

@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::DeviceBuffer;
 use super::ffi::Copy;
 use super::seats::Seat;
+use super::shared::Operation;
 use crate::backend::{self, Latch};
 use crate::error::{DeviceError, Result};
 use crate::memory::HostBuffer;
@@ -15,11 +16,12 @@ use crate::memory::HostBuffer;
 /// One piece of work.
 enum Work {
     Copy(Copy),
+    Collective(Operation),
     Record(Event, u64),
     Wait(Event, u64),
     Hold(Latch),
-    /// Everything before is done: let go of the buffers and answer.
-    Fence(Sender<()>),
+    /// Everything before is done: let go of the buffers and say what failed first since the last fence.
+    Fence(Sender<Result<()>>),
 }
 
 /// A worker thread and its queue.
@@ -58,6 +60,11 @@ impl Stream {
             .ok_or(DeviceError::WorkerGone)
     }
 
+    /// Queues a collective operation; what goes wrong is told when the stream is waited for.
+    pub(super) fn collective(&self, operation: Operation) -> Result<()> {
+        self.push(Work::Collective(operation))
+    }
+
     fn copy(
         &self,
         to: (&HostBuffer, usize),
@@ -71,24 +78,35 @@ impl Stream {
 
 fn run(work: &Receiver<Work>) {
     let mut in_flight = Vec::new();
+    let mut outcome = Ok(());
     for work in work {
         match work {
             Work::Copy(copy) => in_flight.push(copy.run()),
+            Work::Collective(operation) => {
+                let (held, done) = operation.run();
+                in_flight.push(held);
+                outcome = outcome.and(done);
+            }
             Work::Record(event, ticket) => event.reach(ticket),
             Work::Wait(event, ticket) => event.await_ticket(ticket),
             Work::Hold(latch) => latch.pass(),
             Work::Fence(done) => {
                 in_flight.clear();
                 // The waiter may be gone, which is no matter of this stream's.
-                let _ = done.send(());
+                let _ = done.send(std::mem::replace(&mut outcome, Ok(())));
             }
         }
     }
 }
 
+/// A graph of the host backend, of which there is none: its worker has no launch that a graph could save.
+#[derive(Debug)]
+pub enum NoGraph {}
+
 impl backend::Stream for Stream {
     type Event = Event;
     type DeviceBuffer = DeviceBuffer;
+    type Graph = NoGraph;
 
     fn host_to_device(
         &self,
@@ -134,7 +152,15 @@ impl backend::Stream for Stream {
     fn synchronize(&self) -> Result<()> {
         let (done, fence) = channel();
         self.push(Work::Fence(done))?;
-        fence.recv().map_err(|_| DeviceError::WorkerGone)
+        fence.recv().map_err(|_| DeviceError::WorkerGone)?
+    }
+
+    fn capture(&self, _record: &mut dyn FnMut() -> Result<()>) -> Result<Option<NoGraph>> {
+        Ok(None)
+    }
+
+    fn launch(&self, graph: &NoGraph) -> Result<()> {
+        match *graph {}
     }
 }
 

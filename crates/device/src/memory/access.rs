@@ -42,10 +42,15 @@ impl Drop for Release<'_> {
     }
 }
 
-/// Memory whose use by copies is counted.
+/// Memory, or whatever else queued work needs, whose use by that work is counted.
 pub(crate) trait Held: Any + Send + Sync {
     /// Its counter.
     fn access(&self) -> &Access;
+
+    /// Says whether new work may use it.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A copy under way: keeps the memory alive and counted until it is dropped.
@@ -54,8 +59,19 @@ pub(crate) struct InFlight(Arc<dyn Held>);
 impl InFlight {
     /// Counts a copy in.
     pub(crate) fn begin<M: Held>(memory: &Arc<M>) -> Result<Self> {
-        memory.access().begin_copy()?;
-        Ok(Self(Arc::clone(memory) as Arc<dyn Held>))
+        Self::again(&(Arc::clone(memory) as Arc<dyn Held>))
+    }
+
+    /// Counts a copy in of what another one holds or held.
+    pub(crate) fn again(held: &Arc<dyn Held>) -> Result<Self> {
+        held.check()?;
+        held.access().begin_copy()?;
+        Ok(Self(Arc::clone(held)))
+    }
+
+    /// What it holds.
+    pub(crate) fn held(&self) -> Arc<dyn Held> {
+        Arc::clone(&self.0)
     }
 }
 

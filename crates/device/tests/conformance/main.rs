@@ -5,15 +5,21 @@
 //! soft libraries in the loader's path. No rate is judged here.
 
 mod bed;
+mod collectives;
 mod copies;
 mod faults;
 mod memory;
 mod pairs;
 mod process;
 mod queues;
+mod ranks;
+mod shared_memory;
 
-use device::cuda::Cuda;
-use device::host::Host;
+use std::process::Command;
+
+use device::collectives::Collectives;
+use device::cuda::{Cuda, Nccl};
+use device::host::{Host, SharedMemory};
 use device::{Backend, DeviceError, TimeSource};
 
 /// A fact about a backend: it panics where the backend does not hold it.
@@ -44,6 +50,8 @@ fn facts_of_one<B: Backend>() -> Vec<Fact<B>> {
         queues::work_of_a_stream_is_done_in_order,
         queues::a_wait_orders_two_streams,
         queues::two_streams_both_deliver,
+        queues::a_graph_repeats_its_work_where_there_are_graphs,
+        queues::a_capture_that_fails_leaves_a_stream_that_works,
     ]
 }
 
@@ -149,4 +157,122 @@ fn a_device_lost_with_work_in_flight_can_be_dropped() {
     let fault = "[[fault]]\nkind = \"device_lost\"\ndevice = 0\nafter_copies = 2\n";
     let test = "a_device_lost_with_work_in_flight_can_be_dropped";
     process::on_small_box(test, fault, faults::lost_with_work_in_flight);
+}
+
+/// What holds for the collectives of a library, on every rank.
+fn check_collectives<C: Collectives>(library: &C, seat: &ranks::Seat, large: usize) {
+    let backend = C::Backend::open().expect("it answered before");
+    let rank = collectives::Rank::join(library, &backend, seat);
+    rank.delivers_sums_and_gathers_of_all_types_and_sizes(large);
+    rank.keeps_the_order_of_a_thousand_calls();
+    rank.repeats_captured_calls();
+    rank.refuses_what_cannot_be_done();
+    rank.keeps_a_communicator_for_its_graphs(library);
+    rank.may_be_dropped_with_work_in_flight();
+}
+
+/// This program again.
+fn again() -> Command {
+    Command::new(std::env::current_exe().expect("it runs"))
+}
+
+#[test]
+fn host_collectives_conform() {
+    let test = "host_collectives_conform";
+    // 16 MiB for two ranks; four are twice as many as some machines have CPUs.
+    for (ranks, large) in [(2, 16 << 20), (4, 1 << 20)] {
+        ranks::run(test, ranks, &[], again, |seat| {
+            let library = SharedMemory::open(None).expect("there is always host memory");
+            check_collectives(&library, seat, large);
+        });
+    }
+}
+
+#[test]
+fn a_rank_of_host_memory_that_dies_is_named() {
+    let test = "a_rank_of_host_memory_that_dies_is_named";
+    ranks::run(
+        test,
+        3,
+        &[1],
+        again,
+        shared_memory::a_rank_that_dies_is_named,
+    );
+}
+
+#[test]
+fn ranks_of_host_memory_that_leave_differ_or_abort_are_told() {
+    shared_memory::a_rank_that_leaves_is_named();
+    shared_memory::calls_that_differ_break_the_communicator_on_both_sides();
+    shared_memory::an_abort_ends_a_wait();
+    shared_memory::wrong_ids_and_ranks_are_refused();
+}
+
+#[test]
+fn a_soft_nccl_conforms() {
+    let test = "a_soft_nccl_conforms";
+    if !process::soft_libraries().join("libnccl.so.2").is_file() {
+        return process::skip(test, "target/soft has no libnccl.so.2");
+    }
+    for (name, ranks) in [("rtxpro6000-mig", 2), ("l40x4", 4)] {
+        let described = boxfile::BoxFile::builtin(name).expect("it is built in");
+        let stage = process::Stage::new(test, &described);
+        ranks::run(
+            test,
+            ranks,
+            &[],
+            || stage.program(),
+            |seat| {
+                let nccl = Nccl::open(None).expect("it is in the loader's path");
+                assert_eq!(
+                    nccl.facts().soft_box.as_deref(),
+                    Some(name),
+                    "{:?}",
+                    nccl.facts()
+                );
+                check_collectives(&nccl, seat, 1 << 20);
+            },
+        );
+    }
+}
+
+#[test]
+fn a_real_nccl_conforms() {
+    let test = "a_real_nccl_conforms";
+    let Some(cuda) = process::real_cuda(test, 1) else {
+        return;
+    };
+    if let Err(error) = Nccl::open(None) {
+        return process::skip(test, &error.to_string());
+    }
+    let ranks = u32::try_from(cuda.devices().len()).map_or(4, |devices| devices.min(4));
+    drop(cuda);
+    ranks::run(test, ranks, &[], again, |seat| {
+        let nccl = Nccl::open(None).expect("it was there before");
+        check_collectives(&nccl, seat, 16 << 20);
+    });
+}
+
+#[test]
+fn a_library_that_is_missing_or_another_is_refused_in_words() {
+    let open = |file: &str| {
+        Nccl::open(Some(file.as_ref()))
+            .err()
+            .map(|error| error.to_string())
+    };
+    let missing = open("/no/such/libnccl.so.2").expect("it is not there");
+    assert!(
+        missing.starts_with("libnccl.so.2 not found (/no/such/libnccl.so.2:"),
+        "{missing}"
+    );
+    assert!(
+        missing.ends_with("or activate the Python environment of the engine"),
+        "{missing}"
+    );
+    // The C library is there on every Linux of this program, and knows no collectives.
+    let other = open("libc.so.6").expect("it is no NCCL");
+    assert!(
+        other.starts_with("libnccl.so.2 has no symbol ncclGetVersion;"),
+        "{other}"
+    );
 }

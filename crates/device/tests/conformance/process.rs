@@ -51,6 +51,12 @@ pub(crate) fn real_cuda(test: &str, devices: usize) -> Option<Cuda> {
         Ok(cuda) => format!("{} device, {devices} needed", cuda.devices().len()),
         Err(error) => error.to_string(),
     };
+    skip(test, &reason);
+    None
+}
+
+/// Notes that a test could not run here.
+pub(crate) fn skip(test: &str, reason: &str) {
     if let Some(log) = std::env::var_os("TPLENS_SKIP_LOG") {
         let mut log = OpenOptions::new()
             .append(true)
@@ -59,14 +65,13 @@ pub(crate) fn real_cuda(test: &str, devices: usize) -> Option<Cuda> {
             .unwrap();
         writeln!(log, "{test}: {reason}").unwrap();
     }
-    None
 }
 
 /// A folder with a box file and its sysfs tree; removed when dropped.
-struct Stage(PathBuf);
+pub(crate) struct Stage(PathBuf);
 
 impl Stage {
-    fn new(test: &str, described: &BoxFile) -> Self {
+    pub(crate) fn new(test: &str, described: &BoxFile) -> Self {
         let name = format!("device-{test}-{}-{}", described.name, std::process::id());
         let stage = Self(std::env::temp_dir().join(name));
         fs::create_dir_all(&stage.0).unwrap();
@@ -75,16 +80,25 @@ impl Stage {
         stage
     }
 
-    /// Starts this program again for one test and passes its failure on.
-    fn run(&self, test: &str, name: &str) {
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", test, "--nocapture"])
-            .env(CHILD, name)
+    /// This program again, on the box.
+    pub(crate) fn program(&self) -> Command {
+        let mut program = Command::new(std::env::current_exe().unwrap());
+        program
             .env("LD_LIBRARY_PATH", soft_libraries())
             .env("TPLENS_SOFT_BOX", self.0.join("box.toml"))
             .env("TPLENS_SOFT_SYSFS", self.0.join("tree"))
             .env_remove("TPLENS_SKIP_LOG")
-            .env_remove("CUDA_VISIBLE_DEVICES")
+            .env_remove("TPLENS_NCCL")
+            .env_remove("CUDA_VISIBLE_DEVICES");
+        program
+    }
+
+    /// Starts this program again for one test and passes its failure on.
+    fn run(&self, test: &str, name: &str) {
+        let output = self
+            .program()
+            .args(["--exact", test, "--nocapture"])
+            .env(CHILD, name)
             .output()
             .unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -104,7 +118,7 @@ impl Drop for Stage {
 }
 
 /// `target/soft`, which stands beside the folder of the profile that this program was built for.
-fn soft_libraries() -> PathBuf {
+pub(crate) fn soft_libraries() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let soft = program.ancestors().nth(3).map(|above| above.join("soft"));
     let found = soft.filter(|soft| Path::is_file(&soft.join("libcuda.so.1")));

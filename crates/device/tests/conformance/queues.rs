@@ -4,7 +4,8 @@
 use device::pattern::Pattern;
 use device::{Backend, Device, DeviceError, Event, Stream};
 
-use crate::bed::{Bed, LARGE};
+use crate::bed::{Bed, LARGE, touch};
+use crate::process;
 
 fn is_not_ready(answer: &device::Result<f64>) -> bool {
     matches!(answer, Err(DeviceError::EventNotReady))
@@ -165,4 +166,83 @@ pub(crate) fn two_streams_both_deliver<B: Backend>(backend: &B) {
     assert_eq!(in_pattern.first_difference(&bed.read(&into)), None);
     let difference = to.with_bytes(|bytes| out_pattern.first_difference(bytes));
     assert_eq!(difference.unwrap(), None);
+}
+
+/// A graph of copies; `None` where the backend has none, or where the driver is too old for them and that was noted.
+fn captured<B: Backend>(
+    bed: &Bed<B::Device>,
+    record: &mut dyn FnMut() -> device::Result<()>,
+) -> Option<<<B::Device as Device>::Stream as Stream>::Graph> {
+    match bed.stream.capture(record) {
+        Err(DeviceError::SymbolMissing { symbol, .. }) => {
+            process::skip("graphs", &format!("the driver has no {symbol}"));
+            None
+        }
+        answer => answer.unwrap(),
+    }
+}
+
+pub(crate) fn a_graph_repeats_its_work_where_there_are_graphs<B: Backend>(backend: &B) {
+    let bed = Bed::open(backend, 0);
+    let [old, new] = [1, 2].map(|number| Pattern::of(number, 0, 4096));
+    let (host, to) = (bed.host_filled(old, 4096), bed.poisoned(old, 4096));
+    let between = bed.poisoned(old, 4096);
+    let mut called = false;
+    let graph = captured::<B>(&bed, &mut || {
+        called = true;
+        bed.stream.host_to_device((&between, 0), (&host, 0), 4096)?;
+        bed.stream.device_to_device((&to, 0), (&between, 0), 4096)
+    });
+    let Some(graph) = graph else {
+        assert!(!called, "there are no graphs, and work was recorded");
+        return;
+    };
+    assert_eq!(
+        old.first_difference(&bed.read(&to)).unwrap().offset,
+        0,
+        "the capture copied"
+    );
+    // What it works on lives as long as the graph, and only a launch keeps the host away.
+    drop(between);
+    for pattern in [old, new] {
+        host.with_bytes(|bytes| pattern.fill(bytes)).unwrap();
+        bed.stream.launch(&graph).unwrap();
+        assert!(matches!(touch(&host), Err(DeviceError::BufferInUse)));
+        bed.stream.synchronize().unwrap();
+        assert_eq!(pattern.first_difference(&bed.read(&to)), None);
+    }
+    let refused = host.with_bytes(|_| bed.stream.launch(&graph)).unwrap();
+    assert!(
+        matches!(refused, Err(DeviceError::BufferInUse)),
+        "{refused:?}"
+    );
+    bed.works();
+}
+
+pub(crate) fn a_capture_that_fails_leaves_a_stream_that_works<B: Backend>(backend: &B) {
+    let bed = Bed::open(backend, 0);
+    let event = bed.device.event().unwrap();
+    if captured::<B>(&bed, &mut || Ok(())).is_none() {
+        return;
+    }
+    let record =
+        |what: &dyn Fn() -> device::Result<()>| bed.stream.capture(&mut || what()).map(drop);
+    for refused in [
+        record(&|| bed.stream.record(&event)),
+        record(&|| bed.stream.wait(&event)),
+        record(&|| bed.stream.capture(&mut || Ok(())).map(drop)),
+    ] {
+        assert!(
+            matches!(refused, Err(DeviceError::Unsupported { .. })),
+            "{refused:?}"
+        );
+        bed.works();
+    }
+    let memory = bed.device.alloc(64).unwrap();
+    let outside = record(&|| bed.stream.device_to_device((&memory, 0), (&memory, 32), 33));
+    assert!(
+        matches!(outside, Err(DeviceError::OutOfRange { .. })),
+        "{outside:?}"
+    );
+    bed.works();
 }

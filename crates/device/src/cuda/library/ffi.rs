@@ -1,8 +1,9 @@
 //! Loading the CUDA driver, and the calls that need no context.
 //!
 //! Signatures are cudarc's (`driver::sys`, from cuda.h 13.0). cudarc panics on a missing library or symbol, so [`load`]
-//! checks for both before anything else may be called: holding a `Context` proves that it did. One weakness is cudarc's
-//! and stays: it declares results as a Rust enum, so that a code that is newer than cuda.h 13.0 would be no valid value.
+//! checks for both before anything else may be called: holding a `Context` proves that it did. Graphs check a list of
+//! their own. One weakness is cudarc's and stays: it declares results as a Rust enum, so that a code that is newer than
+//! cuda.h 13.0 would be no valid value.
 #![expect(unsafe_code, reason = "C ABI of the CUDA driver")]
 
 use std::ffi::{CStr, c_char, c_int};
@@ -67,17 +68,11 @@ pub(in crate::cuda) fn load() -> Result<()> {
     }
     for symbol in REQUIRED {
         if !has_symbol(symbol) {
-            return Err(DeviceError::SymbolMissing {
-                library: LIBRARY,
-                symbol,
-            });
+            return Err(missing(symbol));
         }
     }
     if !has_symbol("cuEventElapsedTime_v2") && !has_symbol("cuEventElapsedTime") {
-        return Err(DeviceError::SymbolMissing {
-            library: LIBRARY,
-            symbol: "cuEventElapsedTime",
-        });
+        return Err(missing("cuEventElapsedTime"));
     }
     // SAFETY: cuda.h: `CUresult cuInit(unsigned int Flags)`; flags must be 0, and calling it again is no error.
     let code = unsafe { sys::cuInit(0) };
@@ -93,6 +88,14 @@ pub(in crate::cuda) fn load() -> Result<()> {
                     .to_owned(),
         }),
         _ => check("cuInit", code),
+    }
+}
+
+/// The error of a function that the library lacks.
+pub(in crate::cuda) fn missing(symbol: &'static str) -> DeviceError {
+    DeviceError::SymbolMissing {
+        library: LIBRARY,
+        symbol,
     }
 }
 
@@ -191,12 +194,8 @@ pub(in crate::cuda) unsafe fn elapsed_before_12_8(
     // SAFETY: as in `has_symbol`.
     let library = unsafe { sys::culib() };
     // SAFETY: cuda.h up to 12.x: `CUresult cuEventElapsedTime(float *, CUevent, CUevent)`.
-    let call = unsafe { library.get::<Elapsed>(b"cuEventElapsedTime") }.map_err(|_| {
-        DeviceError::SymbolMissing {
-            library: LIBRARY,
-            symbol: "cuEventElapsedTime",
-        }
-    })?;
+    let call = unsafe { library.get::<Elapsed>(b"cuEventElapsedTime") }
+        .map_err(|_| missing("cuEventElapsedTime"))?;
     // SAFETY: writes one float; the caller promises that both handles are alive.
     Ok(unsafe { call(milliseconds, start, end) })
 }

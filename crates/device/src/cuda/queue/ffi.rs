@@ -3,7 +3,7 @@
 
 use std::mem;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys;
 
@@ -16,13 +16,16 @@ use crate::memory::{HostMemory, InFlight, check_range};
 /// A part of a buffer: the buffer and the offset at which the part begins.
 type Part<'a, M> = (&'a Arc<M>, usize);
 
-/// A stream handle, and the buffers that its copies hold.
+/// A stream handle, and what its work holds.
 ///
-/// Invariant: a buffer of a copy that the driver may have queued is in `in_flight` until the stream was waited for.
+/// Invariant: a buffer of work that the driver may have queued is in `in_flight` until the stream was waited for, and one of
+/// work that it captured in `captured` until the capture ends.
 pub(in crate::cuda) struct RawStream {
     raw: sys::CUstream,
     context: Arc<Context>,
     in_flight: Mutex<Vec<InFlight>>,
+    /// There is a list while the stream captures.
+    captured: Mutex<Option<Vec<InFlight>>>,
 }
 
 // SAFETY: a stream belongs to its context and not to a thread; calls on it may come from any thread in which the context
@@ -43,6 +46,50 @@ impl RawStream {
             raw,
             context: Arc::clone(context),
             in_flight: Mutex::default(),
+            captured: Mutex::default(),
+        })
+    }
+
+    /// Its handle, alive as long as this value.
+    pub(in crate::cuda) fn raw(&self) -> sys::CUstream {
+        self.raw
+    }
+
+    /// The context that it was made in.
+    pub(in crate::cuda) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    fn captured(&self) -> MutexGuard<'_, Option<Vec<InFlight>>> {
+        self.captured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From here on what is queued is captured; `false` where it is already.
+    pub(in crate::cuda) fn begin_holding_captured(&self) -> bool {
+        let mut captured = self.captured();
+        let begins = captured.is_none();
+        captured.get_or_insert_default();
+        begins
+    }
+
+    /// The end of that, with what the captured work needs.
+    pub(in crate::cuda) fn end_holding_captured(&self) -> Vec<InFlight> {
+        self.captured().take().unwrap_or_default()
+    }
+
+    /// Whether it captures.
+    pub(in crate::cuda) fn is_captured(&self) -> bool {
+        self.captured().is_some()
+    }
+
+    /// Refuses what would let work of another stream into a capture, whose graph would not hold that work's buffers.
+    fn refuse_in_capture(&self, what: &'static str) -> Result<()> {
+        if !self.is_captured() {
+            return Ok(());
+        }
+        Err(DeviceError::Unsupported {
+            what,
+            why: "the stream is being captured; do it before or after".to_owned(),
         })
     }
 
@@ -57,9 +104,9 @@ impl RawStream {
         check_range(from.1, bytes, from.0.len())?;
         let source = from.0.pointer().as_ptr().wrapping_add(from.1).cast();
         let held = [InFlight::begin(to.0)?, InFlight::begin(from.0)?];
-        self.queue("cuMemcpyHtoDAsync_v2", held, || {
+        self.copy("cuMemcpyHtoDAsync_v2", held, || {
             // SAFETY: cuda.h: `cuMemcpyHtoDAsync(CUdeviceptr, const void *, size_t, CUstream)`; both ranges lie inside
-            // buffers that `queue` keeps until the stream was waited for, and the host cannot write meanwhile.
+            // buffers that `copy` keeps until the stream was waited for, and the host cannot write meanwhile.
             unsafe { sys::cuMemcpyHtoDAsync_v2(target, source, bytes, self.raw) }
         })
     }
@@ -75,9 +122,9 @@ impl RawStream {
         let target = to.0.pointer().as_ptr().wrapping_add(to.1).cast();
         let source = from.0.range(from.1, bytes)?;
         let held = [InFlight::begin(to.0)?, InFlight::begin(from.0)?];
-        self.queue("cuMemcpyDtoHAsync_v2", held, || {
+        self.copy("cuMemcpyDtoHAsync_v2", held, || {
             // SAFETY: cuda.h: `cuMemcpyDtoHAsync(void *, CUdeviceptr, size_t, CUstream)`; both ranges lie inside buffers
-            // that `queue` keeps until the stream was waited for, and the host cannot read or write meanwhile.
+            // that `copy` keeps until the stream was waited for, and the host cannot read or write meanwhile.
             unsafe { sys::cuMemcpyDtoHAsync_v2(target, source, bytes, self.raw) }
         })
     }
@@ -94,13 +141,13 @@ impl RawStream {
         let held = [InFlight::begin(to.0)?, InFlight::begin(from.0)?];
         let (to, from) = (to.0.context(), from.0.context());
         if Arc::ptr_eq(to, from) {
-            return self.queue("cuMemcpyDtoDAsync_v2", held, || {
+            return self.copy("cuMemcpyDtoDAsync_v2", held, || {
                 // SAFETY: cuda.h: `cuMemcpyDtoDAsync(CUdeviceptr, CUdeviceptr, size_t, CUstream)`; both ranges lie inside
-                // buffers that `queue` keeps until the stream was waited for.
+                // buffers that `copy` keeps until the stream was waited for.
                 unsafe { sys::cuMemcpyDtoDAsync_v2(target, source, bytes, self.raw) }
             });
         }
-        self.queue("cuMemcpyPeerAsync", held, || {
+        self.copy("cuMemcpyPeerAsync", held, || {
             let (to, from) = (to.raw(), from.raw());
             // SAFETY: cuda.h: `cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream)`; as
             // above, and the buffers retain their contexts.
@@ -109,25 +156,40 @@ impl RawStream {
     }
 
     /// Makes a call that queues a copy, and keeps its buffers.
-    fn queue(
+    fn copy(
         &self,
         call: &'static str,
         held: [InFlight; 2],
         queue: impl FnOnce() -> sys::CUresult,
     ) -> Result<()> {
+        self.queue(held, || check(call, queue()))
+    }
+
+    /// Makes a call that queues any work, and keeps what it needs until the stream was waited for or, where it is captured,
+    /// for the graph.
+    pub(in crate::cuda) fn queue(
+        &self,
+        held: impl IntoIterator<Item = InFlight>,
+        queue: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         self.context.bind()?;
-        let code = queue();
+        let outcome = queue();
         // Also where it failed: the code may be that of earlier work (cuda.h, notes on asynchronous calls), and then it
-        // is not known whether this copy was queued.
+        // is not known whether this work was queued.
+        if let Some(captured) = self.captured().as_mut() {
+            captured.extend(held);
+            return outcome;
+        }
         self.in_flight
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .extend(held);
-        check(call, code)
+        outcome
     }
 
     /// Queues a mark.
     pub(in crate::cuda) fn record(&self, event: &RawEvent) -> Result<()> {
+        self.refuse_in_capture("recording an event")?;
         self.context.bind()?;
         // SAFETY: cuda.h: `cuEventRecord(CUevent, CUstream)`; both handles are alive. Of two devices is an error code.
         check("cuEventRecord", unsafe {
@@ -137,6 +199,7 @@ impl RawStream {
 
     /// Queues a wait.
     pub(in crate::cuda) fn wait(&self, event: &RawEvent) -> Result<()> {
+        self.refuse_in_capture("waiting for an event")?;
         self.context.bind()?;
         // SAFETY: cuda.h: `cuStreamWaitEvent(CUstream, CUevent, unsigned int)`; both handles are alive, the event may belong
         // to another device and may be destroyed before the wait is over.

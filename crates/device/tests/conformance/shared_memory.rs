@@ -1,0 +1,159 @@
+//! Facts that hold for the host's collectives besides: ranks that go, calls that differ, and files that stay behind.
+#![expect(clippy::unwrap_used, reason = "facts are tests")]
+
+use std::time::{Duration, Instant};
+
+use device::collectives::{Collectives, Communicator, Element, UniqueId};
+use device::host::{Host, HostCommunicator, SharedMemory};
+use device::{Backend, Device, DeviceError, Result, Stream};
+
+use crate::ranks::Seat;
+
+/// Longer than a rank takes to notice that another is gone, on a busy machine too.
+const SOON: Duration = Duration::from_secs(10);
+
+fn device(host: &Host, ordinal: u32) -> device::host::Device {
+    host.device(ordinal as usize).unwrap()
+}
+
+/// One all-reduce of some elements, waited for.
+fn reduce(
+    device: &device::host::Device,
+    communicator: &HostCommunicator,
+    elements: usize,
+) -> Result<()> {
+    let (stream, memory) = (device.stream()?, device.alloc(4096)?);
+    communicator.all_reduce((&memory, 0), (&memory, 0), elements, Element::F32, &stream)?;
+    stream.synchronize()
+}
+
+/// Rank 1 of 3 ends without a word after two calls; the others are told by the next one which rank it was.
+pub(crate) fn a_rank_that_dies_is_named(seat: &Seat) {
+    let (host, library) = (Host::open().unwrap(), SharedMemory::open(None).unwrap());
+    let device = device(&host, seat.rank);
+    let communicator = seat.join(&library, &device);
+    for _ in 0..2 {
+        reduce(&device, &communicator, 8).unwrap();
+    }
+    if seat.rank == 1 {
+        // No destructor runs: as if it had been killed.
+        std::process::exit(0);
+    }
+    let began = Instant::now();
+    let told = reduce(&device, &communicator, 8);
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    assert!(
+        matches!(told, Err(DeviceError::RankGone { rank: 1, .. })),
+        "{told:?}"
+    );
+    // It stays broken, at once.
+    for told in [
+        communicator.async_error(),
+        reduce(&device, &communicator, 8),
+    ] {
+        assert!(
+            matches!(told, Err(DeviceError::RankGone { rank: 1, .. })),
+            "{told:?}"
+        );
+    }
+}
+
+/// What two ranks say that are threads of this process.
+fn two<T: Send>(
+    first: impl FnOnce(&device::host::Device, HostCommunicator) -> T + Send,
+    second: impl FnOnce(&device::host::Device, HostCommunicator) -> T + Send,
+) -> (T, T) {
+    let library = SharedMemory::open(None).unwrap();
+    let id = library.unique_id().unwrap();
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let device = device(&Host::open().unwrap(), 1);
+            let communicator = library.join(&device, &id, 2, 1).unwrap();
+            second(&device, communicator)
+        });
+        let device = device(&Host::open().unwrap(), 0);
+        let communicator = library.join(&device, &id, 2, 0).unwrap();
+        let said = first(&device, communicator);
+        (said, other.join().unwrap())
+    })
+}
+
+pub(crate) fn a_rank_that_leaves_is_named() {
+    let told = two(
+        |device, communicator| reduce(device, &communicator, 8),
+        |_, _| Ok(()),
+    );
+    assert!(
+        matches!(&told.0, Err(DeviceError::RankGone { rank: 1, reason }) if reason.contains("left")),
+        "{told:?}"
+    );
+}
+
+pub(crate) fn calls_that_differ_break_the_communicator_on_both_sides() {
+    let (eight, nine) = two(
+        |device, communicator| reduce(device, &communicator, 8),
+        |device, communicator| reduce(device, &communicator, 9),
+    );
+    assert_eq!(
+        eight.unwrap_err().to_string(),
+        "the communicator is broken: rank 1 called something else than this all-reduce of 32 bytes of f32"
+    );
+    assert!(matches!(nine, Err(DeviceError::CommunicatorBroken { .. })));
+}
+
+/// The other rank lives and does not call: only an abort ends the wait.
+pub(crate) fn an_abort_ends_a_wait() {
+    let (over, is_over) = std::sync::mpsc::channel::<()>();
+    let (told, left) = two(
+        move |device, communicator| {
+            let (stream, memory) = (device.stream().unwrap(), device.alloc(64).unwrap());
+            communicator
+                .all_reduce((&memory, 0), (&memory, 0), 8, Element::F32, &stream)
+                .unwrap();
+            communicator.abort();
+            let told = stream.synchronize();
+            // The stream works on, and told its failure once.
+            stream.synchronize().unwrap();
+            drop(over);
+            told
+        },
+        move |_, communicator| {
+            // Ends when the sender is gone.
+            is_over.recv().unwrap_err();
+            drop(communicator);
+            Ok(())
+        },
+    );
+    left.unwrap();
+    assert!(
+        matches!(told, Err(DeviceError::CommunicatorBroken { .. })),
+        "{told:?}"
+    );
+}
+
+pub(crate) fn wrong_ids_and_ranks_are_refused() {
+    let (host, library) = (Host::open().unwrap(), SharedMemory::open(None).unwrap());
+    let (device, id) = (device(&host, 0), library.unique_id().unwrap());
+    let foreign = UniqueId::try_from("00".repeat(128)).unwrap();
+    let join = |id: &UniqueId, ranks, rank| library.join(&device, id, ranks, rank).map(drop);
+    for wrong in [
+        join(&foreign, 1, 0),
+        join(&id, 1, 1),
+        join(&id, 0, 0),
+        join(&id, 17, 0),
+    ] {
+        assert!(
+            matches!(wrong, Err(DeviceError::Argument { .. })),
+            "{wrong:?}"
+        );
+    }
+    // Alone, and then the id is used up.
+    let alone = library.join(&device, &id, 1, 0).unwrap();
+    reduce(&device, &alone, 8).unwrap();
+    let late = join(&id, 1, 0);
+    assert!(
+        matches!(late, Err(DeviceError::SharedMemory { .. })),
+        "{late:?}"
+    );
+    assert!(SharedMemory::open(Some("libnccl.so.2".as_ref())).is_err());
+}
