@@ -1,10 +1,12 @@
 //! The command line.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use measure::unit::{ByteCount, parse_sizes};
+use clap::{Args, Parser, Subcommand};
+use inventory::BackendArg;
+use program::command_line::{Sizes, seconds, sizes};
+use program::outputs::Outputs;
 
 /// Measures the links of a GPU box: host and GPU, GPU and GPU, with intervals, the link each number went over, and
 /// the fraction of what that link can carry.
@@ -85,17 +87,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "BOX")]
     pub(crate) sim: Option<String>,
 
-    /// Write the record to this file as JSON, too; `-` for standard output instead of the tables.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-
-    /// Write the numbers to this file as CSV, too; `-` for standard output instead of the tables.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) csv: Option<PathBuf>,
-
-    /// Result folder with journal and record. Default: a new one under tplens-results.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
 
     /// Folder that remembers which peer copies were under way when a machine went down. Default: tplens in
     /// $XDG_STATE_HOME or ~/.local/state, and without a home in /var/tmp.
@@ -103,94 +96,10 @@ pub(crate) struct RunArgs {
     pub(crate) state_dir: Option<PathBuf>,
 }
 
-/// A driver by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BackendArg {
-    /// The first that answers.
-    Auto,
-    /// NVIDIA.
-    Cuda,
-    /// AMD.
-    Hip,
-    /// MetaX.
-    Maca,
-    /// This machine's memory, one worker a device.
-    Host,
-}
-
-/// A list of sizes.
-#[derive(Debug, Clone)]
-pub(crate) struct Sizes(pub(crate) Vec<ByteCount>);
-
-fn sizes(text: &str) -> Result<Sizes, String> {
-    parse_sizes(text)
-        .map(Sizes)
-        .map_err(|error| error.to_string())
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let value: f64 = text
-        .parse()
-        .map_err(|_| format!("`{text}` is not a number of seconds"))?;
-    if value > 0.0 && value <= 1e6 {
-        Ok(Duration::from_secs_f64(value))
-    } else {
-        Err(format!(
-            "`{text}` is not above 0 and at most 1000000 seconds"
-        ))
-    }
-}
-
-/// The parser's refusal without its usage text, as one line.
-pub(crate) fn one_line(refusal: &str) -> String {
-    let said: Vec<&str> = refusal
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
-        .filter(|line| !line.is_empty())
-        .collect();
-    format!("{}; see --help", said.join("; ").replace(":;", ":"))
-}
-
-/// Whether the files that are to be written can be, before anything is measured.
-///
-/// # Errors
-/// Names the file whose folder does not exist, or both outputs where both want standard output.
-pub(crate) fn check_outputs(args: &RunArgs) -> Result<(), String> {
-    let is_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-    if is_stdout(&args.json) && is_stdout(&args.csv) {
-        return Err(
-            "--json - and --csv - both want standard output; give one of them a file".to_owned(),
-        );
-    }
-    for (flag, path) in [("--json", &args.json), ("--csv", &args.csv)] {
-        let Some(path) = path.as_deref().filter(|path| *path != Path::new("-")) else {
-            continue;
-        };
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        if !folder.is_dir() {
-            return Err(format!(
-                "{flag} {}: there is no folder {}; make it first",
-                path.display(),
-                folder.display()
-            ));
-        }
-        if path.is_dir() {
-            return Err(format!(
-                "{flag} {}: this is a folder; name a file",
-                path.display()
-            ));
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use program::command_line::one_line;
 
     fn refusal(arguments: &[&str]) -> String {
         let parsed = Cli::try_parse_from(["p2p-bw"].iter().chain(arguments));

@@ -4,88 +4,13 @@
 
 use std::path::PathBuf;
 
+use inventory::Built;
 use measure::caveat::Caveat;
 use measure::plan::{Plan, StopReason};
 use measure::quantity::{Quantity, Timing};
 use measure::record::{Endpoint, Placement, StepOutcome, Verification};
 use serde::{Deserialize, Serialize};
 use topology::PcieLink;
-
-/// A backend that is built into this program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Built {
-    Cuda,
-    Host,
-}
-
-impl Built {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Cuda => "cuda",
-            Self::Host => "host",
-        }
-    }
-}
-
-/// Asks what devices there are.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct InventoryRequest {
-    pub(crate) backend: Built,
-}
-
-/// The answer, or why there is none.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub(crate) enum InventoryReply {
-    Found {
-        inventory: Inventory,
-    },
-    /// There is none to measure with.
-    Absent {
-        kind: Absent,
-        reason: String,
-    },
-}
-
-/// Why no driver answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Absent {
-    /// Its library is not on this machine, or it has no device.
-    NotThere,
-    /// It is there and fails.
-    Failing,
-}
-
-/// What a driver and its management library say.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Inventory {
-    pub(crate) interface: Option<String>,
-    pub(crate) soft_box: Option<String>,
-    pub(crate) devices: Vec<Found>,
-    /// Version of the driver package, from the management library.
-    pub(crate) driver: Option<String>,
-    /// Why the management library does not answer; `None` where it does.
-    pub(crate) unmanaged: Option<String>,
-    /// MIG instances that the management library lists, by UUID.
-    pub(crate) mig_listed: Vec<String>,
-}
-
-/// One device.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Found {
-    pub(crate) ordinal: usize,
-    pub(crate) name: String,
-    pub(crate) uuid: Option<String>,
-    pub(crate) pci: Option<String>,
-    pub(crate) node: Option<u32>,
-    pub(crate) cpu: Option<usize>,
-    pub(crate) memory_bytes: Option<u64>,
-    pub(crate) cache_bytes: Option<u64>,
-    pub(crate) mig: Option<measure::record::Mig>,
-    pub(crate) busy: Option<measure::record::Busy>,
-}
 
 /// What the measuring worker is asked.
 #[derive(Debug, Serialize, Deserialize)]

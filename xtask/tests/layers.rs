@@ -34,6 +34,8 @@ const CRATES: &[(&str, Place)] = &[
     ("device", Layer(2)),
     ("tp-plan", Layer(2)),
     ("report", Layer(2)),
+    ("program", Layer(3)),
+    ("inventory", Layer(4)),
     ("p2p-bw", Layer(5)),
     ("softbox", SoftCore),
     ("soft-cuda", SoftDriver),

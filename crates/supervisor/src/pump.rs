@@ -197,11 +197,12 @@ impl Pump {
             if gone {
                 break;
             }
-            if out {
-                stdout.read(|line| self.output(line));
-            }
+            // What the worker said before a message is passed on before the message.
             if err {
                 stderr.read(|line| self.noise(line));
+            }
+            if out {
+                stdout.read(|line| self.output(line));
             }
         }
         stdout.drain(|line| self.output(line));

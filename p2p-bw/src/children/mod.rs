@@ -3,7 +3,6 @@
 //! A child dies with its parent, takes requests on standard input and answers on the message pipe.
 
 mod bench;
-mod inventory;
 mod lanes;
 mod monitor;
 mod probe;
@@ -11,11 +10,10 @@ mod staging;
 mod transfers;
 mod worker;
 
-use anyhow::{Context, Result};
-use measure::quantity::TimeSource;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use supervisor::child::{self, Inbox, Outbox};
+use anyhow::Result;
+use program::Stop;
+use program::child::{Line, start};
+use supervisor::Worker;
 
 /// A hidden subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +26,7 @@ pub(crate) enum Child {
 
 /// Each child with the first argument that starts it.
 const CHILDREN: [(Child, &str); 4] = [
-    (Child::Inventory, "__inventory"),
+    (Child::Inventory, inventory::CHILD),
     (Child::Probe, "__probe"),
     (Child::Worker, "__worker"),
     (Child::Monitor, "__monitor"),
@@ -50,29 +48,10 @@ impl Child {
             .find(|(child, _)| *child == self)
             .map_or("", |(_, name)| name)
     }
-}
 
-/// A child's ends of the pipes.
-struct Line<T> {
-    inbox: Inbox<T>,
-    outbox: Outbox,
-}
-
-impl<T: DeserializeOwned> Line<T> {
-    fn open() -> Result<Self> {
-        Ok(Self {
-            outbox: Outbox::claim()?,
-            inbox: child::inbox()?,
-        })
-    }
-
-    /// The next request; `None` when the parent is done with this child.
-    fn next(&mut self) -> Result<Option<T>> {
-        self.inbox.next().transpose().context("reading a request")
-    }
-
-    fn send(&mut self, reply: &impl Serialize) -> Result<()> {
-        self.outbox.send(reply).context("answering the parent")
+    /// Starts it.
+    pub(crate) fn start(self) -> Result<Worker, Stop> {
+        start(self.argument(), self.argument())
     }
 }
 
@@ -81,20 +60,10 @@ impl<T: DeserializeOwned> Line<T> {
 /// # Errors
 /// The pipes broke, or a request was not understood; findings are answers, not errors.
 pub(crate) fn run(child: Child) -> Result<()> {
-    child::die_with_parent(child::expected_parent()?)?;
     match child {
-        Child::Inventory => inventory::run(Line::open()?),
+        Child::Inventory => inventory::child::run(),
         Child::Probe => probe::run(Line::open()?),
         Child::Worker => worker::run(Line::open()?),
         Child::Monitor => monitor::run(Line::open()?),
-    }
-}
-
-/// The clock behind a backend's events, in the record's terms.
-fn time_source(source: device::TimeSource) -> TimeSource {
-    match source {
-        device::TimeSource::DeviceEvent => TimeSource::DeviceEvent,
-        device::TimeSource::HostMonotonic => TimeSource::HostMonotonic,
-        device::TimeSource::VirtualClock => TimeSource::VirtualClock,
     }
 }

@@ -4,14 +4,15 @@
 
 use anyhow::Result;
 use device::management::Nvml;
+use inventory::Built;
+use program::child::Line;
 use topology::{Machine, PciAddress, SlotPath, Sysfs};
 
-use super::Line;
-use crate::messages::{Built, MonitorReading, MonitorReply, MonitorRequest};
+use crate::messages::{MonitorReading, MonitorReply, MonitorRequest};
 
 pub(super) fn run(mut line: Line<MonitorRequest>) -> Result<()> {
     let mut watch = None;
-    while let Some(request) = line.next()? {
+    while let Some(request) = line.request()? {
         match (request, &watch) {
             (
                 MonitorRequest::Watch {

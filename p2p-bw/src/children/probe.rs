@@ -9,13 +9,14 @@ use device::cuda::Cuda;
 use device::host::Host;
 use device::pattern::Pattern;
 use device::{Backend, Device, DeviceError, Event, Latch, Stream};
+use inventory::{Built, time_source};
 use measure::plan::StopReason;
 use measure::quantity::{Gate, Quantity, Timing, Unit};
 use measure::record::StepOutcome;
+use program::child::Line;
 
 use super::bench::{Bench, End};
-use super::{Line, time_source};
-use crate::messages::{Built, ProbeReply, ProbeRequest, SmallCopies};
+use crate::messages::{ProbeReply, ProbeRequest, SmallCopies};
 
 /// Bytes of the checked copies.
 const CHECKED_BYTES: usize = 1 << 20;
@@ -31,7 +32,7 @@ const SMALL_SAMPLES: usize = 10;
 fn quiet(_: &str) {}
 
 pub(super) fn run(mut line: Line<ProbeRequest>) -> Result<()> {
-    let Some(request) = line.next()? else {
+    let Some(request) = line.request()? else {
         return Ok(());
     };
     match request.backend {
@@ -61,7 +62,7 @@ fn serve<B: Backend>(first: ProbeRequest, line: Line<ProbeRequest>) -> Result<()
         if matches!(reply, ProbeReply::Failed { .. }) {
             return Ok(());
         }
-        asked = probe.line.next()?;
+        asked = probe.line.request()?;
     }
     Ok(())
 }

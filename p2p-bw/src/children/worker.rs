@@ -8,6 +8,7 @@ use anyhow::bail;
 use device::cuda::Cuda;
 use device::host::Host;
 use device::{Backend, Device, DeviceError, HostBuffer};
+use inventory::{Built, time_source};
 use measure::caveat::Caveat;
 use measure::clock::Monotonic;
 use measure::plan::Sampling;
@@ -15,13 +16,13 @@ use measure::quantity::{Gate, Timing};
 use measure::record::{Placement, Verification};
 use measure::unit::gb_per_s;
 use numa::NumaError;
+use program::child::Line;
 
 use super::bench::{Bench, Say};
 use super::lanes::Lanes;
 use super::transfers::{self, Transfer};
-use super::{Line, time_source};
 use crate::cases::{Case, Pattern};
-use crate::messages::{Built, Job, JobOutcome, WorkerReply, WorkerRequest};
+use crate::messages::{Job, JobOutcome, WorkerReply, WorkerRequest};
 use verdicts::{bind, not_measured, one_node, partly_alone};
 
 /// A sample lasts about this long, so that marks of half a microsecond and the start do not matter.
@@ -37,7 +38,7 @@ const MAX_COPIES: u32 = 1024;
 const MAX_VIRTUAL_COPIES: u32 = 4;
 
 pub(super) fn run(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
-    match line.next()? {
+    match line.request()? {
         Some(WorkerRequest::Open {
             backend: Built::Cuda,
         }) => serve::<Cuda>(line),
@@ -61,7 +62,7 @@ fn serve<B: Backend>(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
     line.send(&WorkerReply::Ready)?;
     // Empty where the kernel does not say; then nothing is restored.
     let cpus_at_start = numa::allowed_cpus().unwrap_or_default();
-    while let Some(request) = line.next()? {
+    while let Some(request) = line.request()? {
         let WorkerRequest::Job { job } = request else {
             bail!("a backend was opened twice")
         };

@@ -220,7 +220,7 @@ impl Intents {
     }
 
     fn append(&self, pairs: &[String], ended: bool) -> Result<()> {
-        let at = super::provenance::now();
+        let at = program::provenance::now();
         let entry = |pair: &String| Entry {
             pair: pair.clone(),
             boot_id: self.boot_id.clone(),

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
+use inventory::Built;
 use measure::plan::Plan;
 use measure::record::{Endpoint, Outcome, PeerVerdict};
+use program::Budget;
 
-use super::budget::Budget;
 use super::health::Health;
 use super::intent::{self, lost_since};
 use super::plan::Planned;
 use super::session::Session;
 use crate::cases::{Issuer, Pattern, PeerUse, not_applicable};
-use crate::messages::{Built, Job, Place};
+use crate::messages::{Job, Place};
 
 impl Session<'_> {
     /// Why a point is not tried at all.
@@ -43,7 +44,7 @@ impl Session<'_> {
 
     /// What is put on the disk before a point: each pair by the device that accesses the other, as it was probed.
     pub(super) fn intents_of(&self, point: &Planned) -> Vec<String> {
-        let devices = &self.recorder.links.devices;
+        let devices = &self.recorder.payload.devices;
         let Some((from, to)) = point.pair() else {
             return Vec::new();
         };
@@ -90,7 +91,7 @@ impl Session<'_> {
         let verdict = |from: usize, to: usize| {
             let probe = self
                 .recorder
-                .links
+                .payload
                 .probes
                 .iter()
                 .find(|probe| (probe.from, probe.to) == (from, to));
@@ -129,7 +130,7 @@ impl Session<'_> {
         let device = point
             .devices()
             .first()
-            .and_then(|position| self.recorder.links.devices.get(*position));
+            .and_then(|position| self.recorder.payload.devices.get(*position));
         let node = device.and_then(|device| device.node);
         // The host backend's workers are on their own CPUs already.
         let bind = self.chosen.backend != Built::Host;

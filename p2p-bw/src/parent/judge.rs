@@ -1,7 +1,6 @@
 //! Reservations about a point that was measured: interval, outliers, gate, ceiling.
 
 use measure::caveat::Caveat;
-use measure::plan::StopReason;
 use measure::quantity::Gate;
 use measure::record::{LinkUse, NamedQuantity};
 
@@ -12,25 +11,7 @@ pub(super) fn judge(quantities: &[NamedQuantity], link: &LinkUse, gate: Gate) ->
         caveats.push(Caveat::NoGate);
     }
     for named in quantities {
-        let quantity = &named.quantity;
-        let relative_half_width = quantity.relative_half_width();
-        let too_wide = match quantity.stopped {
-            StopReason::IntervalNarrow => false,
-            StopReason::MaxSamples | StopReason::Budget => {
-                relative_half_width.is_none_or(|width| width > 0.05)
-            }
-        };
-        if too_wide {
-            caveats.push(Caveat::WideInterval {
-                relative_half_width,
-            });
-        }
-        if !quantity.outliers.is_empty() {
-            caveats.push(Caveat::Outliers {
-                count: quantity.outliers.len(),
-                n: quantity.n,
-            });
-        }
+        caveats.extend(program::reservations(&named.quantity));
     }
     let above = link.fraction.values().copied().fold(0.0, f64::max);
     if above > 1.0 {

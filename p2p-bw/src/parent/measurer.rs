@@ -4,12 +4,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use inventory::Built;
+use program::Stop;
+use program::child::last_line;
 use supervisor::{Ending, Event, Interrupt, Ladder, Signal, Worker};
 
-use super::Stop;
-use super::choose::{last_line, start};
 use crate::children::Child;
-use crate::messages::{Built, Job, JobOutcome, WorkerReply, WorkerRequest};
+use crate::messages::{Job, JobOutcome, WorkerReply, WorkerRequest};
 
 /// The slowest that memory is filled, compared or copied, in bytes a second: one step takes so long without a word.
 const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
@@ -55,7 +56,7 @@ impl<'a> Measurer<'a> {
     /// Does one job; `on_sample` is called when copies begin to run and after each sample.
     pub(super) fn run(&mut self, job: &Job, on_sample: &mut dyn FnMut()) -> Result<JobEnd, Stop> {
         if self.worker.is_none() {
-            self.worker = Some(start(Child::Worker, None)?);
+            self.worker = Some(Child::Worker.start()?);
             if let Err(reason) = self.send(&WorkerRequest::Open {
                 backend: self.backend,
             }) {

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use inventory::Built;
 use measure::record::LinkReading;
+use program::Stop;
+use program::child::SHORT_LADDER;
 use supervisor::{Event, Interrupt, Worker};
 use topology::PcieLink;
 
-use super::Stop;
-use super::choose::{SHORT_LADDER, start};
 use crate::children::Child;
-use crate::messages::{Built, MonitorReading, MonitorReply, MonitorRequest};
+use crate::messages::{MonitorReading, MonitorReply, MonitorRequest};
 
 /// Readings are asked for at most this often: 20 a second.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -59,7 +60,7 @@ impl<'a> Monitor<'a> {
                 sysfs,
                 devices,
             },
-            child: Some(start(Child::Monitor, None)?),
+            child: Some(Child::Monitor.start()?),
             interrupt,
             asked: 0,
             answered: 0,
@@ -141,7 +142,7 @@ impl<'a> Monitor<'a> {
             self.lost = Some(format!("{before}, then {reason}"));
             return;
         }
-        match start(Child::Monitor, None) {
+        match Child::Monitor.start() {
             Ok(child) => {
                 self.lost = Some(format!("{reason}, it was started again"));
                 self.child = Some(child);

@@ -1,4 +1,4 @@
-//! What a run leaves beside its folder: the exit code, and the JSON and CSV that were asked for.
+//! The exit code that a run's findings call for.
 
 use measure::exit;
 use measure::record::{Links, Outcome, PeerVerdict, Verification};

@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
+use inventory::{Built, Found};
 use measure::record::{
-    FolderError, LinkDevice, LinksEvent, PeerProbe, PeerStep, PeerVerdict, StepOutcome,
+    LinkDevice, Links, LinksEvent, PeerProbe, PeerStep, PeerVerdict, StepOutcome,
 };
+use program::child::{SHORT_LADDER, last_line};
+use program::{Break, Recorder, Stop};
 use supervisor::{Ending, Event, Interrupt, Ladder, Worker};
 
-use super::Stop;
-use super::choose::{SHORT_LADDER, last_line, start};
 use super::intent::{self, Remembered};
-use super::recorder::Recorder;
 use crate::children::Child;
-use crate::messages::{Built, Found, ProbeReply, ProbeRequest, SmallCopies};
+use crate::messages::{ProbeReply, ProbeRequest, SmallCopies};
 
 /// A small copy that takes longer than this was seen to be staged: 0.4 to 0.5 us with access against 12 to 21 us
 /// without on PCIe boxes (p2pBandwidthLatencyTest on RTX PRO 6000, RTX 5090, RTX 4090, RTX 2080 Ti).
@@ -53,24 +53,6 @@ pub(super) struct Probes<'a> {
     pub(super) interrupt: &'a Interrupt,
 }
 
-/// What stops the probes.
-pub(super) enum ProbeStop {
-    Stop(Stop),
-    NotDurable(FolderError),
-}
-
-impl From<FolderError> for ProbeStop {
-    fn from(error: FolderError) -> Self {
-        Self::NotDurable(error)
-    }
-}
-
-impl From<Stop> for ProbeStop {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
-    }
-}
-
 /// What was seen of a probe until its end.
 struct Seen {
     verdict: PeerVerdict,
@@ -82,7 +64,11 @@ struct Seen {
 
 impl Probes<'_> {
     /// Probes every ordered pair and puts each intent and verdict on the disk; no process is left when it returns.
-    pub(super) fn run(&self, recorder: &mut Recorder, say: &dyn Fn(&str)) -> Result<(), ProbeStop> {
+    pub(super) fn run(
+        &self,
+        recorder: &mut Recorder<Links>,
+        say: &dyn Fn(&str),
+    ) -> Result<(), Break> {
         let mut kept = None;
         let done = self.pairs(recorder, &mut kept, say);
         if let Some(mut child) = kept {
@@ -94,11 +80,11 @@ impl Probes<'_> {
 
     fn pairs(
         &self,
-        recorder: &mut Recorder,
+        recorder: &mut Recorder<Links>,
         kept: &mut Option<Worker>,
         say: &dyn Fn(&str),
-    ) -> Result<(), ProbeStop> {
-        let devices = recorder.links.devices.clone();
+    ) -> Result<(), Break> {
+        let devices = recorder.payload.devices.clone();
         for from in 0..devices.len() {
             for to in (0..devices.len()).filter(|to| *to != from) {
                 let pair = [intent::pair(&self.identity, &devices[from], &devices[to])];
@@ -185,7 +171,7 @@ impl Probes<'_> {
             from: devices[from].ordinal,
             to: devices[to].ordinal,
         };
-        let mut child = match kept.take().map_or_else(|| start(Child::Probe, None), Ok) {
+        let mut child = match kept.take().map_or_else(|| Child::Probe.start(), Ok) {
             Ok(child) => child,
             Err(stop) => return (Err(stop), None),
         };

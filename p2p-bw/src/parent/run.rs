@@ -1,26 +1,22 @@
 //! A run from the command line to the record.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
-use measure::exit;
-use measure::record::{
-    FolderError, Header, LinkDevice, Record, ResultFolder, SCHEMA, Simulated, Status,
-};
+use inventory::{BackendArg, Built, choose};
+use measure::record::{Header, LinkDevice, Links};
 use measure::unit::ByteCount;
-use supervisor::{Interrupt, Signal};
+use program::{Ended, Recorder, Stop, passing_folder, result_folder, sim};
+use supervisor::Interrupt;
 use topology::{Machine, Sysfs};
 
-use super::choose::choose;
 use super::intent::Remembered;
 use super::memory::Memory;
 use super::plan::plan;
-use super::recorder::Recorder;
-use super::session::{Break, Session};
-use super::{Stop, facts, outputs, provenance, select, sim};
+use super::session::Session;
+use super::{facts, outputs};
 use crate::cases::{self, Case};
-use crate::cli::{BackendArg, RunArgs};
-use crate::messages::Built;
+use crate::cli::RunArgs;
 
 /// Bytes of one copy where `--sizes` does not say: larger than any GPU's cache; a soft box has none to outgrow.
 const DEFAULT_BYTES: u64 = 256 << 20;
@@ -35,19 +31,6 @@ fn default_host_bytes(machine: &Machine) -> u64 {
     (cache + 1)
         .next_power_of_two()
         .clamp(HOST_BYTES.0, HOST_BYTES.1)
-}
-
-/// What to do about a result folder that cannot be made.
-pub(super) const OTHER_FOLDER: &str = "choose a folder that can be written with --out";
-
-/// A run that has a record.
-pub(crate) struct Ended {
-    /// Everything that was found.
-    pub(crate) record: Record,
-    /// The result folder.
-    pub(crate) folder: PathBuf,
-    /// Why there is not more of it, or the disk does not have all of it.
-    pub(crate) failed: Option<anyhow::Error>,
 }
 
 /// What a run came to.
@@ -74,7 +57,11 @@ pub(crate) fn run(
             "--sim plays GPUs and --backend host measures this machine's memory: leave one of them out".to_owned(),
         ));
     }
-    let folder = result_folder(args);
+    let folder = if args.list {
+        passing_folder("p2p")
+    } else {
+        result_folder(args.outputs.out.as_deref(), "p2p")
+    };
     let outcome = run_in(args, &cases, folder.clone(), interrupt, say);
     sim::forget();
     outcome
@@ -89,15 +76,14 @@ fn run_in(
 ) -> Result<Outcome, Stop> {
     let root = sim::sysfs_root();
     if let (Some(name), None) = (&args.sim, &root) {
-        return Err(sim::restart(name, &folder));
+        return Err(sim::restart(name, &folder, &inventory::SOFT_LIBRARIES));
     }
     let sysfs = root.map_or_else(Sysfs::real, Sysfs::at);
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let chosen = match choose(args.backend, &machine, args.deadline, interrupt) {
         Err(Stop::Refused(reason)) if !args.list => {
-            let recorder = begin(&folder, header(&machine, sim::box_name()))?;
-            let (record, durable) = recorder.end(Status::Refused { reason }, exit::INCONCLUSIVE);
-            return Ok(Outcome::of(folder, record, durable.map_err(not_durable)));
+            let recorder = Recorder::<Links>::begin(&folder, header(&machine, sim::box_name()))?;
+            return Ok(Outcome::Ended(Box::new(recorder.refuse(reason))));
         }
         chosen => chosen?,
     };
@@ -113,7 +99,7 @@ fn run_in(
         tell();
         return Ok(Outcome::Listed(facts::listing(&chosen)));
     }
-    let found = select::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
+    let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
         .map_err(Stop::Usage)?;
     let default = match (soft, chosen.backend) {
         (Some(_), _) => DEFAULT_SOFT_BYTES,
@@ -132,7 +118,7 @@ fn run_in(
             None => Stop::Refused(reason),
         });
     }
-    let describe = |found| facts::describe(found, chosen.backend, &sysfs, &machine);
+    let describe = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
     let devices: Vec<LinkDevice> = found.iter().map(describe).collect();
     let planned = plan(cases, devices.len(), &sizes);
     if planned.is_empty() {
@@ -141,7 +127,7 @@ fn run_in(
         ));
     }
     tell();
-    let recorder = begin(&folder, header(&machine, soft.clone()))?;
+    let recorder = Recorder::begin(&folder, header(&machine, soft.clone()))?;
     let mut session = Session {
         args,
         chosen: &chosen,
@@ -152,84 +138,16 @@ fn run_in(
         recorder,
         remembered: Remembered::NotNeeded,
     };
-    let ended = session.measure(devices, &planned, say);
-    let Session { recorder, .. } = session;
-    let (status, code) = match &ended {
-        Ok(()) => (Status::Complete, outputs::exit_code(&recorder.links)),
-        Err(Break::Signal(signal)) => (
-            Status::Interrupted {
-                signal: name(*signal).to_owned(),
-            },
-            signal.exit_code(),
-        ),
-        Err(Break::Stop(_) | Break::NotDurable(_)) => (Status::Broken, exit::INTERNAL),
-    };
-    let (record, durable) = recorder.end(status, code);
-    match ended {
-        Err(Break::NotDurable(error)) => Ok(Outcome::of(folder, record, Err(not_durable(error)))),
-        Err(Break::Stop(Stop::Internal(error))) => Ok(Outcome::of(folder, record, Err(error))),
-        Err(Break::Stop(stop)) => Err(stop),
-        _ => Ok(Outcome::of(folder, record, durable.map_err(not_durable))),
-    }
-}
-
-impl Outcome {
-    /// A run that has a record, and whether it went well to the end.
-    fn of(folder: PathBuf, record: Record, durable: anyhow::Result<()>) -> Self {
-        Self::Ended(Box::new(Ended {
-            record,
-            folder,
-            failed: durable.err(),
-        }))
-    }
-}
-
-fn not_durable(error: FolderError) -> anyhow::Error {
-    // The error's own text ends with the system's reason.
-    anyhow!("the result is not on the disk in full: {error}")
+    let outcome = session.measure(devices, &planned, say);
+    let ended = session.recorder.end(outcome, outputs::exit_code)?;
+    Ok(Outcome::Ended(Box::new(ended)))
 }
 
 fn header(machine: &Machine, soft_box: Option<String>) -> Header {
-    Header {
-        schema: SCHEMA,
-        program: env!("CARGO_PKG_NAME").to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        simulated: soft_box.map(|box_name| Simulated { box_name }),
-        provenance: provenance::provenance(machine),
-    }
-}
-
-/// Makes the result folder and begins its journal.
-fn begin(folder: &Path, header: Header) -> Result<Recorder, Stop> {
-    let internal = |error: FolderError| Stop::Internal(anyhow!("{error}; {OTHER_FOLDER}"));
-    let results = ResultFolder::create(folder).map_err(|error| match error {
-        FolderError::Taken(_) => Stop::Usage(error.to_string()),
-        other => internal(other),
-    })?;
-    Recorder::begin(results, header).map_err(internal)
-}
-
-fn name(signal: Signal) -> &'static str {
-    match signal {
-        Signal::Interrupt => "SIGINT",
-        Signal::Terminate => "SIGTERM",
-        Signal::Hangup => "SIGHUP",
-    }
-}
-
-/// `--out`, or a new folder named by time and process; a restarted program goes on in the folder it was given.
-fn result_folder(args: &RunArgs) -> PathBuf {
-    if let Some(folder) = sim::result_folder() {
-        return folder;
-    }
-    let name = format!(
-        "p2p-{}-{}",
-        provenance::now().replace(':', ""),
-        std::process::id()
-    );
-    match &args.out {
-        _ if args.list => std::env::temp_dir().join(format!("tplens-{name}")),
-        Some(out) => out.clone(),
-        None => PathBuf::from("tplens-results").join(name),
-    }
+    program::header(
+        env!("CARGO_PKG_NAME"),
+        env!("CARGO_PKG_VERSION"),
+        machine,
+        soft_box,
+    )
 }

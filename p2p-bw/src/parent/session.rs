@@ -2,60 +2,27 @@
 
 use std::time::{Duration, Instant};
 
+use inventory::{Built, Chosen, Found};
 use measure::caveat::Caveat;
 use measure::quantity::{Quantity, Unit};
 use measure::record::{
-    Endpoint, FolderError, LinkDevice, LinkUse, LinksEvent, NamedQuantity, Outcome, Point,
+    Endpoint, LinkDevice, LinkUse, Links, LinksEvent, NamedQuantity, Outcome, Point,
 };
-use supervisor::{Interrupt, Signal};
+use program::{Break, Budget, Progress, Recorder, Stop, provenance};
+use supervisor::Interrupt;
 use topology::{Machine, Sysfs};
 
-use super::budget::Budget;
-use super::choose::Chosen;
 use super::health::Health;
 use super::intent::{Intents, Remembered, default_folders, open_first};
 use super::judge::judge;
 use super::measurer::{JobEnd, Measurer};
 use super::monitor::{Monitor, Readings};
 use super::plan::Planned;
-use super::probes::{ProbeStop, Probes};
-use super::progress::Progress;
-use super::recorder::Recorder;
-use super::{Stop, facts, link, provenance};
+use super::probes::Probes;
+use super::{facts, link};
 use crate::cases::Pattern;
 use crate::cli::RunArgs;
-use crate::messages::{Built, Found, Job, JobOutcome};
-
-/// What ends a session before its last point.
-pub(super) enum Break {
-    Signal(Signal),
-    NotDurable(FolderError),
-    Stop(Stop),
-}
-
-impl From<FolderError> for Break {
-    fn from(error: FolderError) -> Self {
-        Self::NotDurable(error)
-    }
-}
-
-impl From<Stop> for Break {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Interrupted(signal) => Self::Signal(signal),
-            other => Self::Stop(other),
-        }
-    }
-}
-
-impl From<ProbeStop> for Break {
-    fn from(stop: ProbeStop) -> Self {
-        match stop {
-            ProbeStop::Stop(stop) => stop.into(),
-            ProbeStop::NotDurable(error) => Self::NotDurable(error),
-        }
-    }
-}
+use crate::messages::{Job, JobOutcome};
 
 /// One run under way.
 pub(super) struct Session<'a> {
@@ -65,7 +32,7 @@ pub(super) struct Session<'a> {
     pub(super) machine: &'a Machine,
     pub(super) found: &'a [Found],
     pub(super) interrupt: &'a Interrupt,
-    pub(super) recorder: Recorder,
+    pub(super) recorder: Recorder<Links>,
     /// What earlier boots of this machine did; known once the devices are.
     pub(super) remembered: Remembered,
 }
@@ -92,8 +59,8 @@ impl<'a> Session<'a> {
             .iter()
             .filter(busy)
             .for_each(|caveat| say(&format!("caution: {caveat}")));
-        let paths = facts::paths(&devices, self.machine);
-        let backend = facts::backend(self.chosen);
+        let paths = inventory::paths(&devices, self.machine);
+        let backend = inventory::backend(self.chosen);
         let machine = Box::new(self.machine.clone());
         self.recorder.add(LinksEvent::Found {
             machine,
@@ -111,7 +78,7 @@ impl<'a> Session<'a> {
             }
         }
         self.points(planned, &mut monitor, say)?;
-        for caveat in link::caveats(&self.recorder.links.devices) {
+        for caveat in link::caveats(&self.recorder.payload.devices) {
             self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
         if let Some(reason) = monitor.as_ref().and_then(|monitor| monitor.lost.clone()) {
@@ -249,7 +216,7 @@ impl<'a> Session<'a> {
 
     pub(super) fn label(&self, position: usize) -> String {
         self.recorder
-            .links
+            .payload
             .devices
             .get(position)
             .map_or_else(|| position.to_string(), |device| device.label.clone())
@@ -364,7 +331,7 @@ impl<'a> Session<'a> {
     /// Puts link readings into the record where they say something new.
     fn keep(&mut self, readings: &Readings) -> Result<(), Break> {
         for (position, reading) in readings {
-            let Some(device) = self.recorder.links.devices.get(*position) else {
+            let Some(device) = self.recorder.payload.devices.get(*position) else {
                 continue;
             };
             let merged = link::merged(device, reading);
@@ -387,7 +354,7 @@ impl<'a> Session<'a> {
         readings: &Readings,
         quantities: &[NamedQuantity],
     ) -> LinkUse {
-        let links = &self.recorder.links;
+        let links = &self.recorder.payload;
         let path = point.pair().map(|(a, b)| links.path(a, b));
         let has_links = self.chosen.backend != Built::Host;
         link::link_use(point, &links.devices, readings, path, quantities, has_links)

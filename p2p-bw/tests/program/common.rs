@@ -1,7 +1,7 @@
 //! What these tests share: folders, soft boxes of two GPUs, runs with what they leave, and processes left behind.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,14 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use boxfile::{BoxFile, Fault, Figure, Link};
 use measure::record::{self, Endpoint, Links, Outcome, Payload, PeerProbe, Record};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::inotify;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 /// Set in every run, so that its processes can be told from others.
 const MARK: &str = "P2P_BW_TEST_FOLDER";
 
 /// What something may take that happens at once: far more than it needs, also on a busy machine.
-const SOON: Timespec = Timespec {
+pub(crate) const SOON: Timespec = Timespec {
     tv_sec: 60,
     tv_nsec: 0,
 };
@@ -317,44 +316,8 @@ impl Running {
     }
 }
 
-/// Waits for text in the files of a folder.
-pub(crate) struct Watch {
-    folder: PathBuf,
-    changes: OwnedFd,
-}
-
-impl Watch {
-    /// Begins to watch a folder, which is made where it is missing.
-    pub(crate) fn on(folder: PathBuf) -> Self {
-        std::fs::create_dir_all(&folder).unwrap();
-        let changes = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
-        let what = inotify::WatchFlags::MODIFY | inotify::WatchFlags::MOVED_TO;
-        inotify::add_watch(&changes, &folder, what).unwrap();
-        Self { folder, changes }
-    }
-
-    /// Waits until a file of the folder contains this.
-    pub(crate) fn until(&mut self, text: &str) {
-        loop {
-            let files = std::fs::read_dir(&self.folder).unwrap().flatten();
-            let mut texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
-            if texts.any(|found| found.contains(text)) {
-                return;
-            }
-            assert!(
-                is_ready(&self.changes, SOON),
-                "no `{text}` in {}",
-                self.folder.display()
-            );
-            let mut events = [std::mem::MaybeUninit::uninit(); 4096];
-            let mut reader = inotify::Reader::new(&self.changes, &mut events);
-            while reader.next().is_ok() {}
-        }
-    }
-}
-
 /// Waits for a descriptor to become readable; false where it does not in time.
-fn is_ready(descriptor: impl AsFd, limit: Timespec) -> bool {
+pub(crate) fn is_ready(descriptor: impl AsFd, limit: Timespec) -> bool {
     let mut wait = [PollFd::new(&descriptor, PollFlags::IN)];
     poll(&mut wait, Some(&limit)).unwrap() > 0
 }

@@ -6,7 +6,8 @@ use boxfile::{BoxFile, Fault, HangOp};
 use measure::record::{Outcome, Payload, PeerVerdict, Status, load};
 use rustix::process::Signal;
 
-use super::common::{HOST, Running, Scratch, Watch, gpu, skip, two_gpus, with};
+use super::common::{HOST, Running, Scratch, gpu, skip, two_gpus, with};
+use super::watch::Watch;
 
 /// A worker that is stuck is asked for 1 s, then terminated within 2 s; the rest is for a busy machine.
 const SECONDS: Duration = Duration::from_secs(30);

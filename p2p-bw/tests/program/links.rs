@@ -5,9 +5,8 @@ use measure::caveat::Caveat;
 use measure::record::{Endpoint, LinkUse, Outcome};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::common::{
-    HOST, Kept, Ran, Running, Scratch, Watch, figure, gpu, keep_devices, two_gpus, with,
-};
+use super::common::{HOST, Kept, Ran, Running, Scratch, figure, gpu, keep_devices, two_gpus, with};
+use super::watch::Watch;
 
 /// The link of a measured point.
 fn link(kept: &Kept, case: &str, from: Endpoint, to: Endpoint) -> LinkUse {

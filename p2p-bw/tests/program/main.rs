@@ -12,3 +12,4 @@ mod kept;
 mod links;
 mod peers;
 mod readme;
+mod watch;

@@ -4,7 +4,8 @@ use boxfile::{BoxFile, Fault, HangOp, Peer};
 use measure::record::{Endpoint, Outcome, PeerVerdict, StepOutcome};
 use rustix::process::Signal;
 
-use super::common::{Kept, Running, Scratch, Watch, figure, gpu, keep_devices, two_gpus, with};
+use super::common::{Kept, Running, Scratch, figure, gpu, keep_devices, two_gpus, with};
+use super::watch::Watch;
 
 const CASES: [&str; 4] = ["--cases", "d2d_*", "--deadline", "2"];
 

@@ -3,13 +3,14 @@
 use measure::record::Mig;
 use topology::PciAddress;
 
-use crate::messages::{Built, Found, Inventory};
+use crate::backend::Built;
+use crate::messages::{Found, Inventory};
 
 /// The devices a list names, in its order.
 ///
 /// # Errors
 /// Names the first entry that is no device, ambiguous, or named twice.
-pub(super) fn select(
+pub fn select(
     list: Option<&str>,
     backend: Built,
     inventory: &Inventory,

@@ -1,4 +1,6 @@
 //! `--sim`: starts this program again on a soft box, with the soft drivers first in the loader's path.
+//!
+//! Which of them a program needs, the program says; nothing here loads one.
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -12,8 +14,8 @@ use anyhow::{Context, anyhow};
 use boxfile::{BoxFile, Vendor};
 use measure::record::{FolderError, ResultFolder};
 
-use super::Stop;
-use super::run::OTHER_FOLDER;
+use crate::recorder::OTHER_FOLDER;
+use crate::stop::Stop;
 
 /// Set in the restarted program: the folder with the soft box.
 const FOLDER: &str = "TPLENS_SIM_FOLDER";
@@ -29,30 +31,31 @@ const SYSFS: &str = "TPLENS_SOFT_SYSFS";
 /// Where the soft drivers are, if not beside the program.
 const SOFT_FOLDER: &str = "TPLENS_SOFT_DIR";
 
-/// The files that must be there.
-const LIBRARIES: [&str; 2] = ["libcuda.so.1", "libnvidia-ml.so.1"];
-
 /// The root of the generated tree, in a program that was restarted on a soft box.
-pub(super) fn sysfs_root() -> Option<PathBuf> {
+#[must_use]
+pub fn sysfs_root() -> Option<PathBuf> {
     std::env::var_os(FOLDER).map(|folder| Path::new(&folder).join("sysfs"))
 }
 
 /// The result folder of a program that was restarted on a soft box.
-pub(super) fn result_folder() -> Option<PathBuf> {
+#[must_use]
+pub fn result_folder() -> Option<PathBuf> {
     std::env::var_os(FOLDER).and_then(|folder| Path::new(&folder).parent().map(Path::to_owned))
 }
 
 /// The name of the soft box, in a program that was restarted on one.
-pub(super) fn box_name() -> Option<String> {
+#[must_use]
+pub fn box_name() -> Option<String> {
     let file = std::env::var_os(FOLDER).map(|folder| Path::new(&folder).join("box.toml"))?;
     BoxFile::read(&file).ok().map(|described| described.name)
 }
 
 /// Restarts this program on a box; returns only where it cannot.
 ///
-/// The box file and the tree go into the result folder.
-pub(super) fn restart(name: &str, results: &Path) -> Stop {
-    match prepare(name, results) {
+/// The box file and the tree go into the result folder; `libraries` are the files of the soft drivers that must be there.
+#[must_use]
+pub fn restart(name: &str, results: &Path, libraries: &[&str]) -> Stop {
+    match prepare(name, results, libraries) {
         Err(stop) => stop,
         Ok((mut command, made)) => {
             let error = command.exec();
@@ -137,7 +140,7 @@ impl Made {
     }
 }
 
-fn prepare(name: &str, results: &Path) -> Result<(Command, Made), Stop> {
+fn prepare(name: &str, results: &Path, libraries: &[&str]) -> Result<(Command, Made), Stop> {
     if ResultFolder::is_taken(results) {
         return Err(Stop::Usage(
             FolderError::Taken(results.to_owned()).to_string(),
@@ -150,7 +153,7 @@ fn prepare(name: &str, results: &Path) -> Result<(Command, Made), Stop> {
             described.name
         )));
     }
-    let soft = soft_folder()?;
+    let soft = soft_folder(libraries)?;
     let made = Made::folders(results)?;
     match restarted(&described, &soft, &made) {
         Ok(command) => Ok((command, made)),
@@ -200,7 +203,7 @@ fn not_built(vendor: Vendor) -> Option<&'static str> {
 }
 
 /// Takes back what [`restart`] put into a result folder in which no run began.
-pub(super) fn forget() {
+pub fn forget() {
     let made = Made::told();
     let unused = |made: &Made| !made.sim.parent().is_some_and(ResultFolder::is_taken);
     if let Some(made) = made.filter(unused) {
@@ -209,7 +212,7 @@ pub(super) fn forget() {
 }
 
 /// `$TPLENS_SOFT_DIR`, `soft` beside the program, or `target/soft` where the program is in `target/PROFILE`.
-fn soft_folder() -> Result<PathBuf, Stop> {
+fn soft_folder(libraries: &[&str]) -> Result<PathBuf, Stop> {
     let program = std::env::current_exe().context("finding this program")?;
     let beside = program.parent().map(|folder| folder.join("soft"));
     let target = program
@@ -222,7 +225,7 @@ fn soft_folder() -> Result<PathBuf, Stop> {
         None => [beside, target].into_iter().flatten().collect(),
     };
     let complete = |folder: &&PathBuf| {
-        LIBRARIES
+        libraries
             .iter()
             .all(|library| folder.join(library).is_file())
     };

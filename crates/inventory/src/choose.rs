@@ -1,35 +1,34 @@
 //! Which backend answers, and what to say where none does.
 
-use std::path::Path;
 use std::time::Duration;
 
-use supervisor::{Event, Interrupt, Ladder, Worker, WorkerSpec};
+use program::Stop;
+use program::child::{SHORT_LADDER, last_line, start};
+use supervisor::{Event, Interrupt};
 use topology::Machine;
 
-use super::Stop;
-use crate::children::Child;
-use crate::cli::BackendArg;
-use crate::messages::{Absent, Built, Inventory, InventoryReply, InventoryRequest};
+use crate::backend::{BackendArg, Built};
+use crate::child::CHILD;
+use crate::messages::{Absent, Inventory, InventoryReply, InventoryRequest};
 
 /// A driver that answered.
-pub(super) struct Chosen {
-    pub(super) backend: Built,
-    pub(super) inventory: Inventory,
+#[derive(Debug)]
+pub struct Chosen {
+    /// Which.
+    pub backend: Built,
+    /// What it has.
+    pub inventory: Inventory,
     /// What to tell on standard error.
-    pub(super) said: Vec<String>,
+    pub said: Vec<String>,
 }
 
 const NOT_BUILT: &str = "is not built yet in this version";
 
-/// Ends children that only list or read.
-pub(super) const SHORT_LADDER: Ladder = Ladder {
-    abort: Duration::from_secs(1),
-    term: Duration::from_secs(2),
-    kill: Duration::from_secs(5),
-};
-
-/// The backend that was asked for, or for `auto` the first that answers.
-pub(super) fn choose(
+/// The backend that was asked for, or for `auto` the first that answers; a driver that is silent for `deadline` fails.
+///
+/// # Errors
+/// [`Stop::Refused`] where nothing answers, or host memory would be measured in place of GPUs that are there.
+pub fn choose(
     asked: BackendArg,
     machine: &Machine,
     deadline: Duration,
@@ -137,7 +136,7 @@ fn inventory(
     deadline: Duration,
     interrupt: &Interrupt,
 ) -> Result<Result<Inventory, (Absent, String)>, Stop> {
-    let mut child = start(Child::Inventory, None)?;
+    let mut child = start(CHILD, CHILD)?;
     child
         .send(&InventoryRequest { backend })
         .map_err(anyhow::Error::from)?;
@@ -161,25 +160,6 @@ fn inventory(
     };
     child.end(SHORT_LADDER);
     Ok(outcome)
-}
-
-/// Starts a child of this program.
-pub(super) fn start(child: Child, name: Option<&str>) -> Result<Worker, Stop> {
-    let spec = WorkerSpec::this_program(
-        name.unwrap_or(child.argument()),
-        [Path::new(child.argument())],
-    );
-    let spec = spec.map_err(anyhow::Error::from)?;
-    Worker::spawn(spec).map_err(|error| Stop::Internal(error.into()))
-}
-
-/// The last line that is not empty: what a crashed child said.
-pub(super) fn last_line(text: &str) -> String {
-    text.lines()
-        .map(str::trim)
-        .rfind(|line| !line.is_empty())
-        .unwrap_or("it said nothing")
-        .to_owned()
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 use topology::{Machine, Sysfs};
 
 /// The provenance of this run.
-pub(super) fn provenance(machine: &Machine) -> Provenance {
+#[must_use]
+pub fn provenance(machine: &Machine) -> Provenance {
     let utf8 = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
     Provenance {
         started: now(),
@@ -23,12 +24,14 @@ pub(super) fn provenance(machine: &Machine) -> Provenance {
 }
 
 /// UTC, RFC 3339, whole seconds.
-pub(super) fn now() -> String {
+#[must_use]
+pub fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
 /// The kernel's host name.
-pub(super) fn host() -> Option<String> {
+#[must_use]
+pub fn host() -> Option<String> {
     let name = rustix::system::uname()
         .nodename()
         .to_string_lossy()

@@ -7,13 +7,22 @@ use device::host::Host;
 use device::management::{ManagedDevice, Nvml};
 use device::{Backend, DeviceDescription, DeviceError};
 use measure::record::{Busy, Mig};
+use program::child::Line;
 use topology::PciAddress;
 
-use super::Line;
-use crate::messages::{Absent, Built, Found, Inventory, InventoryReply, InventoryRequest};
+use crate::backend::Built;
+use crate::messages::{Absent, Found, Inventory, InventoryReply, InventoryRequest};
 
-pub(super) fn run(mut line: Line<InventoryRequest>) -> anyhow::Result<()> {
-    let Some(request) = line.next()? else {
+/// The hidden subcommand that a program which uses [`crate::choose()`] runs [`run`] for.
+pub const CHILD: &str = "__inventory";
+
+/// Asks the driver and answers the parent, once.
+///
+/// # Errors
+/// The pipes broke, or the request was not understood; findings are answers, not errors.
+pub fn run() -> anyhow::Result<()> {
+    let mut line: Line<InventoryRequest> = Line::open()?;
+    let Some(request) = line.request()? else {
         return Ok(());
     };
     let found = match request.backend {

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 /// Shares a budget evenly among points; what one leaves over goes to those after it.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub struct Budget {
     left: Duration,
     points: u32,
 }
 
 impl Budget {
-    pub(super) fn new(total: Duration, points: usize) -> Self {
+    /// Shares `total` among so many points.
+    #[must_use]
+    pub fn new(total: Duration, points: usize) -> Self {
         Self {
             left: total,
             points: u32::try_from(points).unwrap_or(u32::MAX),
@@ -18,12 +20,13 @@ impl Budget {
     }
 
     /// What the next point may take.
-    pub(super) fn share(&self) -> Duration {
+    #[must_use]
+    pub fn share(&self) -> Duration {
         self.left / self.points.max(1)
     }
 
     /// A point took this long.
-    pub(super) fn spend(&mut self, took: Duration) {
+    pub fn spend(&mut self, took: Duration) {
         self.left = self.left.saturating_sub(took);
         self.points = self.points.saturating_sub(1);
     }

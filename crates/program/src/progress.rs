@@ -1,21 +1,21 @@
-//! What is under way: a bar on a terminal, a line per case elsewhere.
+//! What is under way: a bar on a terminal, a line per group of points elsewhere.
 
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Progress over the points of a run.
-pub(super) struct Progress<'a> {
+pub struct Progress<'a> {
     bar: Option<ProgressBar>,
     say: &'a dyn Fn(&str),
-    case: &'static str,
+    group: String,
     total: usize,
     done: usize,
 }
 
 impl<'a> Progress<'a> {
     /// A bar where standard error is a terminal; lines through `say` elsewhere.
-    pub(super) fn new(total: usize, say: &'a dyn Fn(&str)) -> Self {
+    pub fn new(total: usize, say: &'a dyn Fn(&str)) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let style =
                 ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed_precise} {msg}");
@@ -26,26 +26,26 @@ impl<'a> Progress<'a> {
         Self {
             bar,
             say,
-            case: "",
+            group: String::new(),
             total,
             done: 0,
         }
     }
 
-    /// A point begins.
-    pub(super) fn begin(&mut self, case: &'static str, what: &str) {
+    /// A point begins; the first of a group has a line of its own where there is no bar.
+    pub fn begin(&mut self, group: &str, what: &str) {
         match &self.bar {
-            Some(bar) => bar.set_message(format!("{case} {what}")),
-            None if case != self.case => {
-                (self.say)(&format!("[{}/{}] {case}", self.done + 1, self.total))
+            Some(bar) => bar.set_message(format!("{group} {what}")),
+            None if group != self.group => {
+                (self.say)(&format!("[{}/{}] {group}", self.done + 1, self.total));
             }
             None => {}
         }
-        self.case = case;
+        group.clone_into(&mut self.group);
     }
 
     /// A point ended.
-    pub(super) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.done += 1;
         if let Some(bar) = &self.bar {
             bar.inc(1);
@@ -53,7 +53,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Something worth a line.
-    pub(super) fn note(&self, text: &str) {
+    pub fn note(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| (self.say)(text)),
             None => (self.say)(text),

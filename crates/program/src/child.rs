@@ -1,0 +1,77 @@
+//! Child processes of a program: how it starts a hidden subcommand of its own, and the pipes that the child holds.
+//!
+//! What parent and child say to each other is theirs; nothing here looks into it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use supervisor::child::{self, Inbox, Outbox};
+use supervisor::{Ladder, Worker, WorkerSpec};
+
+use crate::stop::Stop;
+
+/// Ends children that only list or read.
+pub const SHORT_LADDER: Ladder = Ladder {
+    abort: Duration::from_secs(1),
+    term: Duration::from_secs(2),
+    kill: Duration::from_secs(5),
+};
+
+/// A child's ends of the pipes.
+pub struct Line<T> {
+    inbox: Inbox<T>,
+    outbox: Outbox,
+}
+
+impl<T: DeserializeOwned> Line<T> {
+    /// Ties this process to its parent and takes both pipes; a child's first call.
+    ///
+    /// # Errors
+    /// This process was not started by a parent, or the system refuses.
+    pub fn open() -> Result<Self> {
+        child::die_with_parent(child::expected_parent()?)?;
+        Ok(Self {
+            outbox: Outbox::claim()?,
+            inbox: child::inbox()?,
+        })
+    }
+
+    /// The next request; `None` when the parent is done with this child.
+    ///
+    /// # Errors
+    /// The pipe broke, or a request was not understood.
+    pub fn request(&mut self) -> Result<Option<T>> {
+        self.inbox.next().transpose().context("reading a request")
+    }
+
+    /// Answers the parent.
+    ///
+    /// # Errors
+    /// The pipe broke.
+    pub fn send(&mut self, reply: &impl Serialize) -> Result<()> {
+        self.outbox.send(reply).context("answering the parent")
+    }
+}
+
+/// Starts the child that an argument of this program stands for; `name` is for messages.
+///
+/// # Errors
+/// The system refuses.
+pub fn start(argument: &str, name: &str) -> Result<Worker, Stop> {
+    let spec =
+        WorkerSpec::this_program(name, [Path::new(argument)]).map_err(anyhow::Error::from)?;
+    Worker::spawn(spec).map_err(|error| Stop::Internal(error.into()))
+}
+
+/// The last line that is not empty: what a crashed child said.
+#[must_use]
+pub fn last_line(text: &str) -> String {
+    text.lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty())
+        .unwrap_or("it said nothing")
+        .to_owned()
+}

@@ -1,0 +1,102 @@
+//! The words of the command line that all programs share: value parsers, and refusals in one line.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::Parser;
+use measure::exit;
+use measure::unit::{ByteCount, parse_sizes};
+
+use crate::say;
+
+/// Reads this process's command line.
+///
+/// # Errors
+/// The exit code, where it was help or the version that was asked for (then it is printed) or the command line is wrong (then
+/// that is said).
+pub fn parse<C: Parser>() -> Result<C, u8> {
+    C::try_parse().map_err(|error| {
+        // clap's own codes: 0 for --help and --version, 2 for a wrong command line.
+        let code = u8::try_from(error.exit_code()).unwrap_or(exit::USAGE);
+        if code == exit::DONE {
+            // A reader that went away is no failure.
+            drop(error.print());
+        } else {
+            say!("{}", one_line(&error.render().to_string()));
+        }
+        code
+    })
+}
+
+/// The hidden subcommand that this process was started with: the first argument where it is text.
+#[must_use]
+pub fn first_argument() -> Option<String> {
+    std::env::args_os()
+        .nth(1)
+        .and_then(|first| OsString::into_string(first).ok())
+}
+
+/// The parser's refusal without its usage text, as one line.
+#[must_use]
+pub fn one_line(refusal: &str) -> String {
+    let said: Vec<&str> = refusal
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty())
+        .collect();
+    format!("{}; see --help", said.join("; ").replace(":;", ":"))
+}
+
+/// A list of sizes.
+#[derive(Debug, Clone)]
+pub struct Sizes(pub Vec<ByteCount>);
+
+/// Parses sizes such as `64M`, lists and ranges, for clap.
+///
+/// # Errors
+/// Says what is wrong with the text.
+pub fn sizes(text: &str) -> Result<Sizes, String> {
+    parse_sizes(text)
+        .map(Sizes)
+        .map_err(|error| error.to_string())
+}
+
+/// Parses a time in seconds, above 0 and at most 1000000, for clap.
+///
+/// # Errors
+/// Says what is wrong with the text.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let value: f64 = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a number of seconds"))?;
+    if value > 0.0 && value <= 1e6 {
+        Ok(Duration::from_secs_f64(value))
+    } else {
+        Err(format!(
+            "`{text}` is not above 0 and at most 1000000 seconds"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_above_zero_and_finite() {
+        assert_eq!(seconds("0.25"), Ok(Duration::from_millis(250)));
+        for text in ["0", "-1", "inf", "NaN", "1e7"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_one_line_without_usage() {
+        let said = "error: unexpected argument '--gpu' found\n\n  tip: a similar argument exists: '--gpus'\n\nUsage: p --gpus <LIST>\n";
+        assert_eq!(
+            one_line(said),
+            "error: unexpected argument '--gpu' found; tip: a similar argument exists: '--gpus'; see --help"
+        );
+    }
+}

@@ -1,0 +1,22 @@
+//! What every program of this house does around its measurement: the command line's words, a soft box, the result folder, progress,
+//! the files that were asked for, and the exit code.
+//!
+//! It measures nothing, knows no device and loads no vendor library. Only [`outputs`] and the programs' `main` print.
+#![forbid(unsafe_code)]
+
+mod budget;
+pub mod child;
+pub mod command_line;
+mod judge;
+pub mod outputs;
+mod progress;
+pub mod provenance;
+mod recorder;
+pub mod sim;
+mod stop;
+
+pub use budget::Budget;
+pub use judge::reservations;
+pub use progress::Progress;
+pub use recorder::{Ended, Recorder, header, passing_folder, result_folder};
+pub use stop::{Break, Stop, signal_name};

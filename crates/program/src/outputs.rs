@@ -1,0 +1,220 @@
+//! What a run leaves beside its folder: the tables on standard output, and the JSON and CSV that were asked for.
+
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use measure::exit;
+use measure::record::{Record, Status, load, write_whole};
+
+use crate::recorder::Ended;
+use crate::stop::Stop;
+
+/// A line on standard error. That nobody reads it must not end a run, as `eprintln!` would.
+#[macro_export]
+macro_rules! say {
+    ($($what:tt)*) => {{
+        let _ = ::std::io::Write::write_fmt(
+            &mut ::std::io::stderr(),
+            ::std::format_args!("{}\n", ::std::format_args!($($what)*)),
+        );
+    }};
+}
+
+/// Where a run's results go.
+#[derive(Debug, Clone, Args)]
+pub struct Outputs {
+    /// Write the record to this file as JSON, too; `-` for standard output instead of the tables.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write the numbers to this file as CSV, too; `-` for standard output instead of the tables.
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+
+    /// Result folder with journal and record. Default: a new one under tplens-results.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// How a program shows its records.
+#[derive(Debug, Clone, Copy)]
+pub struct Rendering {
+    /// As tables.
+    pub text: fn(&Record) -> String,
+    /// As CSV.
+    pub csv: fn(&Record) -> String,
+}
+
+impl Outputs {
+    /// Whether the files that are to be written can be, before anything is measured.
+    ///
+    /// # Errors
+    /// Names the file whose folder does not exist, or both outputs where both want standard output.
+    pub fn check(&self) -> Result<(), String> {
+        if is_stdout(&self.json) && is_stdout(&self.csv) {
+            return Err(
+                "--json - and --csv - both want standard output; give one of them a file"
+                    .to_owned(),
+            );
+        }
+        for (flag, path) in [("--json", &self.json), ("--csv", &self.csv)] {
+            if let Some(path) = file(path) {
+                check_file(flag, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the files that were asked for, prints the tables, says where the rest is, and gives the exit code.
+    ///
+    /// The tables come last, so that the exit code in their last line is the one that is returned.
+    #[must_use]
+    pub fn finish(&self, ended: &Ended, rendering: Rendering) -> u8 {
+        let record = &ended.record;
+        let mut codes = vec![record.exit_code];
+        if let Some(error) = &ended.failed {
+            say!("error: {error:#}");
+            codes.push(exit::INTERNAL);
+        }
+        if let Some(path) = file(&self.json) {
+            codes.push(write(path, json(record)));
+        }
+        if let Some(path) = file(&self.csv) {
+            codes.push(write(path, Ok((rendering.csv)(record))));
+        }
+        let returned = Record {
+            exit_code: exit::fold(codes.iter().copied()),
+            ..record.clone()
+        };
+        let shown = match &record.status {
+            Status::Refused { reason } => {
+                say!("nothing was measured: {reason}");
+                None
+            }
+            _ if is_stdout(&self.json) => Some(json(record)),
+            _ if is_stdout(&self.csv) => Some(Ok((rendering.csv)(record))),
+            _ => Some(Ok((rendering.text)(&returned))),
+        };
+        match shown {
+            Some(Ok(text)) => codes.push(print(&text)),
+            Some(Err(error)) => {
+                say!("error: {error}");
+                codes.push(exit::INTERNAL);
+            }
+            None => {}
+        }
+        let program = std::env::args_os().next().unwrap_or_default();
+        let (folder, program) = (ended.folder.display(), Path::new(&program).display());
+        say!("result: {folder}; `{program} show {folder}` prints it again");
+        exit::fold(codes)
+    }
+}
+
+fn is_stdout(path: &Option<PathBuf>) -> bool {
+    path.as_deref() == Some(Path::new("-"))
+}
+
+fn file(path: &Option<PathBuf>) -> Option<&Path> {
+    path.as_deref().filter(|path| *path != Path::new("-"))
+}
+
+/// Whether a file that a flag names can be made.
+///
+/// # Errors
+/// Says that its folder is missing, or that it is a folder itself.
+pub fn check_file(flag: &str, path: &Path) -> Result<(), String> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(format!(
+            "{flag} {}: there is no folder {}; make it first",
+            path.display(),
+            folder.display()
+        ));
+    }
+    if path.is_dir() {
+        return Err(format!(
+            "{flag} {}: this is a folder; name a file",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Prints what an earlier run measured, and gives the exit code.
+#[must_use]
+pub fn show(path: &Path, as_csv: bool, rendering: Rendering) -> u8 {
+    match load(path) {
+        Ok(record) => print(&if as_csv {
+            (rendering.csv)(&record)
+        } else {
+            (rendering.text)(&record)
+        }),
+        Err(error) => {
+            say!("error: {error}");
+            exit::USAGE
+        }
+    }
+}
+
+/// Says why a run ended before it had a record, and gives the exit code.
+#[must_use]
+pub fn stopped(stop: &Stop) -> u8 {
+    match stop {
+        Stop::Usage(reason) => {
+            say!("error: {reason}");
+            exit::USAGE
+        }
+        Stop::Refused(reason) => {
+            say!("nothing was measured: {reason}");
+            exit::INCONCLUSIVE
+        }
+        Stop::Internal(error) => {
+            say!("error: {error:#}");
+            exit::INTERNAL
+        }
+        Stop::Interrupted(signal) => signal.exit_code(),
+    }
+}
+
+/// The record as JSON text.
+fn json(record: &Record) -> Result<String, String> {
+    serde_json::to_string_pretty(record)
+        .map(|text| text + "\n")
+        .map_err(|error| error.to_string())
+}
+
+/// Writes a file whole or not at all, says what went wrong, and gives the exit code.
+#[must_use]
+pub fn write(path: &Path, text: Result<String, String>) -> u8 {
+    let written =
+        text.and_then(|text| write_whole(path, text.as_bytes()).map_err(|error| error.to_string()));
+    match written {
+        Ok(()) => exit::DONE,
+        Err(error) => {
+            say!("error: {error}");
+            exit::INTERNAL
+        }
+    }
+}
+
+/// Prints on standard output, and gives the exit code.
+///
+/// A reader that went away, as with `| head`, is no failure; a full disk behind standard output is.
+#[must_use]
+pub fn print(text: &str) -> u8 {
+    let mut stdout = std::io::stdout().lock();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            say!("error: cannot write to standard output: {error}");
+            exit::INTERNAL
+        }
+        _ => exit::DONE,
+    }
+}

@@ -1,0 +1,59 @@
+//! Why a run ends before its last measurement.
+
+use measure::record::FolderError;
+use supervisor::Signal;
+
+/// Why a run ended before it measured anything.
+#[derive(Debug)]
+pub enum Stop {
+    /// The command line is wrong: exit 2.
+    Usage(String),
+    /// Nothing can be measured: exit 3.
+    Refused(String),
+    /// The program or the disk failed: exit 4.
+    Internal(anyhow::Error),
+    /// A signal came.
+    Interrupted(Signal),
+}
+
+impl From<anyhow::Error> for Stop {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Internal(error)
+    }
+}
+
+/// What ends a run that has begun before its last measurement; what was measured until then is kept.
+#[derive(Debug)]
+pub enum Break {
+    /// A signal came.
+    Signal(Signal),
+    /// The disk does not take what was found.
+    NotDurable(FolderError),
+    /// Anything else.
+    Stop(Stop),
+}
+
+impl From<FolderError> for Break {
+    fn from(error: FolderError) -> Self {
+        Self::NotDurable(error)
+    }
+}
+
+impl From<Stop> for Break {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Interrupted(signal) => Self::Signal(signal),
+            other => Self::Stop(other),
+        }
+    }
+}
+
+/// The signal's name in records.
+#[must_use]
+pub fn signal_name(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Interrupt => "SIGINT",
+        Signal::Terminate => "SIGTERM",
+        Signal::Hangup => "SIGHUP",
+    }
+}
