@@ -75,6 +75,34 @@ pub enum Fault {
         /// Width from then on.
         width: u8,
     },
+    /// Joining a communicator as this rank returns this code of the collective library.
+    CollectiveInitFailure {
+        /// The rank.
+        rank: u32,
+        /// The library's result code: `ncclResult_t`, 1 to 6.
+        code: i32,
+    },
+    /// After this many calls of a communicator, every result on this rank is wrong; the other ranks' are right.
+    CollectiveWrong {
+        /// The rank.
+        rank: u32,
+        /// Calls that still go well; launches of graphs count the calls in them.
+        after_calls: u64,
+    },
+    /// After this many calls of a communicator, this rank's next never ends, and so neither does any other rank's.
+    CollectiveHang {
+        /// The rank.
+        rank: u32,
+        /// Calls that still go well.
+        after_calls: u64,
+    },
+    /// After this many calls of a communicator, the process of this rank is killed when it issues the next.
+    CollectiveDeath {
+        /// The rank.
+        rank: u32,
+        /// Calls that still go well.
+        after_calls: u64,
+    },
 }
 
 /// Where an allocation fails.

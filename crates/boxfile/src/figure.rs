@@ -23,6 +23,25 @@ pub enum Origin {
     Assumed(String),
 }
 
+impl Origin {
+    /// From the two keys of a table, of which exactly one must be there.
+    pub(crate) fn of(published: Option<String>, assumed: Option<String>) -> Option<Self> {
+        match (published, assumed) {
+            (Some(source), None) => Some(Self::Published(source)),
+            (None, Some(why)) => Some(Self::Assumed(why)),
+            _ => None,
+        }
+    }
+
+    /// The two keys of a table: `published`, then `assumed`.
+    pub(crate) fn split(self) -> (Option<String>, Option<String>) {
+        match self {
+            Self::Published(source) => (Some(source), None),
+            Self::Assumed(why) => (None, Some(why)),
+        }
+    }
+}
+
 impl Figure {
     /// Makes a figure that is assumed, for boxes that a test builds in code.
     #[must_use]
@@ -48,15 +67,9 @@ impl TryFrom<FigureText> for Figure {
     type Error = &'static str;
 
     fn try_from(text: FigureText) -> Result<Self, Self::Error> {
-        let origin = match (text.published, text.assumed) {
-            (Some(source), None) => Origin::Published(source),
-            (None, Some(why)) => Origin::Assumed(why),
-            _ => {
-                return Err(
-                    "a figure needs exactly one of `published = \"source\"` and `assumed = \"why\"`",
-                );
-            }
-        };
+        let origin = Origin::of(text.published, text.assumed).ok_or(
+            "a figure needs exactly one of `published = \"source\"` and `assumed = \"why\"`",
+        )?;
         Ok(Self {
             value: text.value,
             origin,
@@ -66,10 +79,7 @@ impl TryFrom<FigureText> for Figure {
 
 impl From<Figure> for FigureText {
     fn from(figure: Figure) -> Self {
-        let (published, assumed) = match figure.origin {
-            Origin::Published(source) => (Some(source), None),
-            Origin::Assumed(why) => (None, Some(why)),
-        };
+        let (published, assumed) = figure.origin.split();
         Self {
             value: figure.value,
             published,

@@ -1,4 +1,4 @@
-//! The box that is described: GPUs, PCI tree, NUMA nodes, link figures, noise and faults, read from a TOML file.
+//! The box that is described: GPUs, PCI tree, NUMA nodes, links, collectives, noise and faults, read from a TOML file.
 //!
 //! A [`BoxFile`] is what the soft vendor drivers play and what a generated sysfs tree ([`sysfs::write_tree`]) shows.
 //! Every figure says whether it was `published` and where, or is `assumed` and why. The format is strict: `schema = 1`,
@@ -8,6 +8,7 @@
 //! results: those belong to tests. It does not simulate either (that is `softbox`).
 #![forbid(unsafe_code)]
 
+mod collective;
 pub mod cpulist;
 mod device;
 mod error;
@@ -20,6 +21,7 @@ mod read;
 pub mod sysfs;
 mod validate;
 
+pub use collective::{Collective, CollectiveKind, CollectiveLibrary};
 pub use device::{Busy, Device, MigInstance, Process, Sensors};
 pub use error::BoxError;
 pub use fault::{AllocSite, Direction, Fault, HangOp};

@@ -1,6 +1,6 @@
 //! The box file's top level and its host side: nodes, ports, segments, noise. Devices, peers and faults have files of their own.
 
-use crate::{Device, Fault, Figure, Link, Peer, PeerDefault};
+use crate::{Collective, Device, Fault, Figure, Link, Peer, PeerDefault};
 use serde::{Deserialize, Serialize};
 
 /// A described box.
@@ -48,6 +48,9 @@ pub struct BoxFile {
     /// Pairs that differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peer: Vec<Peer>,
+    /// How long collectives take, one table for each library, operation and number of ranks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collective: Vec<Collective>,
     /// Run-to-run variation; absent means none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
@@ -117,7 +120,7 @@ pub struct Segment {
     pub duplex: bool,
 }
 
-/// Run-to-run variation of copies.
+/// Run-to-run variation of copies and collectives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Noise {

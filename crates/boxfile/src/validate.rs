@@ -1,6 +1,8 @@
 //! Checks a box for sense, and builds the errors that say what is wrong. What is checked on the host's side is in `host`, on
 //! the devices' side in `gpus`; syntax is the parser's matter.
 
+mod collectives;
+mod faults;
 mod gpus;
 mod host;
 
@@ -120,6 +122,7 @@ impl BoxFile {
             self.check_device(&keys, index, device)?;
         }
         self.check_peers(&keys)?;
+        self.check_collectives(&keys)?;
         self.check_noise(&keys)?;
         for (index, fault) in self.fault.iter().enumerate() {
             self.check_fault(&keys, &format!("fault[{index}]"), fault)?;

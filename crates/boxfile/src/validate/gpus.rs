@@ -1,7 +1,7 @@
-//! Checks of devices, peers, noise and faults.
+//! Checks of devices, peers and noise.
 
 use super::{Check, Keys, hex, uuid_bytes};
-use crate::{BoxFile, Device, Fault, HangOp, Link, Vendor};
+use crate::{BoxFile, Device, Vendor};
 use std::collections::HashSet;
 
 impl BoxFile {
@@ -222,44 +222,5 @@ impl BoxFile {
             extra,
             "what is added is 0 or above",
         )
-    }
-
-    pub(super) fn check_fault(&self, keys: &Keys<'_>, at: &str, fault: &Fault) -> Check {
-        let key = |name: &str| format!("{at}.{name}");
-        match fault {
-            Fault::AllocFailure { nth, .. } => {
-                keys.require(*nth > 0, &key("nth"), nth, "allocations are counted from 1")
-            }
-            Fault::InitFailure { code } => keys.require(*code != 0, &key("code"), code, "0 is success"),
-            Fault::PeerDenied { pair } | Fault::DropData { pair } => self.check_pair(keys, &key("pair"), *pair),
-            Fault::WrongData { pair: Some(pair), direction: None, device: None } => {
-                self.check_pair(keys, &key("pair"), *pair)
-            }
-            Fault::WrongData { pair: None, direction: Some(_), device: Some(device) } => {
-                self.check_index(keys, &key("device"), *device)
-            }
-            Fault::WrongData { .. } => {
-                Err(keys.refuse(at, "wrong_data", "give either pair, or direction and device"))
-            }
-            Fault::DeviceLost { device, .. } => self.check_index(keys, &key("device"), *device),
-            Fault::Hang { op, device, pair, .. } => match (op, device, pair) {
-                (HangOp::Init, None, None) => Ok(()),
-                (HangOp::Peer | HangOp::EnablePeer, None, Some(pair)) => self.check_pair(keys, &key("pair"), *pair),
-                (HangOp::H2d | HangOp::D2h | HangOp::Local, Some(device), None) => {
-                    self.check_index(keys, &key("device"), *device)
-                }
-                _ => Err(keys.refuse(
-                    at,
-                    "hang",
-                    "peer and enable_peer take pair; h2d, d2h and local take device; init takes neither",
-                )),
-            },
-            Fault::Retrain { device, generation, width, .. } => {
-                self.check_index(keys, &key("device"), *device)?;
-                keys.link(&key("generation"), Some(Link { generation: *generation, width: *width }))?;
-                let known = self.slot_link(*device).is_some();
-                keys.require(known, &key("device"), device, "only a device whose slot link the box gives can retrain")
-            }
-        }
     }
 }
