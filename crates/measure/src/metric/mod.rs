@@ -1,5 +1,6 @@
 //! The metrics of a serving benchmark, one file each: formula, unit, source and the function that works it out.
 
+pub mod decode_gap;
 mod definition;
 pub mod e2el;
 pub mod in_flight;

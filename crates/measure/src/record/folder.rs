@@ -29,9 +29,7 @@ pub enum FolderError {
         source: io::Error,
     },
     /// The folder holds another run's journal or record.
-    #[error(
-        "{0} holds a result already; choose another folder with --out, or read it with `p2p-bw show`"
-    )]
+    #[error("{0} holds a result already; choose another folder with --out, or read it with `show`")]
     Taken(PathBuf),
     /// Too large to be one of ours.
     #[error("{0} is larger than 256 MiB, which no record of ours is")]

@@ -2,7 +2,9 @@
 
 use super::run::{ServeFormat, ServeRun, Spread};
 use crate::import::error::ImportError;
+use crate::metric::decode_gap;
 use crate::record::{Distribution, Payload, Record, ServeRequest};
+use crate::stats::distribution_pooled;
 
 /// The result in a record.
 pub(super) fn run(record: &Record, origin: &str) -> Result<ServeRun, ImportError> {
@@ -48,7 +50,13 @@ pub(super) fn run(record: &Record, origin: &str) -> Result<ServeRun, ImportError
         ttft_ms: summary.ttft_ms.as_ref().map(spread),
         tpot_ms: summary.tpot_ms.as_ref().map(spread),
         itl_ms: summary.itl_ms.as_ref().map(spread),
+        decode_gap_ms: decode_gap(&serve.requests, load.concurrency),
     })
+}
+
+fn decode_gap(requests: &[ServeRequest], concurrency: u32) -> Option<Spread> {
+    let gaps = decode_gap::of(requests, concurrency);
+    distribution_pooled(&gaps).as_ref().map(spread)
 }
 
 /// Whether all completed requests have the same count; `None` where one was not counted.

@@ -47,6 +47,9 @@ pub struct ServeRun {
     pub tpot_ms: Option<Spread>,
     /// Gap between chunks that carry tokens, ms.
     pub itl_ms: Option<Spread>,
+    /// Gap between tokens while every slot decodes, ms ([`crate::metric::decode_gap`]); needs each request's instants, and
+    /// chunks of one token.
+    pub decode_gap_ms: Option<Spread>,
 }
 
 /// Whose format a serving result has.

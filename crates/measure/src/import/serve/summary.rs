@@ -134,6 +134,7 @@ impl Found<'_> {
             ttft_ms: None,
             tpot_ms: None,
             itl_ms: None,
+            decode_gap_ms: None,
         })
     }
 

@@ -63,6 +63,7 @@ pub(super) fn run(fields: &Fields) -> Result<ServeRun, ImportError> {
         ttft_ms: spread("ttft", Some(completed), distribution(&lists.ttft()))?,
         tpot_ms: spread("tpot", None, distribution(&lists.tpot()))?,
         itl_ms: spread("itl", None, distribution_pooled(&lists.itl()))?,
+        decode_gap_ms: None,
     })
 }
 
