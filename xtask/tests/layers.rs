@@ -34,6 +34,7 @@ const CRATES: &[(&str, Place)] = &[
     ("device", Layer(2)),
     ("tp-plan", Layer(2)),
     ("report", Layer(2)),
+    ("engine", Layer(3)),
     ("program", Layer(3)),
     ("inventory", Layer(4)),
     ("p2p-bw", Layer(5)),
