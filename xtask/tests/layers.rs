@@ -35,6 +35,7 @@ const CRATES: &[(&str, Place)] = &[
     ("tp-plan", Layer(2)),
     ("report", Layer(2)),
     ("engine", Layer(3)),
+    ("explain", Layer(3)),
     ("program", Layer(3)),
     ("inventory", Layer(4)),
     ("p2p-bw", Layer(5)),

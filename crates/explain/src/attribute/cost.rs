@@ -1,0 +1,244 @@
+//! What a step's collectives take by the best curve there is: of this box, else published for its GPU.
+
+use measure::record::{CallMode, CollectiveKind, CollectivePath, PlannedCollective};
+use measure::unit::ByteCount;
+
+use super::deck::{Deck, Hand, Knob};
+use super::result::{CollectiveCost, Grade, PublishedTime};
+use crate::curve::{Curve, Place, all_reduce_as_large};
+use crate::inputs::{Inputs, PeerState};
+use crate::priors::{PublishedCurve, PublishedPath};
+
+/// Curves that a plan's collectives are read from.
+#[derive(Debug, Clone)]
+pub(super) struct Curves {
+    all_reduce: Curve,
+    /// The engine's own kernel; `None` where only the library's curve is known.
+    custom: Option<Curve>,
+    /// `None` where all-gathers are read off the all-reduce's curve.
+    all_gather: Option<Curve>,
+    /// Whether the curves are of this box, in the mode of the engine.
+    fits: bool,
+    source: String,
+    custom_source: String,
+    pub(super) caveats: Vec<String>,
+}
+
+/// A collective of the plan with its time.
+#[derive(Debug, Clone)]
+pub(super) struct Term {
+    pub(super) cost: CollectiveCost,
+    spread: f64,
+    pub(super) factors: Vec<Knob>,
+}
+
+impl Curves {
+    /// The best there is, its priors put into the deck; `None` where there is none.
+    pub(super) fn choose(inputs: &Inputs, eager: bool, deck: &mut Deck) -> Option<Self> {
+        Self::own(inputs, eager, deck).or_else(|| Self::published(inputs, eager, deck))
+    }
+
+    fn own(inputs: &Inputs, eager: bool, deck: &mut Deck) -> Option<Self> {
+        let wanted = if eager {
+            CallMode::BackToBack
+        } else {
+            CallMode::Graph
+        };
+        let modes = [
+            Some(wanted),
+            Some(CallMode::Graph),
+            Some(CallMode::BackToBack),
+            None,
+            Some(CallMode::HostSynced),
+        ];
+        let of = |kind, mode| Curve::of_points(&inputs.curve, kind, inputs.tp, mode);
+        let (mode, all_reduce) = modes
+            .into_iter()
+            .find_map(|mode| Some((mode, of(CollectiveKind::AllReduce, mode)?)))?;
+        let factor = match mode {
+            Some(CallMode::HostSynced) => Some("host_synced_over_graph"),
+            Some(CallMode::Graph) if eager => Some("graph_over_eager"),
+            Some(CallMode::BackToBack) | None if !eager => Some("back_to_back_over_graph"),
+            _ => None,
+        };
+        if let Some(name) = factor {
+            deck.add(Knob::Mode, inputs.prior(name)?);
+        }
+        deck.add(Knob::Transfer, inputs.prior("in_situ")?);
+        deck.add(
+            Knob::CustomOverLibrary,
+            inputs.prior("custom_over_library")?,
+        );
+        let mut caveats = Vec::new();
+        let words = mode.map_or("a mode that the file does not state".to_owned(), |mode| {
+            mode.to_string()
+        });
+        if mode != Some(wanted) {
+            caveats.push(format!(
+                "the curve of this box was timed in {words}, the engine runs as {wanted}: measure with allreduce-bench in that mode"
+            ));
+        }
+        let origin = inputs
+            .curve
+            .iter()
+            .find(|p| p.kind == CollectiveKind::AllReduce && p.ranks == inputs.tp && p.mode == mode)
+            .map_or("—", |point| point.origin.as_str());
+        Some(Self {
+            all_reduce,
+            custom: None,
+            all_gather: of(CollectiveKind::AllGather, mode),
+            fits: mode == Some(wanted),
+            source: format!("this box, {words} ({origin})"),
+            custom_source: format!(
+                "the library's curve of this box, {words} ({origin}), an upper figure for the engine's own kernel"
+            ),
+            caveats,
+        })
+    }
+
+    fn published(inputs: &Inputs, eager: bool, deck: &mut Deck) -> Option<Self> {
+        let curves = inputs.priors.curves(inputs.known.gpu.as_deref(), inputs.tp);
+        let of = |path| curves.iter().copied().find(|curve| curve.path == path);
+        let state = inputs.peer_state();
+        let staged = matches!(state, PeerState::Denied | PeerState::Staged);
+        let library: &PublishedCurve = match of(PublishedPath::Staged) {
+            Some(curve) if staged => curve,
+            _ => of(PublishedPath::Peer)?,
+        };
+        let transfer = match (state, library.path) {
+            (PeerState::Direct, _) => "transfer_peer",
+            (_, PublishedPath::Staged) => "transfer_staged",
+            _ => "transfer_unprobed",
+        };
+        deck.add(Knob::Transfer, inputs.prior(transfer)?);
+        let custom = of(PublishedPath::Custom).filter(|_| !staged);
+        if custom.is_none() {
+            deck.add(
+                Knob::CustomOverLibrary,
+                inputs.prior("custom_over_library")?,
+            );
+        } else if eager {
+            deck.add(Knob::Mode, inputs.prior("graph_over_eager")?);
+        }
+        let source = format!("another box's curve: {}", library.source);
+        Some(Self {
+            all_reduce: Curve::of_published(library),
+            custom: custom.map(Curve::of_published),
+            all_gather: None,
+            fits: false,
+            custom_source: custom.map_or_else(
+                || source.clone(),
+                |curve| format!("another box's curve: {}", curve.source),
+            ),
+            source,
+            caveats: vec![
+                "there is no curve of this box: published times of the same GPU elsewhere stand in, times a wide factor; run allreduce-bench".to_owned(),
+            ],
+        })
+    }
+
+    /// A collective with its time, and what there is to say about it.
+    pub(super) fn term(&self, planned: &PlannedCollective) -> (Term, Option<String>) {
+        let own_kernel = planned.path == CollectivePath::Custom;
+        let (curve, bytes) = match (planned.kind, &self.all_gather) {
+            (CollectiveKind::AllReduce, _) => {
+                let custom = self.custom.as_ref().filter(|_| own_kernel);
+                (custom.unwrap_or(&self.all_reduce), planned.bytes_per_rank)
+            }
+            (CollectiveKind::AllGather, Some(curve)) => (curve, planned.bytes_per_rank),
+            (CollectiveKind::AllGather, None) => {
+                let ranks = self.all_reduce.ranks;
+                (
+                    &self.all_reduce,
+                    all_reduce_as_large(planned.bytes_per_rank, ranks),
+                )
+            }
+        };
+        let reading = curve.at(bytes);
+        let as_planned = curve.kind == planned.kind;
+        let good = self.fits && as_planned && !own_kernel && reading.place == Place::Exact;
+        let mut factors = vec![Knob::Transfer];
+        // A published curve of the engine's kernel needs no step from the library to it.
+        if own_kernel && self.custom.is_none() {
+            factors.push(Knob::CustomOverLibrary);
+        }
+        if own_kernel || self.custom.is_none() {
+            factors.push(Knob::Mode);
+        }
+        let source = if own_kernel {
+            &self.custom_source
+        } else {
+            &self.source
+        };
+        let cost = CollectiveCost {
+            kind: planned.kind,
+            role: planned.role.clone(),
+            count: planned.count,
+            bytes_per_rank: planned.bytes_per_rank,
+            path: planned.path,
+            us: reading.us,
+            grade: if good { Grade::C } else { Grade::D },
+            source: match as_planned {
+                true => source.clone(),
+                false => format!("{source}, an all-reduce that moves as much"),
+            },
+        };
+        let term = Term {
+            cost,
+            spread: reading.spread,
+            factors,
+        };
+        (term, place_in_words(planned, bytes, reading.place))
+    }
+}
+
+fn place_in_words(planned: &PlannedCollective, bytes: u64, place: Place) -> Option<String> {
+    let size = ByteCount(bytes);
+    let what = format!("{} at {size} ({})", planned.kind, planned.role);
+    match place {
+        Place::Exact => None,
+        Place::Between(low, high) => Some(format!(
+            "{what} is read between {} and {}: measure that size",
+            ByteCount(low),
+            ByteCount(high)
+        )),
+        Place::Below(smallest) => Some(format!(
+            "{what} lies below the curve's smallest size, {}, whose time is taken: measure that size",
+            ByteCount(smallest)
+        )),
+        Place::Above(largest) => Some(format!(
+            "{what} lies above the curve's largest size, {}, whose bandwidth is taken: measure that size",
+            ByteCount(largest)
+        )),
+    }
+}
+
+impl Term {
+    /// Microseconds of all its calls in a step.
+    pub(super) fn us(&self, hand: &Hand) -> f64 {
+        let factor: f64 = self.factors.iter().map(|knob| hand.get(*knob)).product();
+        let error = (hand.get(Knob::CurveError) * self.spread).exp();
+        self.base_us() * factor * error
+    }
+
+    /// Microseconds of all its calls in a step as the curve has it.
+    pub(super) fn base_us(&self) -> f64 {
+        f64::from(self.cost.count) * self.cost.us
+    }
+}
+
+/// What was published for this GPU at that size.
+pub(super) fn published_times(inputs: &Inputs, bytes: u64) -> Vec<PublishedTime> {
+    let curves = inputs.priors.curves(inputs.known.gpu.as_deref(), inputs.tp);
+    let time = |curve: &&PublishedCurve| PublishedTime {
+        us: Curve::of_published(curve).at(bytes).us,
+        path: match curve.path {
+            PublishedPath::Peer => "library, peer access",
+            PublishedPath::Staged => "library, staged through host memory",
+            PublishedPath::Custom => "engine's own kernel",
+        }
+        .to_owned(),
+        source: curve.source.clone(),
+    };
+    curves.iter().map(time).collect()
+}

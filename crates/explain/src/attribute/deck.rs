@@ -1,0 +1,126 @@
+//! What is drawn: one number for each thing that is not known exactly, under a name.
+
+use crate::inputs::Inputs;
+use crate::priors::Prior;
+use crate::random::Random;
+
+/// Something that is not known exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Knob {
+    GemmSpeedup,
+    Attention,
+    Elementwise,
+    Host,
+    KvRead,
+    PrefillRate,
+    PrefixCache,
+    /// From the curve to the engine: in-situ factor of an own curve, transfer factor of a published one.
+    Transfer,
+    /// From the curve's mode to the engine's.
+    Mode,
+    CustomOverLibrary,
+    UnstatedSpread,
+    StartOfOne,
+    StartOfSeveral,
+    /// Standard normal: error of the curve's points.
+    CurveError,
+    /// Standard normal: error of the step on one GPU.
+    ErrorOfOne,
+    /// Standard normal: error of the step on several.
+    ErrorOfSeveral,
+    /// Uniform in 0..1: which of several repeats.
+    Repeat,
+}
+
+/// The factors between a curve and the engine.
+pub(super) const BETWEEN: [Knob; 3] = [Knob::Transfer, Knob::Mode, Knob::CustomOverLibrary];
+
+/// Number of knobs.
+pub(super) const KNOBS: usize = Knob::Repeat as usize + 1;
+
+/// One value for each knob.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hand([f64; KNOBS]);
+
+/// The priors behind the knobs; a knob without a prior is a factor of 1, or is drawn by its own law.
+#[derive(Debug, Clone)]
+pub(super) struct Deck {
+    priors: Vec<(Knob, Prior)>,
+}
+
+impl Deck {
+    /// The priors that always count; those of communication are added by [`Deck::add`].
+    pub(super) fn new(inputs: &Inputs, eager: bool) -> Option<Self> {
+        let host = if eager { "host_eager_ms" } else { "host_ms" };
+        let mut deck = Self { priors: Vec::new() };
+        for (knob, name) in [
+            (Knob::GemmSpeedup, "gemm_speedup"),
+            (Knob::Attention, "attention_us_per_layer"),
+            (Knob::Elementwise, "elementwise_us_per_layer"),
+            (Knob::Host, host),
+            (Knob::KvRead, "kv_read_factor"),
+            (Knob::StartOfOne, "start_to_start"),
+            (Knob::StartOfSeveral, "start_to_start"),
+        ] {
+            deck.add(knob, inputs.prior(name)?);
+        }
+        Some(deck)
+    }
+
+    pub(super) fn add(&mut self, knob: Knob, prior: Prior) {
+        self.priors.push((knob, prior));
+    }
+
+    /// Drops the factors between curve and engine that nothing uses.
+    pub(super) fn drop_unused(&mut self, used: &[Knob]) {
+        self.priors
+            .retain(|(knob, _)| !BETWEEN.contains(knob) || used.contains(knob));
+    }
+
+    pub(super) fn prior(&self, knob: Knob) -> Option<&Prior> {
+        let found = self.priors.iter().find(|(of, _)| *of == knob);
+        found.map(|(_, prior)| prior)
+    }
+
+    /// Every prior once.
+    pub(super) fn priors(&self) -> Vec<Prior> {
+        let mut priors: Vec<Prior> = Vec::new();
+        for (_, prior) in &self.priors {
+            if !priors.contains(prior) {
+                priors.push(prior.clone());
+            }
+        }
+        priors
+    }
+
+    /// The same hand with the factors between curve and engine at their lowest.
+    pub(super) fn lowest(&self, hand: &Hand) -> Hand {
+        let mut lowest = *hand;
+        for (knob, prior) in self
+            .priors
+            .iter()
+            .filter(|(knob, _)| BETWEEN.contains(knob))
+        {
+            lowest.0[*knob as usize] = prior.low;
+        }
+        lowest
+    }
+
+    pub(super) fn draw(&self, random: &mut Random) -> Hand {
+        let mut values = [1.0; KNOBS];
+        for knob in [Knob::CurveError, Knob::ErrorOfOne, Knob::ErrorOfSeveral] {
+            values[knob as usize] = random.normal();
+        }
+        values[Knob::Repeat as usize] = random.uniform();
+        for (knob, prior) in &self.priors {
+            values[*knob as usize] = prior.at(random.uniform());
+        }
+        Hand(values)
+    }
+}
+
+impl Hand {
+    pub(super) fn get(&self, knob: Knob) -> f64 {
+        self.0[knob as usize]
+    }
+}

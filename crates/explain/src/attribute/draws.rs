@@ -1,0 +1,99 @@
+//! One draw: a value for everything that is not known, and the causes that follow from it.
+
+use measure::record::CollectiveKind;
+use tp_plan::ModelFacts;
+
+use super::cost::Term;
+use super::deck::{Hand, Knob};
+use super::step::StepTime;
+
+/// The constants behind every draw.
+#[derive(Debug, Clone)]
+pub(super) struct Workload<'a> {
+    pub(super) model: &'a ModelFacts,
+    pub(super) tp: u32,
+    pub(super) batch: u32,
+    pub(super) one: StepTime,
+    pub(super) several: StepTime,
+    /// Collectives of a decode step; `None` where there is no curve.
+    pub(super) terms: Option<Vec<Term>>,
+    /// Collectives of one wave's prefill, all prompts uncached.
+    pub(super) prefill_terms: Vec<Term>,
+    /// Tokens that a sequence has in the cache, half way through its output.
+    pub(super) context: f64,
+}
+
+/// The causes of one draw, ms a step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Draw {
+    pub(super) hand: Hand,
+    pub(super) one: f64,
+    pub(super) several: f64,
+    pub(super) ideal: f64,
+    pub(super) gemm_loss: f64,
+    pub(super) unsharded: f64,
+    /// `None` where there is no curve.
+    pub(super) communication: Option<f64>,
+    /// Of it, what all-gathers take.
+    pub(super) all_gather: f64,
+}
+
+impl Draw {
+    pub(super) fn remainder(&self) -> f64 {
+        self.several - self.ideal - self.gemm_loss - self.unsharded
+    }
+
+    pub(super) fn unexplained(&self) -> f64 {
+        self.remainder() - self.communication.unwrap_or(0.0)
+    }
+}
+
+impl Workload<'_> {
+    /// What communication takes in a hand, ms; 0 where there is no curve.
+    pub(super) fn communication(&self, hand: &Hand) -> f64 {
+        let terms = self.terms.iter().flatten();
+        terms.map(|term| term.us(hand)).sum::<f64>() / 1e3
+    }
+
+    pub(super) fn draw(&self, hand: Hand) -> Draw {
+        let prefill_us: f64 = self.prefill_terms.iter().map(|term| term.us(&hand)).sum();
+        let one = self.one.draw(&hand, 0.0);
+        let several = self.several.draw(&hand, prefill_us / 1e3);
+        let ranks = f64::from(self.tp);
+        let layers = f64::from(self.model.layers);
+        let whole = layers * hand.get(Knob::Elementwise) / 1e3 + hand.get(Knob::Host);
+        let attention_of_one = self.attention(&hand, one, 1);
+        let attention_of_several = self.attention(&hand, one, self.tp);
+        let gemm = (one - attention_of_one - whole).max(0.0);
+        // The prior is the gain of one halving; each further one costs as much again.
+        let speedup = hand.get(Knob::GemmSpeedup).powf(ranks.log2());
+        let gathers = self.terms.iter().flatten();
+        let gathers = gathers.filter(|term| term.cost.kind == CollectiveKind::AllGather);
+        Draw {
+            hand,
+            one,
+            several,
+            ideal: one / ranks,
+            gemm_loss: gemm * (1.0 / speedup - 1.0 / ranks),
+            unsharded: attention_of_several + whole - (attention_of_one + whole) / ranks,
+            communication: self.terms.is_some().then(|| self.communication(&hand)),
+            all_gather: gathers.map(|term| term.us(&hand)).sum::<f64>() / 1e3,
+        }
+    }
+
+    /// Attention of a step, ms: reading the cache, which is shared out over ranks up to the number of key-value heads, and never
+    /// less than what its kernels take at any length.
+    fn attention(&self, hand: &Hand, one_ms: f64, ranks: u32) -> f64 {
+        let floor = f64::from(self.model.layers) * hand.get(Knob::Attention) / 1e3;
+        #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
+        let on_rank = self.model.kv_bytes_per_token_on_rank(ranks) as f64;
+        let cache = f64::from(self.batch) * self.context * on_rank;
+        #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
+        let whole_cache =
+            f64::from(self.batch) * self.context * self.model.kv_bytes_per_token() as f64;
+        // Weights and cache come from the same memory, so that the step itself tells the rate.
+        let read = self.model.weight_bytes_read(self.batch) + whole_cache * hand.get(Knob::KvRead);
+        let reading = one_ms * cache * hand.get(Knob::KvRead) / read.max(1.0);
+        reading.max(floor)
+    }
+}

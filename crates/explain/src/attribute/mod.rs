@@ -1,0 +1,16 @@
+//! Where the time of a step on several GPUs goes, by Monte Carlo over what is not known exactly.
+
+mod cost;
+mod deck;
+mod draws;
+mod prepare;
+mod result;
+mod sensitivity;
+mod step;
+mod work;
+
+pub use result::{
+    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, Implied, PublishedTime, Refusal,
+};
+pub use sensitivity::{Measurement, VarianceShare};
+pub use work::attribute;

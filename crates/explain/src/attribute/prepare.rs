@@ -1,0 +1,130 @@
+//! What does not change from draw to draw: the runs' steps, the plan with its curves, and the priors that are drawn from.
+
+use measure::record::PlannedStep;
+use tp_plan::plan;
+
+use super::cost::{Curves, Term};
+use super::deck::{Deck, Knob};
+use super::draws::Workload;
+use super::step::StepTime;
+use crate::gates::RunShape;
+use crate::inputs::Inputs;
+
+/// How many standard deviations of the measurement the causes may exceed it by.
+const DEVIATIONS: f64 = 2.0;
+
+/// All that does not change from draw to draw.
+pub(super) struct Prepared<'a> {
+    pub(super) workload: Workload<'a>,
+    pub(super) deck: Deck,
+    pub(super) step: PlannedStep,
+    /// What the causes may exceed the measurement by, ms.
+    pub(super) tolerance: f64,
+    pub(super) caveats: Vec<String>,
+}
+
+/// `None` where a run shows no time of a step.
+pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
+    let (model, tp) = (&inputs.model, inputs.tp);
+    let engine = inputs.engine(tp)?;
+    let batch = inputs.batch()?;
+    let eager = inputs.is_eager(batch);
+    let mut deck = Deck::new(inputs, eager)?;
+    let mut caveats = Vec::new();
+
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "weights are far below 2^53 bytes"
+    )]
+    let active = model.parameters as f64 * model.weight_bytes_read(1) / model.weight_bytes as f64;
+    let one = StepTime::new(inputs.runs(1), 1, batch, active)?;
+    let several = StepTime::new(inputs.runs(tp), tp, batch, active)?;
+    if one.wave_tokens().is_some() || several.wave_tokens().is_some() {
+        deck.add(Knob::PrefillRate, inputs.prior("prefill_tflops")?);
+        deck.add(Knob::PrefixCache, inputs.prior("prefix_cache_share")?);
+        caveats.push("replies were not streamed: the step is the latency less an assumed prefill, over the tokens; run with a stream".to_owned());
+    }
+    let unstated = inputs.prior("unstated_spread")?;
+    let offset = inputs.prior("start_to_start")?.high;
+    let deviations = [&one, &several].map(|step| step.deviation_ms(unstated.at(0.5), offset));
+    if one.has_unstated_spread() || several.has_unstated_spread() {
+        deck.add(Knob::UnstatedSpread, unstated);
+    }
+    if one.repeats() == 1 || several.repeats() == 1 {
+        caveats.push(
+            "one start of a server each: the spread between starts is assumed; repeat the runs"
+                .to_owned(),
+        );
+    }
+
+    let step = plan(model, engine, batch, None);
+    let curves = Curves::choose(inputs, eager, &mut deck);
+    let (mut terms, mut prefill_terms) = (None, Vec::new());
+    if let Some(curves) = &curves {
+        let mut decode = Vec::new();
+        for collective in &step.collectives {
+            let (term, caveat) = curves.term(collective);
+            caveats.extend(caveat);
+            decode.push(term);
+        }
+        caveats.extend(curves.caveats.iter().cloned());
+        let used: Vec<Knob> = decode
+            .iter()
+            .flat_map(|term| term.factors.clone())
+            .collect();
+        deck.drop_unused(&used);
+        terms = Some(decode);
+        if let Some(tokens) = several.wave_tokens() {
+            prefill_terms = prefill(inputs, curves, tokens);
+        }
+    }
+    caveats.extend(engine.assumed.iter().chain(&model.assumed).cloned());
+    caveats.dedup();
+
+    let context = inputs.runs(tp).next().map_or(0.0, |run| {
+        let shape = RunShape::new(run);
+        shape.input().unwrap_or(0.0) + shape.output().unwrap_or(0.0) / 2.0
+    });
+    let [of_one, of_several] = deviations;
+    Some(Prepared {
+        tolerance: DEVIATIONS * (of_one / f64::from(tp)).hypot(of_several),
+        workload: Workload {
+            model,
+            tp,
+            batch,
+            one,
+            several,
+            terms,
+            prefill_terms,
+            context,
+        },
+        deck,
+        step,
+        caveats,
+    })
+}
+
+/// Collectives of one wave's prefill: whole chunks as the engine cuts them, and the rest.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "tokens of a wave, held below a billion"
+)]
+fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term> {
+    let Some(engine) = inputs.engine(inputs.tp) else {
+        return Vec::new();
+    };
+    let tokens = tokens.round().clamp(0.0, 1e9) as u32;
+    let chunk = engine.max_batched_tokens.max(1);
+    let mut terms = Vec::new();
+    for (tokens, times) in [(chunk, tokens / chunk), (tokens % chunk, 1)] {
+        if tokens == 0 || times == 0 {
+            continue;
+        }
+        for mut collective in plan(&inputs.model, engine, 0, Some(tokens)).collectives {
+            collective.count *= times;
+            terms.push(curves.term(&collective).0);
+        }
+    }
+    terms
+}

@@ -1,0 +1,217 @@
+//! What an attribution says.
+
+use measure::record::{CollectiveKind, CollectivePath};
+use serde::{Deserialize, Serialize};
+
+use super::sensitivity::VarianceShare;
+use crate::priors::Prior;
+use crate::range::Range;
+
+/// Where the time of a decode step on several GPUs goes. Times are milliseconds a step unless a name says otherwise.
+///
+/// Bars are of the draws in which all causes fit into what was measured. `remainder`, `implied` and the speed-ups do not
+/// depend on any curve: they are of the draws in which the causes without communication fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attribution {
+    /// Number of GPUs.
+    pub tp: u32,
+    /// Sequences that decode in a step.
+    pub batch: u32,
+    /// The batch after padding to a captured graph's size.
+    pub padded_batch: u32,
+    /// Decode step on one GPU.
+    pub step_of_one: Range,
+    /// Decode step on several.
+    pub step_of_several: Range,
+    /// The causes that sum to the step on several GPUs, in the order of the waterfall.
+    pub bars: Vec<Bar>,
+    /// What communication and all that is unexplained take together: the step less all other causes.
+    pub remainder: Range,
+    /// Its share of the time above the ideal, 0 to 1.
+    pub remainder_share_of_excess: Range,
+    /// What can be said of communication.
+    pub claim: Claim,
+    /// What one all-reduce would take if the whole remainder were communication; `None` where nothing is claimed.
+    pub implied: Option<Implied>,
+    /// Requests per second over those of one GPU, as the results give them; the mean over repeats.
+    pub throughput_gain: f64,
+    /// Measured speed-up of a decode step over one GPU.
+    pub speed_up: Range,
+    /// Speed-up if the whole remainder went away: free links give this at most.
+    pub free_links: Range,
+    /// Speed-up if the narrow GEMMs lost nothing.
+    pub halved_gemms: Range,
+    /// Tokens per second of one-GPU replicas on the same GPUs, over those of tensor parallelism at the same batch each.
+    pub replicas: Range,
+    /// Share of the draws in which the causes sum to more than was measured, 0 to 1; they count for no bar.
+    pub impossible: f64,
+    /// The collectives of a step, with the time that a curve gives them; empty where there is no curve.
+    pub collectives: Vec<CollectiveCost>,
+    /// What was taken as known without being measured.
+    pub priors: Vec<Prior>,
+    /// How much each possible measurement would settle.
+    pub shares: Vec<VarianceShare>,
+    /// Reservations, a sentence each.
+    pub caveats: Vec<String>,
+    /// Seed of the draws.
+    pub seed: u64,
+    /// Number of draws.
+    pub draws: u32,
+}
+
+/// One cause.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bar {
+    /// Which.
+    pub cause: Cause,
+    /// Milliseconds a step; what is unexplained has a sign.
+    pub ms: Range,
+    /// How good the evidence is; `None` where it is arithmetic on measured times.
+    pub grade: Option<Grade>,
+    /// What it rests on.
+    pub source: String,
+}
+
+/// A part of the step on several GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The step on one GPU over the number of GPUs.
+    Ideal,
+    /// What narrow GEMMs take above their share.
+    NarrowGemm,
+    /// Work that every GPU does in full.
+    Unsharded,
+    /// Collectives.
+    Communication,
+    /// What is left.
+    Unexplained,
+}
+
+/// How good the evidence for a bar is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Grade {
+    /// Direct: a trace, or a half-model run.
+    A,
+    /// Causal: only the link was varied, and the step followed as it should.
+    B,
+    /// A curve of this box, at the sizes and in the mode of the engine, times the count.
+    C,
+    /// Prior knowledge only.
+    D,
+}
+
+/// What can be said of communication.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Claim {
+    /// There is a bar for it.
+    Estimated,
+    /// There is no curve to make a bar from: the remainder bounds it.
+    AtMost {
+        /// Why.
+        reason: String,
+    },
+    /// Nothing.
+    None {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What one all-reduce would take if the whole remainder were communication: an upper figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Implied {
+    /// Bytes of each rank's message, of the size that takes most of a step's time.
+    pub bytes_per_rank: u64,
+    /// All-reduces of that size in a step.
+    pub count: u32,
+    /// Microseconds of one.
+    pub us: Range,
+    /// What others published for this GPU at that size.
+    pub published: Vec<PublishedTime>,
+}
+
+/// A published time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PublishedTime {
+    /// Microseconds.
+    pub us: f64,
+    /// The path: peer access, staged through host memory, or the engine's own kernel.
+    pub path: String,
+    /// The source.
+    pub source: String,
+}
+
+/// Collectives of one kind and size in a step, with the time that a curve gives them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CollectiveCost {
+    /// The operation.
+    pub kind: CollectiveKind,
+    /// What it is for.
+    pub role: String,
+    /// How often in a step.
+    pub count: u32,
+    /// All-reduce: bytes of each rank's message. All-gather: bytes that each rank contributes.
+    pub bytes_per_rank: u64,
+    /// Who does it.
+    pub path: CollectivePath,
+    /// Microseconds of one as the curve has it, before any factor.
+    pub us: f64,
+    /// How good that is.
+    pub grade: Grade,
+    /// Where it was read.
+    pub source: String,
+}
+
+/// There is no attribution, for these reasons.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("nothing is attributed: {}", reasons.join("; "))]
+pub struct Refusal {
+    /// A gate that does not hold each, with what was seen.
+    pub reasons: Vec<String>,
+}
+
+impl Attribution {
+    /// The bar of a cause; `None` where there is none.
+    #[must_use]
+    pub fn bar(&self, cause: Cause) -> Option<&Bar> {
+        self.bars.iter().find(|bar| bar.cause == cause)
+    }
+}
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Ideal => "ideal share",
+            Self::NarrowGemm => "narrow GEMMs",
+            Self::Unsharded => "never sharded",
+            Self::Communication => "communication",
+            Self::Unexplained => "unexplained",
+        })
+    }
+}
+
+impl std::fmt::Display for Grade {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::A => "A",
+            Self::B => "B",
+            Self::C => "C",
+            Self::D => "D",
+        })
+    }
+}
+
+impl Grade {
+    /// What the letter stands for.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::A => "direct trace or half-model run",
+            Self::B => "only the link was varied and the step followed",
+            Self::C => "curve of this box times count",
+            Self::D => "prior knowledge only",
+        }
+    }
+}

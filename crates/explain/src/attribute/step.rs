@@ -1,0 +1,154 @@
+//! The time of a decode step as serving results give it: from the stream, or from the latency less what prefill may have taken.
+
+use measure::import::{ServeRun, Spread};
+
+use super::deck::{Hand, Knob};
+use crate::gates::RunShape;
+
+/// The decode step at one tensor parallel size.
+#[derive(Debug, Clone)]
+pub(super) struct StepTime {
+    runs: Vec<Timed>,
+    knobs: Knobs,
+    tp: u32,
+}
+
+/// The knobs of one side of the comparison.
+#[derive(Debug, Clone, Copy)]
+struct Knobs {
+    error: Knob,
+    start: Knob,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Timed {
+    /// Mean of the metric, ms.
+    mean_ms: f64,
+    /// Relative standard deviation of the mean; `None` where the file gives no spread.
+    spread: Option<f64>,
+    /// What stands between a latency and a step; `None` where the stream shows the step itself.
+    latency: Option<Latency>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Latency {
+    output: f64,
+    /// Prompt tokens of all requests of a wave; 0 where the file does not say.
+    wave_tokens: f64,
+    /// Floating-point operations that one prompt token costs.
+    flops_per_token: f64,
+}
+
+impl StepTime {
+    /// The step of these runs; `None` where a run shows none.
+    pub(super) fn new<'a>(
+        runs: impl Iterator<Item = &'a ServeRun>,
+        tp: u32,
+        batch: u32,
+        active_parameters: f64,
+    ) -> Option<Self> {
+        let runs: Option<Vec<Timed>> = runs
+            .map(|run| timed(run, batch, active_parameters))
+            .collect();
+        let (error, start) = if tp == 1 {
+            (Knob::ErrorOfOne, Knob::StartOfOne)
+        } else {
+            (Knob::ErrorOfSeveral, Knob::StartOfSeveral)
+        };
+        Some(Self {
+            runs: runs.filter(|runs| !runs.is_empty())?,
+            knobs: Knobs { error, start },
+            tp,
+        })
+    }
+
+    /// Milliseconds of a step. `prefill_comm_ms` is what collectives take in the prefill of one wave.
+    pub(super) fn draw(&self, hand: &Hand, prefill_comm_ms: f64) -> f64 {
+        let run = self.run(hand);
+        let spread = run.spread.unwrap_or_else(|| hand.get(Knob::UnstatedSpread));
+        let mean = run.mean_ms * (1.0 + hand.get(self.knobs.error) * spread);
+        let step = match run.latency {
+            None => mean,
+            Some(latency) => {
+                let fresh = 1.0 - hand.get(Knob::PrefixCache);
+                let flops = latency.wave_tokens * fresh * latency.flops_per_token;
+                let rate = f64::from(self.tp) * hand.get(Knob::PrefillRate) * 1e12;
+                let prefill = flops / rate * 1e3 + fresh * prefill_comm_ms;
+                // The first token takes a whole step, however short the prompts.
+                let shared = mean / latency.output;
+                shared.min((mean - prefill) / (latency.output - 1.0))
+            }
+        };
+        step * (1.0 + hand.get(self.knobs.start))
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a handful of runs, and a number in 0..1"
+    )]
+    fn run(&self, hand: &Hand) -> Timed {
+        let index = (hand.get(Knob::Repeat) * self.runs.len() as f64) as usize;
+        self.runs[index.min(self.runs.len() - 1)]
+    }
+
+    /// Prompt tokens of a wave, where the step is taken from latencies.
+    pub(super) fn wave_tokens(&self) -> Option<f64> {
+        let tokens = self.runs.iter().filter_map(|run| run.latency);
+        tokens.map(|latency| latency.wave_tokens).reduce(f64::max)
+    }
+
+    pub(super) fn has_unstated_spread(&self) -> bool {
+        self.runs.iter().any(|run| run.spread.is_none())
+    }
+
+    pub(super) fn repeats(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Standard deviation of a step's measurement, ms, with a start-to-start offset that is uniform within `offset`.
+    pub(super) fn deviation_ms(&self, unstated: f64, offset: f64) -> f64 {
+        let of = |run: &Timed| {
+            let tokens = run.latency.map_or(1.0, |latency| latency.output);
+            let spread = run.spread.unwrap_or(unstated);
+            run.mean_ms / tokens * (spread * spread + offset * offset / 3.0).sqrt()
+        };
+        self.runs.iter().map(of).fold(0.0, f64::max)
+    }
+}
+
+fn timed(run: &ServeRun, batch: u32, active_parameters: f64) -> Option<Timed> {
+    let shape = RunShape::new(run);
+    let streamed = run.tpot_ms.filter(|_| run.streamed);
+    if let Some(step) = shape.decode_gap().or(streamed) {
+        return Some(Timed {
+            mean_ms: step.mean,
+            spread: relative_spread(&step),
+            latency: None,
+        });
+    }
+    let latency = run.e2el_ms?;
+    let output = shape.output().filter(|output| *output >= 2.0)?;
+    Some(Timed {
+        mean_ms: latency.mean,
+        spread: relative_spread(&latency),
+        latency: Some(Latency {
+            output,
+            wave_tokens: shape.input().unwrap_or(0.0) * f64::from(batch),
+            // A multiplication and an addition for each weight.
+            flops_per_token: 2.0 * active_parameters,
+        }),
+    })
+}
+
+/// Relative standard deviation of a mean. Without an interval a quarter of the range is taken, whatever the number of
+/// requests: those of one wave are slow and fast together.
+fn relative_spread(of: &Spread) -> Option<f64> {
+    let width = match (of.mean_interval, of.min, of.max) {
+        (Some(interval), _, _) => (interval.high - interval.low) / (2.0 * 1.96),
+        (None, Some(min), Some(max)) => (max - min) / 4.0,
+        _ => return None,
+    };
+    (of.mean > 0.0 && width >= 0.0).then(|| width / of.mean)
+}

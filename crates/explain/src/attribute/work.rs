@@ -1,0 +1,310 @@
+//! The attribution itself: gates, draws, and what they sum up to.
+
+use measure::record::CollectiveKind;
+use measure::unit::ByteCount;
+
+use super::cost::{Term, published_times};
+use super::deck::Knob;
+use super::draws::Draw;
+use super::prepare::{Prepared, prepare};
+use super::result::{Attribution, Bar, Cause, Claim, CollectiveCost, Grade, Implied, Refusal};
+use super::sensitivity::shares;
+use crate::gates::{Gate, Verdict, failed, gates};
+use crate::inputs::Inputs;
+use crate::random::Random;
+use crate::range::Range;
+
+/// Where fewer draws than this share fit what was measured, whatever the factors on the curve, nothing is claimed.
+const FITTING: f64 = 0.05;
+
+/// Fewer draws than these have no quantiles.
+const FEWEST: usize = 20;
+
+/// Where the time of a decode step on [`Inputs::tp`] GPUs goes; the same inputs, seed and number of draws give the same result.
+///
+/// # Errors
+/// A gate does not hold, or a run shows no time of a step.
+pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, Refusal> {
+    let gates = gates(inputs);
+    let reasons: Vec<String> = failed(&gates)
+        .map(|gate| format!("{}: {}", gate.name, gate.seen))
+        .collect();
+    if !reasons.is_empty() {
+        return Err(Refusal { reasons });
+    }
+    prepare(inputs)
+        .and_then(|prepared| prepared.attribution(inputs, &gates, seed, draws.max(1)))
+        .ok_or_else(|| Refusal {
+            reasons: vec![
+                "no time of a step: a result has neither TPOT nor latency with output tokens, or no concurrency".to_owned(),
+            ],
+        })
+}
+
+impl Prepared<'_> {
+    fn attribution(
+        mut self,
+        inputs: &Inputs,
+        gates: &[Gate],
+        seed: u64,
+        draws: u32,
+    ) -> Option<Attribution> {
+        let mut random = Random::new(seed);
+        let all: Vec<Draw> = (0..draws)
+            .map(|_| self.workload.draw(self.deck.draw(&mut random)))
+            .collect();
+        // An assumed prefill may take longer than the whole latency.
+        let fits = |draw: &&Draw| {
+            draw.one > 0.0 && draw.several > 0.0 && draw.remainder() >= -self.tolerance
+        };
+        let mut free: Vec<Draw> = all.iter().filter(fits).copied().collect();
+        let fitting: Vec<Draw> = free
+            .iter()
+            .filter(|draw| draw.unexplained() >= -self.tolerance)
+            .copied()
+            .collect();
+        let impossible = 1.0 - share(fitting.len(), all.len());
+        let nothing_fits = share(free.len(), all.len()) < FITTING;
+        // The share that fits at all depends on how wide the factors on the curve are, so it is the lowest that is judged.
+        let lowest = |draw: &&Draw| {
+            let least = self.workload.communication(&self.deck.lowest(&draw.hand));
+            draw.remainder() - least >= -self.tolerance
+        };
+        let could_fit = share(free.iter().filter(lowest).count(), all.len());
+        if nothing_fits {
+            // The bars then show how far the causes exceed the measurement.
+            free = all;
+        }
+        let remainder = range(&free, Draw::remainder)?;
+        let curve_fits = could_fit >= FITTING && fitting.len() >= FEWEST;
+        let claim = self.claim(&remainder, nothing_fits, curve_fits);
+        let shown = if claim == Claim::Estimated {
+            &fitting
+        } else {
+            &free
+        };
+        let shares = shares(&free, (claim == Claim::Estimated).then_some(&fitting));
+        for gate in gates.iter().filter(|gate| gate.verdict == Verdict::Unknown) {
+            self.caveats.push(format!("{}: {}", gate.name, gate.seen));
+        }
+        let ranks = f64::from(self.workload.tp);
+        let implied = match claim {
+            Claim::None { .. } => None,
+            _ => self.implied(inputs, &free),
+        };
+        Some(Attribution {
+            tp: self.workload.tp,
+            batch: self.workload.batch,
+            padded_batch: self.step.padded_batch,
+            step_of_one: range(shown, |draw| draw.one)?,
+            step_of_several: range(shown, |draw| draw.several)?,
+            bars: self.bars(shown, &claim)?,
+            remainder,
+            remainder_share_of_excess: range(&free, |draw| {
+                draw.remainder() / (draw.several - draw.ideal)
+            })?,
+            implied,
+            throughput_gain: throughput(inputs, self.workload.tp) / throughput(inputs, 1),
+            speed_up: range(&free, |draw| draw.one / draw.several)?,
+            free_links: range(&free, |draw| {
+                draw.one / (draw.ideal + draw.gemm_loss + draw.unsharded)
+            })?,
+            halved_gemms: range(&free, |draw| draw.one / (draw.several - draw.gemm_loss))?,
+            replicas: range(&free, |draw| ranks * draw.several / draw.one)?,
+            impossible,
+            collectives: self
+                .workload
+                .terms
+                .iter()
+                .flatten()
+                .map(|term| term.cost.clone())
+                .collect(),
+            priors: self.deck.priors(),
+            shares,
+            claim,
+            caveats: self.caveats,
+            seed,
+            draws,
+        })
+    }
+
+    fn claim(&self, remainder: &Range, nothing_fits: bool, curve_fits: bool) -> Claim {
+        let none = |reason: String| Claim::None { reason };
+        if nothing_fits {
+            return none(
+                "the causes without communication already sum to more than was measured: a prior does not hold here, or the runs differ in more than the number of GPUs"
+                    .to_owned(),
+            );
+        }
+        if remainder.low <= self.tolerance {
+            return none(format!(
+                "what communication could take at most is {} ms, which is not told from nothing",
+                remainder.with_decimals(2)
+            ));
+        }
+        if self.workload.terms.is_none() {
+            return Claim::AtMost {
+                reason: "there is no curve of this box and none published for its GPU at that number of ranks: run allreduce-bench".to_owned(),
+            };
+        }
+        if !curve_fits {
+            return none(format!(
+                "by the curve the collectives take more than the {} ms that are left, whatever the factor: the engine does them another way, or overlaps them",
+                remainder.with_decimals(1)
+            ));
+        }
+        Claim::Estimated
+    }
+
+    fn bars(&self, shown: &[Draw], claim: &Claim) -> Option<Vec<Bar>> {
+        let estimated = *claim == Claim::Estimated;
+        let prior = |knob| {
+            self.deck
+                .prior(knob)
+                .map_or(String::new(), ToString::to_string)
+        };
+        let tp = self.workload.tp;
+        let mut bars = vec![
+            Bar {
+                cause: Cause::Ideal,
+                ms: range(shown, |draw| draw.ideal)?,
+                grade: None,
+                source: format!("the measured step of one GPU over {tp}"),
+            },
+            Bar {
+                cause: Cause::NarrowGemm,
+                ms: range(shown, |draw| draw.gemm_loss)?,
+                grade: Some(Grade::D),
+                source: prior(Knob::GemmSpeedup),
+            },
+            Bar {
+                cause: Cause::Unsharded,
+                ms: range(shown, |draw| draw.unsharded)?,
+                grade: Some(Grade::D),
+                source: format!(
+                    "{}; {}; {}",
+                    prior(Knob::Attention),
+                    prior(Knob::Elementwise),
+                    prior(Knob::Host)
+                ),
+            },
+        ];
+        if let Some(terms) = self.workload.terms.as_ref().filter(|_| estimated) {
+            bars.push(Bar {
+                cause: Cause::Communication,
+                ms: range(shown, |draw| draw.communication.unwrap_or(0.0))?,
+                grade: Some(grade(terms)),
+                source: source(terms, &prior(Knob::Transfer)),
+            });
+        }
+        bars.push(Bar {
+            cause: Cause::Unexplained,
+            ms: match estimated {
+                true => range(shown, Draw::unexplained)?,
+                false => range(shown, Draw::remainder)?,
+            },
+            grade: None,
+            source: match claim {
+                Claim::Estimated => "what is left".to_owned(),
+                Claim::AtMost { .. } => "what is left, communication included".to_owned(),
+                Claim::None { .. } => "what is left, of which nothing is claimed".to_owned(),
+            },
+        });
+        Some(bars)
+    }
+
+    /// One all-reduce of the size that takes most of the time, if the whole remainder were communication.
+    fn implied(&self, inputs: &Inputs, free: &[Draw]) -> Option<Implied> {
+        // Without a curve all sizes are taken to last as long as each other, and the all-gather nothing.
+        let weight = |bytes: u64, count: u32| -> f64 {
+            let same = |term: &&Term| {
+                term.cost.kind == CollectiveKind::AllReduce && term.cost.bytes_per_rank == bytes
+            };
+            let term = self.workload.terms.iter().flatten().find(same);
+            f64::from(count) * term.map_or(1.0, |term| term.cost.us)
+        };
+        let mut sizes: Vec<(u64, u32)> = Vec::new();
+        for planned in &self.step.collectives {
+            if planned.kind != CollectiveKind::AllReduce {
+                continue;
+            }
+            match sizes
+                .iter_mut()
+                .find(|(bytes, _)| *bytes == planned.bytes_per_rank)
+            {
+                Some((_, count)) => *count += planned.count,
+                None => sizes.push((planned.bytes_per_rank, planned.count)),
+            }
+        }
+        let whole: f64 = sizes
+            .iter()
+            .map(|(bytes, count)| weight(*bytes, *count))
+            .sum();
+        let (bytes, count) = sizes
+            .into_iter()
+            .max_by(|a, b| weight(a.0, a.1).total_cmp(&weight(b.0, b.1)))?;
+        let part = weight(bytes, count) / whole;
+        let us = range(free, |draw| {
+            (draw.remainder() - draw.all_gather) * 1e3 * part / f64::from(count)
+        })?;
+        Some(Implied {
+            bytes_per_rank: bytes,
+            count,
+            us,
+            published: published_times(inputs, bytes),
+        })
+    }
+}
+
+/// The grade of what makes up nine tenths of the time.
+fn grade(terms: &[Term]) -> Grade {
+    let whole: f64 = terms.iter().map(Term::base_us).sum();
+    let good = terms.iter().filter(|term| term.cost.grade == Grade::C);
+    if good.map(Term::base_us).sum::<f64>() >= 0.9 * whole {
+        Grade::C
+    } else {
+        Grade::D
+    }
+}
+
+/// Calls of each kind, size and path with their time, the curves they were read from, and the factor on top.
+fn source(terms: &[Term], transfer: &str) -> String {
+    let mut groups: Vec<(CollectiveCost, u32)> = Vec::new();
+    for Term { cost, .. } in terms {
+        let same = |other: &CollectiveCost| {
+            (other.kind, other.bytes_per_rank, other.path)
+                == (cost.kind, cost.bytes_per_rank, cost.path)
+        };
+        match groups.iter_mut().find(|(other, _)| same(other)) {
+            Some((_, count)) => *count += cost.count,
+            None => groups.push((cost.clone(), cost.count)),
+        }
+    }
+    let mut words: Vec<String> = Vec::new();
+    for (cost, count) in &groups {
+        let size = ByteCount(cost.bytes_per_rank);
+        words.push(format!(
+            "{count} x {:.1} us for {} of {size}",
+            cost.us, cost.kind
+        ));
+    }
+    let origin = groups.first().map_or("", |(cost, _)| cost.source.as_str());
+    format!("{}, {origin}; {transfer}", words.join(" + "))
+}
+
+/// Mean requests per second of the runs of a size.
+#[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
+fn throughput(inputs: &Inputs, tp: u32) -> f64 {
+    let rates = inputs.runs(tp).map(|run| run.requests_per_s);
+    rates.sum::<f64>() / inputs.runs(tp).count().max(1) as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "draws are thousands")]
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
+}
+
+fn range(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> Option<Range> {
+    let values: Vec<f64> = draws.iter().map(of).collect();
+    Range::of(&values)
+}

@@ -1,0 +1,135 @@
+//! The whole explanation as it is kept: inputs, gates, and what came of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::advise::{Advice, advise};
+use crate::attribute::{Attribution, Refusal, attribute};
+use crate::gates::{Gate, gates};
+use crate::inputs::Inputs;
+use crate::next::{NextStep, next};
+
+/// The version of this form; a reader refuses a higher one.
+pub const SCHEMA: u32 = 1;
+
+/// Why several GPUs are as fast as they are, as it is written to `explanation.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// [`SCHEMA`] of the writer.
+    pub schema: u32,
+    /// The soft box behind any input; `None` where all is measured.
+    pub simulated: Option<String>,
+    /// The model.
+    pub model: String,
+    /// The tensor parallel size that is explained.
+    pub tp: u32,
+    /// The engine with its version and mode, in words; `None` where it is not known.
+    pub engine: Option<String>,
+    /// The box's name.
+    pub box_name: Option<String>,
+    /// The GPUs' name.
+    pub gpu: Option<String>,
+    /// Where each input came from.
+    pub inputs: Vec<InputSource>,
+    /// Every gate.
+    pub gates: Vec<Gate>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// A file and what was taken from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputSource {
+    /// The file, or `built in`.
+    pub origin: String,
+    /// What was taken.
+    pub taken: String,
+}
+
+/// What came of an explanation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Outcome {
+    /// The time of a step is attributed.
+    Attributed {
+        /// To what.
+        attribution: Box<Attribution>,
+        /// What to do.
+        advice: Vec<Advice>,
+        /// What to measure.
+        next: Vec<NextStep>,
+    },
+    /// It is not.
+    Refused {
+        /// Why.
+        refusal: Refusal,
+    },
+}
+
+/// Gates, attribution, advice and next measurements of these inputs.
+#[must_use]
+pub fn explain(inputs: &Inputs, seed: u64, draws: u32) -> Explanation {
+    let outcome = match attribute(inputs, seed, draws) {
+        Ok(attribution) => Outcome::Attributed {
+            advice: advise(inputs, &attribution),
+            next: next(inputs, &attribution),
+            attribution: Box::new(attribution),
+        },
+        Err(refusal) => Outcome::Refused { refusal },
+    };
+    Explanation {
+        schema: SCHEMA,
+        simulated: inputs.simulated(),
+        model: inputs.model.name.clone(),
+        tp: inputs.tp,
+        engine: inputs.engine(inputs.tp).map(tp_plan::EngineFacts::describe),
+        box_name: inputs.known.name.clone(),
+        gpu: inputs.known.gpu.clone(),
+        inputs: sources(inputs),
+        gates: gates(inputs),
+        outcome,
+    }
+}
+
+fn sources(inputs: &Inputs) -> Vec<InputSource> {
+    let mut sources: Vec<InputSource> = Vec::new();
+    let mut add = |origin: &str, taken: String| {
+        let source = InputSource {
+            origin: origin.to_owned(),
+            taken,
+        };
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    };
+    for (tp, run) in &inputs.serve {
+        let taken = if crate::gates::RunShape::new(run).decode_gap().is_some() {
+            "gaps between tokens while every slot decodes"
+        } else if run.streamed && run.tpot_ms.is_some() {
+            "time per output token"
+        } else {
+            "latency and output tokens"
+        };
+        let marked = run.simulated.as_ref().map_or("", |_| ", simulated");
+        add(
+            &run.origin,
+            format!("TP{tp}: {taken} of {} requests{marked}", run.completed),
+        );
+    }
+    for origin in inputs.curve.iter().map(|point| point.origin.as_str()) {
+        let points = inputs.curve.iter().filter(|point| point.origin == origin);
+        let marked = points.clone().find_map(|point| point.simulated.as_ref());
+        let marked = marked.map_or("", |_| ", simulated");
+        add(
+            origin,
+            format!("collective times at {} points{marked}", points.count()),
+        );
+    }
+    for origin in &inputs.known.origins {
+        add(origin, "GPUs, their links and peer access".to_owned());
+    }
+    add(
+        "built in",
+        "ranges and published curves where nothing was measured, each with its source".to_owned(),
+    );
+    sources
+}

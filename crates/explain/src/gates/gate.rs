@@ -1,0 +1,74 @@
+//! All gates in the order in which they are shown: the data first, then what can be asked of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::checks;
+use crate::inputs::Inputs;
+
+/// One thing that must hold before a serving result says anything about links.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    /// What it is about, such as `no failures, TP1`.
+    pub name: String,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// What was seen.
+    pub seen: String,
+    /// What must hold.
+    pub needed: String,
+    /// What to run where it does not hold or is unknown; `None` where it holds.
+    pub what_to_run: Option<String>,
+}
+
+/// How a gate came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It holds.
+    Passed,
+    /// It does not: there is no attribution.
+    Failed,
+    /// The files do not say: the attribution carries the reservation.
+    Unknown,
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Passed => "passed",
+            Self::Failed => "FAILED",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+/// Every gate, whatever the others say. Gates on a run are there once for each run.
+#[must_use]
+pub fn gates(inputs: &Inputs) -> Vec<Gate> {
+    let mut gates = Vec::new();
+    let sizes: &[u32] = if inputs.tp == 1 {
+        &[1]
+    } else {
+        &[1, inputs.tp]
+    };
+    for check in checks::OF_A_RUN {
+        for tp in sizes {
+            let several = inputs.runs(*tp).count() > 1;
+            for (index, run) in inputs.runs(*tp).enumerate() {
+                let mut gate = check(inputs, run);
+                gate.name = match several {
+                    true => format!("{}, TP{tp} run {}", gate.name, index + 1),
+                    false => format!("{}, TP{tp}", gate.name),
+                };
+                gates.push(gate);
+            }
+        }
+    }
+    gates.extend(checks::OF_ALL.iter().map(|check| check(inputs)));
+    gates
+}
+
+/// Those that do not hold.
+pub(crate) fn failed(gates: &[Gate]) -> impl Iterator<Item = &Gate> {
+    gates.iter().filter(|gate| gate.verdict == Verdict::Failed)
+}

@@ -1,0 +1,10 @@
+//! What must hold before a serving result says anything about links.
+
+mod checks;
+mod gate;
+mod shape;
+
+pub use gate::{Gate, Verdict, gates};
+
+pub(crate) use gate::failed;
+pub(crate) use shape::RunShape;

@@ -1,0 +1,98 @@
+//! What a serving result says of one request, worked out where the file only gives totals.
+
+use measure::import::{ServeRun, Spread};
+
+/// Fewer gaps than this do not stand for the decode step.
+const LEAST_GAPS: u64 = 100;
+
+/// One request of a serving result, on average.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunShape<'a> {
+    run: &'a ServeRun,
+}
+
+impl<'a> RunShape<'a> {
+    pub(crate) fn new(run: &'a ServeRun) -> Self {
+        Self { run }
+    }
+
+    /// Output tokens of a request; those asked for, where nobody counted them.
+    pub(crate) fn output(&self) -> Option<f64> {
+        let counted = self.run.output_tokens.and_then(|all| self.each(all));
+        counted.or_else(|| self.run.output_tokens_asked.map(count))
+    }
+
+    /// Prompt tokens of a request.
+    pub(crate) fn input(&self) -> Option<f64> {
+        self.run.input_tokens.and_then(|all| self.each(all))
+    }
+
+    /// Gaps between tokens while every slot decodes, where there are enough of them to stand for the decode step.
+    pub(crate) fn decode_gap(&self) -> Option<Spread> {
+        self.run
+            .decode_gap_ms
+            .filter(|gap| gap.n.is_some_and(|n| n >= LEAST_GAPS) && gap.mean_interval.is_some())
+    }
+
+    fn each(&self, all: u64) -> Option<f64> {
+        (self.run.completed > 0).then(|| count(all) / count(self.run.completed))
+    }
+
+    /// Mean end-to-end latency, ms.
+    pub(crate) fn latency_ms(&self) -> Option<f64> {
+        if let Some(latency) = &self.run.e2el_ms {
+            return Some(latency.mean);
+        }
+        // By the definition of TPOT: (e2el - ttft) / (output tokens - 1).
+        let (first, each) = (self.run.ttft_ms.as_ref()?, self.run.tpot_ms.as_ref()?);
+        Some(first.mean + each.mean * (self.output()? - 1.0))
+    }
+
+    /// Mean requests in flight by Little's law: requests per second times mean latency.
+    pub(crate) fn in_flight(&self) -> Option<f64> {
+        Some(self.run.requests_per_s * self.latency_ms()? / 1e3)
+    }
+
+    /// What [`RunShape::in_flight`] can be at least where `asked` requests were kept in flight: the last requests leave slots
+    /// empty, which a short run shows.
+    pub(crate) fn least_in_flight(&self, asked: f64) -> f64 {
+        let requests = count(self.run.completed);
+        if self.fixed_output() == Some(true) {
+            // Requests of equal length go in waves, of which the last may be smaller.
+            return requests / (requests / asked).ceil().max(1.0);
+        }
+        // At worst one more mean latency passes while the slots run empty.
+        requests * asked / (requests + asked)
+    }
+
+    /// Whether every request gave as many output tokens as every other; the totals show it where all gave what was asked.
+    pub(crate) fn fixed_output(&self) -> Option<bool> {
+        if self.run.fixed_output.is_some() {
+            return self.run.fixed_output;
+        }
+        let (all, asked) = (self.run.output_tokens?, self.run.output_tokens_asked?);
+        // No request gives more than was asked, so a full total leaves none short; a total that was worked out from a rate is
+        // rounded.
+        Some(count(all) >= 0.999 * count(asked) * count(self.run.completed))
+    }
+
+    /// Time of one step, ms, as the stream shows it, or the latency shared out over the tokens.
+    pub(crate) fn rough_step_ms(&self) -> Option<f64> {
+        let gap = self.run.itl_ms.and_then(|itl| itl.median);
+        let token = self
+            .run
+            .tpot_ms
+            .map(|tpot| tpot.median.unwrap_or(tpot.mean));
+        gap.or(token)
+            .or_else(|| Some(self.latency_ms()? / self.output()?))
+            .filter(|step| *step > 0.0)
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "requests and tokens are far below 2^53"
+)]
+fn count(n: u64) -> f64 {
+    n as f64
+}

@@ -1,0 +1,142 @@
+//! Everything that an explanation starts from.
+
+use measure::import::{CurvePoint, ServeRun};
+use measure::record::PeerVerdict;
+use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings};
+
+use crate::gates::RunShape;
+use crate::priors::{Prior, Priors};
+
+/// Everything that an explanation starts from.
+#[derive(Debug, Clone)]
+pub struct Inputs {
+    /// The model that was served.
+    pub model: ModelFacts,
+    /// The tensor parallel size that is explained against one GPU.
+    pub tp: u32,
+    /// The engine, once for each tensor parallel size that it ran with.
+    pub engines: Vec<EngineFacts>,
+    /// Serving results with their tensor parallel size; several of one size are repeats.
+    pub serve: Vec<(u32, ServeRun)>,
+    /// Collective times that were measured on this box; empty where there are none.
+    pub curve: Vec<CurvePoint>,
+    /// The box as far as it decides the engine's paths.
+    pub around: Surroundings,
+    /// What else is known of the box.
+    pub known: KnownBox,
+    /// What is taken as known where nothing was measured.
+    pub priors: Priors,
+}
+
+/// What is known of a box beyond what decides the engine's paths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KnownBox {
+    /// Its name.
+    pub name: Option<String>,
+    /// The GPUs' name as the driver gives it.
+    pub gpu: Option<String>,
+    /// Whether the GPUs are MIG instances, or virtual GPUs backed by them.
+    pub mig: bool,
+    /// Whether it is a virtual machine; `None` where nobody looked.
+    pub guest: Option<bool>,
+    /// What probes of the pairs' peer access found; empty where nobody probed.
+    pub peers: Vec<PeerVerdict>,
+    /// Files that this came from.
+    pub origins: Vec<String>,
+}
+
+/// How the GPUs reach each other's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerState {
+    /// Directly.
+    Direct,
+    /// Access is reported, and copies go through host memory all the same.
+    Staged,
+    /// Not at all: everything goes through host memory.
+    Denied,
+    /// Nobody probed it.
+    Unprobed,
+}
+
+impl Inputs {
+    /// Serving results at a tensor parallel size.
+    pub(crate) fn runs(&self, tp: u32) -> impl Iterator<Item = &ServeRun> {
+        self.serve
+            .iter()
+            .filter(move |(run_tp, _)| *run_tp == tp)
+            .map(|(_, run)| run)
+    }
+
+    /// The engine at a tensor parallel size.
+    pub(crate) fn engine(&self, tp: u32) -> Option<&EngineFacts> {
+        self.engines.iter().find(|engine| engine.tp == tp)
+    }
+
+    /// The prior of that name for this GPU and model.
+    pub(crate) fn prior(&self, name: &str) -> Option<Prior> {
+        let weights = self.model.weights.name();
+        self.priors.get(name, self.known.gpu.as_deref(), weights)
+    }
+
+    /// Requests in flight at the size under explanation: as asked for, else as Little's law has them.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "held between 1 and a million"
+    )]
+    pub(crate) fn batch(&self) -> Option<u32> {
+        let run = self.runs(self.tp).next()?;
+        let flight = run
+            .concurrency_asked
+            .or_else(|| RunShape::new(run).in_flight())?;
+        Some(flight.round().clamp(1.0, 1e6) as u32)
+    }
+
+    /// Whether the engine launches this many sequences' decode steps one kernel at a time.
+    pub(crate) fn is_eager(&self, batch: u32) -> bool {
+        self.engine(self.tp)
+            .is_some_and(|engine| match &engine.execution {
+                Execution::Eager => true,
+                Execution::Graph { capture_sizes } => {
+                    capture_sizes.iter().all(|size| *size < batch)
+                }
+            })
+    }
+
+    /// How the GPUs reach each other's memory: by the probes, else by what is known of the box.
+    #[must_use]
+    pub fn peer_state(&self) -> PeerState {
+        let peers = &self.known.peers;
+        let seen = |verdict| peers.contains(&verdict);
+        if seen(PeerVerdict::Denied) {
+            PeerState::Denied
+        } else if seen(PeerVerdict::Staged) {
+            PeerState::Staged
+        } else if !peers.is_empty() && peers.iter().all(|peer| *peer == PeerVerdict::Direct) {
+            PeerState::Direct
+        } else {
+            match self.around.peer_access {
+                _ if self.is_mig() => PeerState::Denied,
+                Some(true) => PeerState::Direct,
+                Some(false) => PeerState::Denied,
+                None => PeerState::Unprobed,
+            }
+        }
+    }
+
+    /// Whether the GPUs are MIG instances, by what is known of the box or by the reason that it has no peer access.
+    pub(crate) fn is_mig(&self) -> bool {
+        let reason = self.around.no_peer_reason.to_ascii_lowercase();
+        self.known.mig
+            || reason
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|word| word == "mig")
+    }
+
+    /// The soft box behind any input, where one is simulated.
+    #[must_use]
+    pub fn simulated(&self) -> Option<String> {
+        let runs = self.serve.iter().find_map(|(_, run)| run.simulated.clone());
+        runs.or_else(|| self.curve.iter().find_map(|point| point.simulated.clone()))
+    }
+}

@@ -1,0 +1,83 @@
+//! A quantity as its draws give it: 5%, 50% and 95% quantile.
+
+use serde::{Deserialize, Serialize};
+
+/// The 5%, 50% and 95% quantile of a quantity, in its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// 5% quantile.
+    pub low: f64,
+    /// Median.
+    pub mid: f64,
+    /// 95% quantile.
+    pub high: f64,
+}
+
+impl Range {
+    /// The quantiles of the draws; `None` without draws, or where one is not finite.
+    #[must_use]
+    pub fn of(draws: &[f64]) -> Option<Self> {
+        if draws.is_empty() || draws.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
+        let mut ascending = draws.to_vec();
+        ascending.sort_by(f64::total_cmp);
+        Some(Self {
+            low: quantile(&ascending, 0.05),
+            mid: quantile(&ascending, 0.5),
+            high: quantile(&ascending, 0.95),
+        })
+    }
+
+    /// As `10.6 [8.5, 12.7]`, with that many decimals.
+    #[must_use]
+    pub fn with_decimals(&self, decimals: usize) -> String {
+        let round = |value: f64| {
+            let text = format!("{value:.decimals$}");
+            // A value that rounds to zero has no sign.
+            match text.strip_prefix('-') {
+                Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => rest.to_owned(),
+                _ => text,
+            }
+        };
+        format!(
+            "{} [{}, {}]",
+            round(self.mid),
+            round(self.low),
+            round(self.high)
+        )
+    }
+}
+
+/// Linear interpolation at `fraction * (n - 1)`; the values are ascending and not empty.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "draws are thousands, and the position lies between 0 and their number"
+)]
+fn quantile(ascending: &[f64], fraction: f64) -> f64 {
+    let position = fraction * (ascending.len() - 1) as f64;
+    let below = position as usize;
+    let low = ascending[below];
+    let high = ascending.get(below + 1).copied().unwrap_or(low);
+    low + (high - low) * position.fract()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_interpolated() {
+        // 0..=100: positions 5, 50 and 95.
+        let ramp: Vec<f64> = (0..=100).rev().map(f64::from).collect();
+        let range = Range::of(&ramp).unwrap();
+        assert_eq!((range.low, range.mid, range.high), (5.0, 50.0, 95.0));
+        // Two values: 0.05 * 1 of the way from 0 to 10 is 0.5.
+        assert_eq!(Range::of(&[0.0, 10.0]).unwrap().low, 0.5);
+        assert_eq!(Range::of(&[]), None);
+        assert_eq!(Range::of(&[1.0, f64::NAN]), None);
+        assert_eq!(range.with_decimals(1), "50.0 [5.0, 95.0]");
+    }
+}

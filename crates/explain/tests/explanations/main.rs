@@ -1,0 +1,8 @@
+//! Explanations of boxes whose answer is known: benchmarked by hand, or made by arithmetic.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod boxes;
+mod field_case;
+mod planted;
+mod refusals;
+mod text;
