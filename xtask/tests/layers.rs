@@ -39,6 +39,7 @@ const CRATES: &[(&str, Place)] = &[
     ("program", Layer(3)),
     ("inventory", Layer(4)),
     ("p2p-bw", Layer(5)),
+    ("allreduce-bench", Layer(5)),
     ("softbox", SoftCore),
     ("soft-cuda", SoftDriver),
     ("soft-nvml", SoftDriver),

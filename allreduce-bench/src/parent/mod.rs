@@ -1,0 +1,12 @@
+//! The parent: chooses backend and devices, works out the sizes, runs the ranks, keeps what they find. It loads no vendor library.
+
+mod group;
+mod judge;
+mod run;
+mod sampling;
+mod session;
+mod surroundings;
+mod transport;
+mod wanted;
+
+pub(crate) use run::{Outcome, run};

@@ -1,0 +1,256 @@
+//! A run from the command line to the record.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use inventory::{BackendArg, Built, Chosen, Found, choose};
+use measure::record::{Collectives, ElementType, Header, LinkDevice};
+use measure::unit::ByteCount;
+use program::{Ended, Recorder, Stop, passing_folder, result_folder, sim};
+use supervisor::Interrupt;
+use topology::{Machine, Sysfs};
+use tp_plan::ModelFacts;
+
+use super::group::{Group, Setup, Trouble};
+use super::judge::exit_code;
+use super::session::Session;
+use super::surroundings::{assumed, surroundings};
+use super::wanted::{Steps, Wanted, by_hand, not_whole};
+use crate::cli::RunArgs;
+
+/// The file of the soft collective library.
+const SOFT_LIBRARY: &str = "libnccl.so.2";
+
+/// What a run came to.
+pub(crate) enum Outcome {
+    /// Measured, as far as it went.
+    Ended(Box<Ended>),
+    /// Devices or a plan, as text.
+    Listed(String),
+}
+
+/// Measures what the command line asks for.
+///
+/// # Errors
+/// What ended it before there was anything to keep.
+pub(crate) fn run(
+    args: &RunArgs,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<Outcome, Stop> {
+    if args.sim.is_some() && args.backend == BackendArg::Host {
+        return Err(Stop::Usage(
+            "--sim plays GPUs and --backend host measures this machine's memory: leave one of them out".to_owned(),
+        ));
+    }
+    let folder = if args.list || args.plan {
+        passing_folder("allreduce")
+    } else {
+        result_folder(args.outputs.out.as_deref(), "allreduce")
+    };
+    let outcome = run_in(args, &folder, interrupt, say);
+    sim::forget();
+    outcome
+}
+
+fn run_in(
+    args: &RunArgs,
+    folder: &Path,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<Outcome, Stop> {
+    // Whatever is wrong with the model is said before any driver is asked.
+    let model = args.model.as_deref().map(ModelFacts::resolve).transpose();
+    let model = model.map_err(|error| Stop::Usage(format!("--model: {error}")))?;
+    let root = sim::sysfs_root();
+    if let (Some(name), None) = (&args.sim, &root) {
+        let [driver, management] = inventory::SOFT_LIBRARIES;
+        return Err(sim::restart(
+            name,
+            folder,
+            &[driver, management, SOFT_LIBRARY],
+        ));
+    }
+    let sysfs = root.map_or_else(Sysfs::real, Sysfs::at);
+    let machine = Machine::read(&sysfs).context("reading sysfs")?;
+    let keeps = !args.list && !args.plan;
+    let refused = |reason: String, soft_box: Option<String>| -> Result<Outcome, Stop> {
+        let recorder = Recorder::<Collectives>::begin(folder, header(&machine, soft_box))?;
+        Ok(Outcome::Ended(Box::new(recorder.refuse(reason))))
+    };
+    let chosen = match choose(args.backend, &machine, args.deadline, interrupt) {
+        Err(Stop::Refused(reason)) if keeps => return refused(reason, sim::box_name()),
+        chosen => chosen?,
+    };
+    let soft = &chosen.inventory.soft_box;
+    if args.sim.is_some() && soft.is_none() {
+        return Err(Stop::Internal(anyhow!(
+            "--sim was asked for, but what answered is the real {} backend",
+            chosen.backend.name()
+        )));
+    }
+    if args.list {
+        chosen.said.iter().for_each(|line| say(line));
+        return Ok(Outcome::Listed(inventory::listing(&chosen)));
+    }
+    let found = devices(args, &chosen).map_err(Stop::Usage)?;
+    let ranks = u32::try_from(found.len()).unwrap_or(u32::MAX);
+    let steps = match &model {
+        Some(model) => planned(args, model, &chosen, &found, interrupt)?,
+        None => Steps::default(),
+    };
+    if args.plan {
+        let assumed = steps.assumed.iter();
+        assumed.for_each(|text| say(&format!("assumed: {text}")));
+        return Ok(Outcome::Listed(tp_plan::table(&steps.steps)));
+    }
+    if let Some(file) = &args.ccl {
+        if chosen.backend == Built::Host {
+            return Err(Stop::Usage(
+                "--ccl: the host backend has collectives of its own and loads no library"
+                    .to_owned(),
+            ));
+        }
+        if !file.is_file() {
+            return Err(Stop::Usage(format!(
+                "--ccl {}: there is no such file",
+                file.display()
+            )));
+        }
+    }
+    if ranks < 2 {
+        return Err(Stop::Usage(
+            "a collective needs two ranks; name a second device with --gpus".to_owned(),
+        ));
+    }
+    let wanted = match &model {
+        Some(_) => steps.wanted(),
+        None => by_hand(args).map_err(Stop::Usage)?,
+    };
+    let device_is_host = soft.is_some() || chosen.backend == Built::Host;
+    not_whole(&wanted, ElementType::from(args.dtype))
+        .or_else(|| too_much(&wanted, ranks, device_is_host))
+        .map_or(Ok(()), |reason| Err(Stop::Usage(reason)))?;
+    chosen.said.iter().for_each(|line| say(line));
+    let setup = Setup {
+        backend: chosen.backend,
+        ordinals: found.iter().map(|device| device.ordinal).collect(),
+        library: args.ccl.clone(),
+        deadline: args.deadline,
+        interrupt,
+    };
+    let (group, opened) = match Group::open(&setup) {
+        Ok(opened) => opened,
+        Err(Trouble::Failed { reason }) => return refused(reason, soft.clone()),
+        Err(Trouble::Hang { doing, .. }) => return refused(doing, soft.clone()),
+        Err(Trouble::Interrupted(signal)) => return Err(Stop::Interrupted(signal)),
+        Err(Trouble::Stop(stop)) => return Err(stop),
+    };
+    if chosen.backend == Built::Cuda && opened.soft_box != *soft {
+        return Err(Stop::Refused(format!(
+            "the driver is {} and the collective library {}: both must be real, or soft of one box; see --ccl",
+            kind(soft.as_deref()),
+            kind(opened.soft_box.as_deref()),
+        )));
+    }
+    let describe = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
+    let devices: Vec<LinkDevice> = found.iter().map(describe).collect();
+    let recorder = Recorder::begin(folder, header(&machine, soft.clone()))?;
+    let mut session = Session {
+        args,
+        chosen: &chosen,
+        machine: &machine,
+        found: &found,
+        devices,
+        steps: &steps,
+        wanted: &wanted,
+        setup: &setup,
+        opened,
+        recorder,
+    };
+    let outcome = session.measure(group, say);
+    let ended = session.recorder.end(outcome, exit_code)?;
+    Ok(Outcome::Ended(Box::new(ended)))
+}
+
+/// One device a rank: those named, or the first as many as there are ranks.
+fn devices(args: &RunArgs, chosen: &Chosen) -> Result<Vec<Found>, String> {
+    let (inventory, backend) = (&chosen.inventory, chosen.backend);
+    let Some(tp) = args.tp else {
+        return inventory::select(args.gpus.as_deref(), backend, inventory);
+    };
+    let wanted = tp as usize;
+    if args.gpus.is_some() {
+        let found = inventory::select(args.gpus.as_deref(), backend, inventory)?;
+        if found.len() != wanted {
+            return Err(format!(
+                "--tp {tp} and --gpus with {} device(s) contradict each other: there is one rank a device; name {tp} devices",
+                found.len()
+            ));
+        }
+        return Ok(found);
+    }
+    let devices = &inventory.devices;
+    if devices.len() < wanted && !args.plan {
+        return Err(format!(
+            "--tp {tp}: the {} backend has {} device(s), and there is one rank a device; see --list",
+            backend.name(),
+            devices.len()
+        ));
+    }
+    Ok(devices.iter().take(wanted).cloned().collect())
+}
+
+/// The steps of a model on these devices.
+fn planned(
+    args: &RunArgs,
+    model: &ModelFacts,
+    chosen: &Chosen,
+    found: &[Found],
+    interrupt: &Interrupt,
+) -> Result<Steps, Stop> {
+    // A plan alone may be asked for of more ranks than there are devices.
+    let tp = args
+        .tp
+        .unwrap_or_else(|| u32::try_from(found.len()).unwrap_or(u32::MAX));
+    model
+        .check_tp(tp)
+        .map_err(|error| Stop::Usage(error.to_string()))?;
+    let around = surroundings(chosen.backend, found, args.deadline, interrupt)?;
+    let mut steps = Steps::of(args, model, tp, &around);
+    steps.assumed.extend(assumed(&around, tp));
+    Ok(steps)
+}
+
+/// Why these sizes do not fit into host memory; `None` where they do, or the kernel does not say how much there is.
+fn too_much(wanted: &[Wanted], ranks: u32, device_is_host: bool) -> Option<String> {
+    let available = inventory::host_memory_available(&Sysfs::real())?;
+    let needs = |wanted: &Wanted| wanted.host_bytes(u64::from(ranks), device_is_host);
+    let largest = wanted.iter().max_by_key(|wanted| needs(wanted))?;
+    let needed = needs(largest);
+    (needed > available / 10 * 9).then(|| {
+        format!(
+            "{} of {} needs up to {} of host memory over all ranks and {} are available; use smaller --sizes",
+            largest.kind,
+            ByteCount(largest.bytes_per_rank),
+            ByteCount(needed),
+            ByteCount(available)
+        )
+    })
+}
+
+fn kind(soft_box: Option<&str>) -> String {
+    soft_box.map_or_else(
+        || "a real one".to_owned(),
+        |name| format!("that of the soft box {name}"),
+    )
+}
+
+fn header(machine: &Machine, soft_box: Option<String>) -> Header {
+    program::header(
+        env!("CARGO_PKG_NAME"),
+        env!("CARGO_PKG_VERSION"),
+        machine,
+        soft_box,
+    )
+}

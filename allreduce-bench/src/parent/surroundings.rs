@@ -1,0 +1,83 @@
+//! What is known of the box as far as it decides how an engine communicates.
+
+use std::time::Duration;
+
+use inventory::{Built, Found};
+use program::Stop;
+use program::child::{SHORT_LADDER, last_line, start};
+use supervisor::{Event, Interrupt};
+use tp_plan::{Surroundings, Vendor};
+
+use crate::messages::{PeersReply, PeersRequest};
+use crate::peers;
+
+/// What decides the paths between these devices, as the driver says; a driver that is silent for `deadline` says nothing.
+pub(super) fn surroundings(
+    backend: Built,
+    found: &[Found],
+    deadline: Duration,
+    interrupt: &Interrupt,
+) -> Result<Surroundings, Stop> {
+    let mig = found.iter().any(|device| device.mig.is_some());
+    let names: Vec<&str> = found.iter().map(|device| device.name.as_str()).collect();
+    let memory = found.iter().filter_map(|device| device.memory_bytes).min();
+    let vendor = match backend {
+        Built::Cuda => Vendor::Nvidia,
+        Built::Host => Vendor::Host,
+    };
+    let told = match backend {
+        Built::Cuda if !mig => ask(backend, found, deadline, interrupt)?,
+        Built::Cuda | Built::Host => Err(String::new()),
+    };
+    let access = told.as_ref().ok().copied();
+    let mut around = Surroundings::of_gpus(vendor, &names, memory, mig, access);
+    match told {
+        Err(reason) if !reason.is_empty() => {
+            around.no_peer_reason = format!("the driver was asked in vain: {reason}");
+        }
+        _ if backend == Built::Host => {
+            around.no_peer_reason = "host memory has no peers".to_owned();
+        }
+        _ => {}
+    }
+    Ok(around)
+}
+
+/// What the plan rests on beyond what was read.
+pub(super) fn assumed(surroundings: &Surroundings, ranks: u32) -> Option<String> {
+    (surroundings.vendor == Vendor::Nvidia && ranks > 2).then(|| {
+        "NVLink is not read yet: the plan takes there to be none, and where every pair of more than two GPUs has it, engines do \
+         small all-reduces with a kernel of their own instead of the library"
+            .to_owned()
+    })
+}
+
+fn ask(
+    backend: Built,
+    found: &[Found],
+    deadline: Duration,
+    interrupt: &Interrupt,
+) -> Result<Result<bool, String>, Stop> {
+    let mut child = start(peers::CHILD, peers::CHILD)?;
+    let request = PeersRequest {
+        backend,
+        ordinals: found.iter().map(|device| device.ordinal).collect(),
+    };
+    child.send(&request).map_err(anyhow::Error::from)?;
+    let told = match child.next::<PeersReply>(deadline, interrupt) {
+        Event::Message(PeersReply::Told { every_pair }) => Ok(every_pair),
+        Event::Message(PeersReply::NotTold { reason }) => Err(reason),
+        Event::Interrupted(signal) => {
+            child.end(SHORT_LADDER);
+            return Err(Stop::Interrupted(signal));
+        }
+        Event::Silent { waited } => Err(format!("no answer within {} s", waited.as_secs())),
+        Event::Exited(status) => Err(format!(
+            "it ended with {status}: {}",
+            last_line(&child.tail())
+        )),
+        Event::Garbled { error, .. } => Err(error),
+    };
+    child.end(SHORT_LADDER);
+    Ok(told)
+}

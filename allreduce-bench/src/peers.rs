@@ -1,0 +1,56 @@
+//! The child that asks the driver whether devices reach each other's memory.
+//!
+//! It is a process of its own and ends before the ranks start: to ask, it opens all devices, and a rank has only its own. It
+//! copies nothing: that a driver says so is no proof, which is what `p2p-bw` is for.
+
+use device::Backend;
+use device::Device;
+use device::cuda::Cuda;
+use device::host::Host;
+use inventory::Built;
+use program::child::Line;
+
+use crate::messages::{PeersReply, PeersRequest};
+
+/// The hidden subcommand.
+pub(crate) const CHILD: &str = "__peers";
+
+/// Asks the driver and answers the parent, once.
+///
+/// # Errors
+/// The pipes broke, or the request was not understood.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let mut line: Line<PeersRequest> = Line::open()?;
+    let Some(PeersRequest { backend, ordinals }) = line.request()? else {
+        return Ok(());
+    };
+    let told = match backend {
+        Built::Cuda => every_pair::<Cuda>(&ordinals),
+        Built::Host => every_pair::<Host>(&ordinals),
+    };
+    line.send(&match told {
+        Ok(every_pair) => PeersReply::Told { every_pair },
+        Err(error) => PeersReply::NotTold {
+            reason: error.to_string(),
+        },
+    })
+}
+
+fn every_pair<B: Backend>(ordinals: &[usize]) -> device::Result<bool> {
+    let backend = B::open()?;
+    let devices = ordinals
+        .iter()
+        .map(|ordinal| backend.device(*ordinal))
+        .collect::<device::Result<Vec<_>>>()?;
+    for one in &devices {
+        for other in devices
+            .iter()
+            .filter(|other| other.ordinal() != one.ordinal())
+        {
+            if !one.can_access_peer(other)? {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}

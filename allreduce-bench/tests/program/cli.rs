@@ -1,0 +1,80 @@
+//! Command lines that are wrong: exit 2, one line that says what, and nothing left behind.
+
+use super::common::{Scratch, is_absent};
+
+#[test]
+fn what_cannot_be_measured_is_refused_in_words() {
+    let scratch = Scratch::new();
+    for (arguments, says) in [
+        (&["--model", "gpt-2000"][..], "gpt-2000"),
+        (
+            &["--model", "qwen2.5-72b", "--tp", "3"],
+            "64 attention heads",
+        ),
+        (
+            &["--gpus", "0", "--tp", "2"],
+            "--tp 2 and --gpus with 1 device(s)",
+        ),
+        (&["--gpus", "0"], "two ranks"),
+        (&["--gpus", "0,999"], "999"),
+        (&["--tp", "64"], "one rank a device"),
+        (&["--sizes", "3"], "3 B are not a whole number of bf16"),
+        (&["--sizes", "64MB2"], "--sizes"),
+        (
+            &["--sizes", "2", "--dtype", "f32"],
+            "not a whole number of f32",
+        ),
+        (&["--sizes", "1024G"], "use smaller --sizes"),
+        (&["--ccl", "libnccl.so.2"], "--ccl"),
+        (&["--sim", "l40x4"], "leave one of them out"),
+        (&["--json", "no/such/r.json"], "there is no folder"),
+        (&["--json", "-", "--csv", "-"], "both want standard output"),
+        (&["--plan"], "--model"),
+        (&["--iters", "5"], "--iters"),
+    ] {
+        let arguments = [&["--backend", "host", "--out", "out"], arguments].concat();
+        scratch.run(&arguments).is_wrong_usage(says);
+        assert!(is_absent(&scratch.join("out")), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_folder_that_holds_a_result_is_not_touched() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.join("out")).unwrap();
+    std::fs::write(scratch.join("out/record.json"), "kept").unwrap();
+    let ran = scratch.run(&["--backend", "host", "--sizes", "4K", "--out", "out"]);
+    ran.is_wrong_usage("holds a result already");
+    let kept = std::fs::read_to_string(scratch.join("out/record.json")).unwrap();
+    assert_eq!(kept, "kept");
+}
+
+#[test]
+fn a_list_names_the_devices_and_leaves_nothing() {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&["--backend", "host", "--list"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("host memory"), "{}", ran.stdout);
+    assert_eq!(std::fs::read_dir(scratch.join(".")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_no_result_cannot_be_shown() {
+    let scratch = Scratch::new();
+    scratch.run(&["show", "nowhere"]).is_wrong_usage("nowhere");
+}
+
+#[test]
+fn help_shows_defaults_and_units() {
+    let ran = Scratch::new().run(&["--help"]);
+    assert_eq!(ran.code, 0);
+    for part in [
+        "[default: 30]",
+        "Seconds to aim at",
+        "1K..8M",
+        "host-synced",
+        "--plan",
+    ] {
+        assert!(ran.stdout.contains(part), "no `{part}` in {}", ran.stdout);
+    }
+}

@@ -1,0 +1,145 @@
+//! Faults of the collective library: each is told in words, what can be measured is, and nobody is left behind.
+
+use boxfile::Fault;
+use measure::record::{CallMode, CollectiveOutcome, Verification};
+
+use super::common::{Kept, Scratch, exact_us, two_gpus, with};
+
+const QUICK: [&str; 6] = [
+    "--samples",
+    "6",
+    "--modes",
+    "back-to-back",
+    "--deadline",
+    "3",
+];
+
+/// Calls of a communicator on [`two_gpus`]: one to join, and at each size one to prepare, 1 + 4 to find out how long a call takes and
+/// six samples of 1 + 4: 50 us a call are 4 calls in 200 us, and equal samples end it at six. That is 1 + 36 for one size.
+const JOIN: u64 = 1;
+const SIZE: u64 = 36;
+
+fn three_sizes(fault: Fault) -> Kept {
+    Scratch::new().soft(
+        &with(fault),
+        &[&QUICK[..], &["--sizes", "4K,8K,16K"]].concat(),
+    )
+}
+
+fn of(kept: &Kept, kib: u64) -> &CollectiveOutcome {
+    kept.reduced(kib << 10, CallMode::BackToBack)
+}
+
+#[test]
+fn a_wrong_sum_is_exit_5_whether_it_was_wrong_before_or_while_it_was_timed() {
+    for after_calls in [JOIN, JOIN + SIZE - 1] {
+        let kept = three_sizes(Fault::CollectiveWrong {
+            rank: 1,
+            after_calls,
+        });
+        assert_eq!(kept.ran.code, 5, "{}", kept.ran.stderr);
+        let CollectiveOutcome::Measured { verification, .. } = of(&kept, 4) else {
+            panic!("{:?}", of(&kept, 4));
+        };
+        assert!(
+            matches!(verification, Verification::WrongData { seen } if seen.contains("element")),
+            "after {after_calls}: {verification:?}"
+        );
+        assert!(kept.ran.stdout.contains("WRONG"), "{}", kept.ran.stdout);
+    }
+}
+
+#[test]
+fn a_hang_is_told_with_the_ranks_that_wait_and_fresh_ranks_go_on() {
+    // In the second size; the third, with fresh ranks, ends before.
+    let kept = three_sizes(Fault::CollectiveHang {
+        rank: 1,
+        after_calls: JOIN + SIZE + 10,
+    });
+    assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
+    exact_us(of(&kept, 4));
+    let CollectiveOutcome::Hang { doing } = of(&kept, 8) else {
+        panic!("{:?}", of(&kept, 8));
+    };
+    assert!(
+        doing.contains("no progress for 3 s") && doing.contains("rank 1"),
+        "{doing}"
+    );
+    exact_us(of(&kept, 16));
+}
+
+#[test]
+fn ranks_that_hang_again_and_again_are_not_started_for_ever() {
+    let kept = three_sizes(Fault::CollectiveHang {
+        rank: 0,
+        after_calls: JOIN,
+    });
+    assert_eq!(kept.ran.code, 3);
+    assert!(matches!(of(&kept, 4), CollectiveOutcome::Hang { .. }));
+    assert!(matches!(of(&kept, 8), CollectiveOutcome::Hang { .. }));
+    let CollectiveOutcome::Skipped { reason } = of(&kept, 16) else {
+        panic!("{:?}", of(&kept, 16));
+    };
+    assert!(reason.contains("2 times in a row"), "{reason}");
+}
+
+#[test]
+fn a_rank_that_dies_is_named_and_fresh_ranks_go_on() {
+    let kept = three_sizes(Fault::CollectiveDeath {
+        rank: 1,
+        after_calls: JOIN + SIZE + 10,
+    });
+    assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
+    exact_us(of(&kept, 4));
+    let CollectiveOutcome::Failed { reason } = of(&kept, 8) else {
+        panic!("{:?}", of(&kept, 8));
+    };
+    assert!(
+        reason.contains("rank 1") && reason.contains("signal: 9"),
+        "{reason}"
+    );
+    exact_us(of(&kept, 16));
+}
+
+#[test]
+fn ranks_that_cannot_join_are_told_in_the_librarys_words() {
+    // ncclSystemError is 2.
+    let kept = three_sizes(Fault::CollectiveInitFailure { rank: 1, code: 2 });
+    assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
+    let CollectiveOutcome::Failed { reason } = of(&kept, 4) else {
+        panic!("{:?}", of(&kept, 4));
+    };
+    assert!(
+        reason.contains("rank 1: joining the communicator"),
+        "{reason}"
+    );
+    assert!(reason.contains("system error"), "{reason}");
+    // The library is known although nothing was measured.
+    assert!(kept.collectives().library.is_some());
+}
+
+#[test]
+fn a_driver_that_does_not_start_is_a_refusal_with_a_record() {
+    let kept = Scratch::new().soft(&with(Fault::InitFailure { code: 999 }), &QUICK);
+    assert_eq!(kept.ran.code, 3);
+    assert_eq!(kept.ran.stdout, "");
+    assert!(
+        kept.ran.stderr.contains("nothing was measured"),
+        "{}",
+        kept.ran.stderr
+    );
+}
+
+#[test]
+fn a_file_that_is_no_collective_library_is_a_refusal_that_names_it() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.join("libother.so"), "no library").unwrap();
+    let file = scratch.text("libother.so");
+    let kept = scratch.soft(&two_gpus(), &[&QUICK[..], &["--ccl", &file]].concat());
+    assert_eq!(kept.ran.code, 3);
+    assert!(
+        kept.ran.stderr.contains("libother.so"),
+        "{}",
+        kept.ran.stderr
+    );
+}

@@ -1,0 +1,122 @@
+//! Runs on host memory, where nothing is played: real processes, real sums, real times.
+
+use measure::record::{CallMode, CollectiveOutcome, ElementType, Status};
+
+use super::common::{Kept, Scratch, exact_us, has_two_cpus};
+
+const QUICK: [&str; 8] = [
+    "--backend",
+    "host",
+    "--gpus",
+    "0,1",
+    "--samples",
+    "6",
+    "--out",
+    "out",
+];
+
+fn on_host(scratch: &Scratch, more: &[&str]) -> Kept {
+    scratch.left(scratch.run(&[&QUICK[..], more].concat()))
+}
+
+#[test]
+fn sums_are_exact_in_every_type_and_each_mode_has_its_own_time() {
+    if !has_two_cpus() {
+        return;
+    }
+    for (dtype, element) in [
+        ("bf16", ElementType::Bf16),
+        ("f16", ElementType::F16),
+        ("f32", ElementType::F32),
+    ] {
+        let scratch = Scratch::new();
+        // 4 B are two elements or one, 12 B an odd number of 4 B, 256 KiB more than a page.
+        let kept = on_host(&scratch, &["--dtype", dtype, "--sizes", "4,12,256K"]);
+        assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
+        assert_eq!(kept.record.status, Status::Complete);
+        assert_eq!(kept.record.header.simulated, None);
+        let points = &kept.collectives().points;
+        // Three sizes in two modes: host memory has no graphs.
+        assert_eq!(points.len(), 6);
+        for point in points {
+            assert_eq!((point.element, point.ranks), (element, 2));
+            assert!(exact_us(&point.outcome) > 0.0);
+        }
+        let library = kept.collectives().library.as_ref().unwrap();
+        assert_eq!(library.name, "host");
+        let devices = kept.collectives().devices.iter();
+        let labels: Vec<&str> = devices.map(|device| device.label.as_str()).collect();
+        assert_eq!(labels, ["HOST0", "HOST1"]);
+    }
+}
+
+#[test]
+fn samples_say_how_many_calls_they_are_the_mean_of() {
+    if !has_two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let kept = on_host(&scratch, &["--sizes", "4K"]);
+    let calls = |mode| {
+        let CollectiveOutcome::Measured { time, .. } = kept.reduced(4096, mode) else {
+            panic!("not measured");
+        };
+        assert!(time.n >= 6 && time.interval.is_some());
+        time.timing.copies_per_sample
+    };
+    // Host-synced is one call; between marks are 20 at least.
+    assert_eq!(calls(CallMode::HostSynced), 1);
+    assert!(calls(CallMode::BackToBack) >= 20);
+}
+
+#[test]
+fn graphs_that_were_asked_for_do_not_apply() {
+    if !has_two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let kept = on_host(
+        &scratch,
+        &["--sizes", "4K", "--modes", "graph,back-to-back"],
+    );
+    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
+    let outcome = kept.reduced(4096, CallMode::Graph);
+    assert!(
+        matches!(outcome, CollectiveOutcome::NotApplicable { reason } if reason.contains("no graphs")),
+        "{outcome:?}"
+    );
+    exact_us(kept.reduced(4096, CallMode::BackToBack));
+}
+
+#[test]
+fn what_was_written_is_shown_again_and_files_hold_the_same() {
+    if !has_two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let files = ["--sizes", "4K", "--json", "r.json", "--csv", "r.csv"];
+    let kept = on_host(&scratch, &files);
+    let shown = scratch.run(&["show", "out"]);
+    assert_eq!((shown.code, &shown.stdout), (0, &kept.ran.stdout));
+    let json = std::fs::read_to_string(scratch.join("r.json")).unwrap();
+    let record = measure::record::Record::from_json(&json, "r.json").unwrap();
+    assert_eq!(record, kept.record);
+    let csv = std::fs::read_to_string(scratch.join("r.csv")).unwrap();
+    assert_eq!(scratch.run(&["show", "--csv", "out"]).stdout, csv);
+    assert!(csv.contains("all_reduce") && csv.contains("4096"), "{csv}");
+}
+
+#[test]
+fn not_verified_is_said_to_be_so() {
+    if !has_two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let kept = on_host(&scratch, &["--sizes", "4K", "--no-verify"]);
+    assert_eq!(kept.ran.code, 0);
+    let CollectiveOutcome::Measured { verification, .. } = kept.reduced(4096, CallMode::BackToBack)
+    else {
+        panic!("not measured");
+    };
+    assert_eq!(*verification, measure::record::Verification::NotAsked);
+}
