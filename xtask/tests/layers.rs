@@ -40,6 +40,7 @@ const CRATES: &[(&str, Place)] = &[
     ("inventory", Layer(4)),
     ("p2p-bw", Layer(5)),
     ("allreduce-bench", Layer(5)),
+    ("serve-bench", Layer(5)),
     ("softbox", SoftCore),
     ("soft-cuda", SoftDriver),
     ("soft-nvml", SoftDriver),

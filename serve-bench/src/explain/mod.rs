@@ -1,0 +1,109 @@
+//! `serve-bench explain`: reads result files, explains, and writes text, JSON and one page. It measures nothing.
+
+mod args;
+mod page;
+mod sources;
+
+use std::path::{Path, PathBuf};
+
+use ::explain::{DRAWS, Explanation, Outcome, Priors};
+use measure::exit;
+use measure::record::write_whole;
+use program::{Stop, outputs};
+
+pub(crate) use self::args::ExplainArgs;
+pub(crate) use self::sources::{EngineFlags, Sources};
+
+/// The page's file name in a folder.
+pub(crate) const PAGE: &str = "report.html";
+
+/// The explanation's file name in a folder.
+const EXPLANATION: &str = "explanation.json";
+
+/// Seed of the draws, so that the same files give the same explanation.
+const SEED: u64 = 0x0074_706c_656e_7331;
+
+/// Where an explanation goes beside standard output.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    json: Vec<PathBuf>,
+    html: Vec<PathBuf>,
+}
+
+impl Wanted {
+    /// Both files in a folder.
+    pub(crate) fn all_in(folder: &Path) -> Self {
+        Self {
+            json: vec![folder.join(EXPLANATION)],
+            html: vec![folder.join(PAGE)],
+        }
+    }
+}
+
+/// Explains what the command line names, and gives the exit code.
+///
+/// # Errors
+/// Files or names that cannot be used, or a file that cannot be written.
+pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
+    let sources = args.sources().map_err(Stop::Usage)?;
+    for (flag, file) in [("--json", &args.json), ("--html", &args.html)] {
+        if let Some(file) = file {
+            outputs::check_file(flag, file).map_err(Stop::Usage)?;
+        }
+    }
+    let mut wanted = Wanted::default();
+    if let Some(folder) = &args.out {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Stop::Usage(format!(
+                "--out {}: cannot make the folder: {error}",
+                folder.display()
+            ))
+        })?;
+        wanted = Wanted::all_in(folder);
+    }
+    wanted.json.extend(args.json.clone());
+    wanted.html.extend(args.html.clone());
+    explain(&sources, &wanted, &args.prior)
+}
+
+/// Explains, prints the text, writes what is wanted, and gives the exit code: 0 attributed, 3 refused.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn explain(sources: &Sources, wanted: &Wanted, priors: &[String]) -> Result<u8, Stop> {
+    let usage = |error: ::explain::PriorError| Stop::Usage(format!("--prior: {error}"));
+    let mut known = Priors::builtin().map_err(usage)?;
+    for text in priors {
+        known.set(text.parse().map_err(usage)?).map_err(usage)?;
+    }
+    let inputs = sources.read(known).map_err(Stop::Usage)?;
+    let explanation = ::explain::explain(&inputs, SEED, DRAWS);
+    let note = sources.note.as_deref();
+    for file in &wanted.json {
+        write(file, &json(&explanation)?)?;
+    }
+    for file in &wanted.html {
+        write(file, &page::page(&inputs, &explanation, note).html())?;
+    }
+    let mut text = ::explain::text(&explanation);
+    if let Some(note) = note {
+        text.push_str(&format!("\n{note}\n"));
+    }
+    Ok(exit::fold([outputs::print(&text), code(&explanation)]))
+}
+
+fn code(explanation: &Explanation) -> u8 {
+    match explanation.outcome {
+        Outcome::Attributed { .. } => exit::DONE,
+        Outcome::Refused { .. } => exit::INCONCLUSIVE,
+    }
+}
+
+fn json(explanation: &Explanation) -> Result<String, Stop> {
+    let text = serde_json::to_string_pretty(explanation).map_err(anyhow::Error::from)?;
+    Ok(text + "\n")
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Stop> {
+    write_whole(file, text.as_bytes()).map_err(|error| Stop::Internal(error.into()))
+}

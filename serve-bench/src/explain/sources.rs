@@ -1,0 +1,191 @@
+//! From files to what the explanation starts from: who wrote what, and what it says of the box.
+
+use std::path::PathBuf;
+
+use ::explain::{Inputs, KnownBox, Priors};
+use boxfile::BoxFile;
+use measure::import::{collectives, serve};
+use measure::record::{Links, Payload, load};
+use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
+
+/// What the user named.
+#[derive(Debug, Clone)]
+pub(crate) struct Sources {
+    /// A shipped model, a config.json, or a folder that holds one.
+    pub(crate) model: String,
+    /// Serving results with their tensor parallel size.
+    pub(crate) serving: Vec<(u32, PathBuf)>,
+    /// Collective times.
+    pub(crate) collectives: Vec<PathBuf>,
+    /// A record of p2p-bw.
+    pub(crate) links: Option<PathBuf>,
+    /// A box file, or a built-in box, that says what the box is.
+    pub(crate) box_name: Option<String>,
+    /// How the engine ran.
+    pub(crate) engine: EngineFlags,
+    /// What the reader must know of how the results were made.
+    pub(crate) note: Option<String>,
+}
+
+/// How an engine was started, as far as its flags say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct EngineFlags {
+    /// SGLang; else vLLM's rules.
+    pub(crate) sglang: bool,
+    /// Without graphs.
+    pub(crate) eager: bool,
+    /// Limit of sequences.
+    pub(crate) max_num_seqs: Option<u32>,
+    /// Limit of tokens a step.
+    pub(crate) max_batched_tokens: Option<u32>,
+}
+
+impl EngineFlags {
+    fn facts(self, tp: u32, around: &Surroundings) -> EngineFacts {
+        let mut facts = if self.sglang {
+            EngineFacts::sglang(tp, around)
+        } else {
+            EngineFacts::vllm(tp, around)
+        };
+        if let Some(tokens) = self.max_batched_tokens {
+            facts = facts.with_max_batched_tokens(tokens);
+        }
+        if let Some(sequences) = self.max_num_seqs {
+            facts = facts.with_max_num_seqs(sequences);
+        }
+        if self.eager {
+            facts = facts.with_eager();
+        }
+        facts
+    }
+}
+
+impl Sources {
+    /// Reads everything.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not what it should be, a model or box that is not known; in words.
+    pub(super) fn read(&self, priors: Priors) -> Result<Inputs, String> {
+        let model =
+            ModelFacts::resolve(&self.model).map_err(|error| format!("--model: {error}"))?;
+        let mut runs = Vec::new();
+        for (tp, file) in &self.serving {
+            let run = serve::read(file).map_err(|error| error.to_string())?;
+            if let Some(said) = run.tp.filter(|said| said != tp) {
+                return Err(format!(
+                    "{} says that it is of tensor parallel size {said}, not {tp}",
+                    file.display()
+                ));
+            }
+            runs.push((*tp, run));
+        }
+        let mut curve = Vec::new();
+        for file in &self.collectives {
+            curve.extend(collectives::read(file).map_err(|error| error.to_string())?);
+        }
+        let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
+        let (around, known) = self.the_box(tp)?;
+        let engines = runs
+            .iter()
+            .map(|(tp, _)| self.engine.facts(*tp, &around))
+            .collect();
+        Ok(Inputs {
+            model,
+            tp,
+            engines,
+            serve: runs,
+            curve,
+            around,
+            known,
+            priors,
+        })
+    }
+
+    /// The box: as it was measured, else as it is described, else unknown.
+    fn the_box(&self, tp: u32) -> Result<(Surroundings, KnownBox), String> {
+        let described = match &self.box_name {
+            None => None,
+            Some(name) => Some(BoxFile::resolve(name).map_err(|error| format!("--box: {error}"))?),
+        };
+        if let Some(file) = &self.links {
+            let record = load(file).map_err(|error| error.to_string())?;
+            let Payload::Links(links) = &record.payload else {
+                return Err(format!(
+                    "--links {}: this holds {}, not links of p2p-bw",
+                    file.display(),
+                    record.payload.kind()
+                ));
+            };
+            let name = described.map(|described| described.name).or(record
+                .header
+                .simulated
+                .as_ref()
+                .map(|soft| soft.box_name.clone()));
+            return Ok(measured(links, name, file.display().to_string()));
+        }
+        Ok(match described {
+            Some(described) => of_file(&described, tp)?,
+            None => (
+                Surroundings::of_gpus(Vendor::Nvidia, &[], None, false, None),
+                KnownBox::default(),
+            ),
+        })
+    }
+}
+
+/// What a record of p2p-bw says of its box.
+fn measured(links: &Links, name: Option<String>, origin: String) -> (Surroundings, KnownBox) {
+    let devices = &links.devices;
+    let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+    let peers: Vec<_> = links.probes.iter().map(|probe| probe.verdict).collect();
+    let mig = devices.iter().any(|device| device.mig.is_some());
+    let access = (!peers.is_empty()).then(|| {
+        peers
+            .iter()
+            .all(|peer| *peer == measure::record::PeerVerdict::Direct)
+    });
+    let memory = devices
+        .iter()
+        .filter_map(|device| device.memory_bytes)
+        .min();
+    let backend = links
+        .backend
+        .as_ref()
+        .map_or("", |backend| backend.name.as_str());
+    let vendor = match backend {
+        "hip" => Vendor::Amd,
+        "maca" => Vendor::Metax,
+        "host" => Vendor::Host,
+        _ => Vendor::Nvidia,
+    };
+    let known = KnownBox {
+        name,
+        gpu: names.first().map(|name| (*name).to_owned()),
+        mig,
+        guest: links
+            .machine
+            .as_ref()
+            .and_then(|machine| machine.hypervisor),
+        peers,
+        origins: vec![origin],
+    };
+    (
+        Surroundings::of_gpus(vendor, &names, memory, mig, access),
+        known,
+    )
+}
+
+/// What a box file says of its box, the first `ranks` devices being used.
+fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, KnownBox), String> {
+    let around =
+        ::engine::surroundings(described, ranks).map_err(|error| format!("--box: {error}"))?;
+    let known = KnownBox {
+        name: Some(described.name.clone()),
+        gpu: described.device.first().map(|device| device.name.clone()),
+        mig: described.device.iter().any(|device| !device.mig.is_empty()),
+        guest: Some(described.guest),
+        peers: Vec::new(),
+        origins: vec![format!("box file {}: {}", described.name, described.title)],
+    };
+    Ok((around, known))
+}

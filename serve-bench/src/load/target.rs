@@ -1,0 +1,282 @@
+//! The server before the load: its address, its model, and what it says of itself.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, SERVER};
+use hyper::{Request, StatusCode, Uri};
+use serde_json::Value;
+
+use super::SOFT_BOX_HEADER;
+use super::args::Args;
+use super::connection::Connection;
+use super::slot::words;
+
+/// How long the questions before the load may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Bytes of an answer that are read.
+const MAX_ANSWER_BYTES: usize = 4 << 20;
+
+/// `Server` headers that name a web framework and not an engine.
+const FRAMEWORKS: [&str; 3] = ["uvicorn", "hypercorn", "nginx"];
+
+/// A base URL, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BaseUrl {
+    host: String,
+    port: u16,
+    /// Path before `/v1`, without a slash at its end.
+    prefix: String,
+}
+
+impl BaseUrl {
+    /// Takes a URL apart.
+    ///
+    /// # Errors
+    /// In words: not a URL, not plain http, or with credentials, which would end in the record.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let uri: Uri = text.parse().map_err(|error| {
+            // The text is not repeated: a URL that is wrong may still hold a password.
+            format!("--base-url is not a URL ({error}); it looks like http://127.0.0.1:8000")
+        })?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => {
+                return Err(
+                    "--base-url: https is not supported, encryption would be timed too; ask the server's plain port, or put a \
+                     local proxy before it"
+                        .to_owned(),
+                );
+            }
+            _ => return Err("--base-url needs http:// at its beginning".to_owned()),
+        }
+        let authority = uri
+            .authority()
+            .ok_or("--base-url names no host; it looks like http://127.0.0.1:8000")?;
+        if authority.as_str().contains('@') {
+            return Err(
+                "--base-url holds credentials, which would be recorded; use --api-key-env or --header"
+                    .to_owned(),
+            );
+        }
+        if uri.query().is_some() {
+            return Err("--base-url has a query; it ends with a path".to_owned());
+        }
+        let path = uri.path().trim_end_matches('/');
+        Ok(Self {
+            host: authority.host().to_owned(),
+            port: authority.port_u16().unwrap_or(80),
+            prefix: path
+                .strip_suffix("/v1")
+                .unwrap_or(path)
+                .trim_end_matches('/')
+                .to_owned(),
+        })
+    }
+
+    /// A path below it.
+    pub(super) fn path(&self, path: &str) -> Result<Uri, String> {
+        let path = format!("{}{path}", self.prefix);
+        path.parse()
+            .map_err(|error| format!("--base-url: {path} is not a path: {error}"))
+    }
+
+    fn addresses(&self) -> std::io::Result<Vec<SocketAddr>> {
+        let host = self.host.trim_start_matches('[').trim_end_matches(']');
+        Ok((host, self.port).to_socket_addrs()?.collect())
+    }
+}
+
+impl std::fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "http://{}:{}{}", self.host, self.port, self.prefix)
+    }
+}
+
+/// Headers of every request: the host, and what the user asked for.
+///
+/// # Errors
+/// In words: a variable that is not set, or a value that no header can hold.
+pub(super) fn headers(args: &Args, base: &BaseUrl) -> Result<HeaderMap<HeaderValue>, String> {
+    let mut headers = HeaderMap::new();
+    let host = HeaderValue::try_from(format!("{}:{}", base.host, base.port))
+        .map_err(|_| "--base-url: the host is not one".to_owned())?;
+    headers.insert(HOST, host);
+    if let Some(name) = &args.api_key_env {
+        let key = std::env::var(name).map_err(|_| {
+            format!("--api-key-env: the environment variable {name} is not set, or not text")
+        })?;
+        let mut value = HeaderValue::try_from(format!("Bearer {}", key.trim()))
+            .map_err(|_| format!("--api-key-env: what {name} holds cannot be a header"))?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    for (name, value) in &args.header {
+        headers.append(name, value.clone());
+    }
+    Ok(headers)
+}
+
+/// What a server says of itself.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Answers {
+    /// The address that answered.
+    pub(super) address: Option<SocketAddr>,
+    /// Models by name, in its order.
+    pub(super) models: Vec<String>,
+    /// Why there are none.
+    pub(super) no_models: Option<String>,
+    /// Engine and version, where told.
+    pub(super) server: Option<String>,
+    /// The soft box that it plays.
+    pub(super) soft_box: Option<String>,
+}
+
+/// Asks a server for its models and its version.
+///
+/// # Errors
+/// In words: no answer at all.
+pub(super) async fn ask(
+    base: &BaseUrl,
+    headers: &HeaderMap<HeaderValue>,
+) -> Result<Answers, String> {
+    let no_answer = |why: String| {
+        format!("no answer from {base}: {why}; is the server started, and is this its address?")
+    };
+    let addresses = base
+        .addresses()
+        .map_err(|error| no_answer(error.to_string()))?;
+    let mut answers = Answers::default();
+    let models = get(&addresses, base, headers, "/v1/models", &mut answers)
+        .await
+        .map_err(no_answer)?;
+    let mut owner = None;
+    match models {
+        (StatusCode::OK, Some(list)) => {
+            let list = list["data"].as_array().cloned().unwrap_or_default();
+            let name = |model: &Value| model["id"].as_str().map(str::to_owned);
+            answers.models = list.iter().filter_map(name).collect();
+            owner = list
+                .first()
+                .and_then(|model| model["owned_by"].as_str().map(str::to_owned));
+            if answers.models.is_empty() {
+                answers.no_models = Some("it lists none".to_owned());
+            }
+        }
+        (StatusCode::OK, None) => {
+            answers.no_models = Some("its answer is not JSON".to_owned());
+        }
+        (status, _) => answers.no_models = Some(format!("it answers {status}")),
+    }
+    // Only some engines have it, so a failure here says nothing.
+    let version = get(&addresses, base, headers, "/version", &mut answers).await;
+    let version = match version {
+        Ok((StatusCode::OK, Some(version))) => {
+            if let Some(name) = version["tplens_soft_box"].as_str() {
+                answers.soft_box = Some(name.to_owned());
+            }
+            version["version"].as_str().map(str::to_owned)
+        }
+        _ => None,
+    };
+    answers.server = match (owner.or(answers.server.take()), version) {
+        (Some(engine), Some(version)) => Some(format!("{engine} {version}")),
+        (Some(engine), None) => Some(engine),
+        (None, version) => version,
+    };
+    Ok(answers)
+}
+
+/// Gets one path; notes address, engine and soft box from connection and headers.
+async fn get(
+    addresses: &[SocketAddr],
+    base: &BaseUrl,
+    headers: &HeaderMap<HeaderValue>,
+    path: &str,
+    answers: &mut Answers,
+) -> Result<(StatusCode, Option<Value>), String> {
+    let exchange = async {
+        let mut connection = Connection::open(addresses)
+            .await
+            .map_err(|error| error.to_string())?;
+        answers.address = connection.peer();
+        let mut request = Request::new(Full::new(Bytes::new()));
+        *request.uri_mut() = base.path(path)?;
+        *request.headers_mut() = headers.clone();
+        let response = connection
+            .send(request)
+            .await
+            .map_err(|error| words(&error))?;
+        let (head, mut incoming) = response.into_parts();
+        let text = |name: &str| {
+            let value = head.headers.get(name)?;
+            Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+        };
+        if let Some(name) = text(SOFT_BOX_HEADER) {
+            answers.soft_box = Some(name);
+        }
+        answers.server = text(SERVER.as_str())
+            .filter(|name| {
+                !FRAMEWORKS
+                    .iter()
+                    .any(|framework| name.starts_with(framework))
+            })
+            .or(answers.server.take());
+        let mut body = Vec::new();
+        while let Some(frame) = connection.frame(&mut incoming).await {
+            let frame = frame.map_err(|error| words(&error))?;
+            if let Ok(data) = frame.into_data() {
+                body.extend_from_slice(&data);
+            }
+            if body.len() > MAX_ANSWER_BYTES {
+                return Err(format!("{path} answers more than 4 MiB"));
+            }
+        }
+        Ok((head.status, serde_json::from_slice(&body).ok()))
+    };
+    match tokio::time::timeout(PATIENCE, exchange).await {
+        Ok(answer) => answer,
+        Err(_) => Err(format!("{path} took longer than {} s", PATIENCE.as_secs())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_url_is_taken_with_and_without_v1() {
+        for (text, shown, path) in [
+            (
+                "http://127.0.0.1:8000",
+                "http://127.0.0.1:8000",
+                "/v1/models",
+            ),
+            ("http://box:8000/v1/", "http://box:8000", "/v1/models"),
+            ("http://box/a/b/v1", "http://box:80/a/b", "/a/b/v1/models"),
+            ("http://[::1]:1/", "http://[::1]:1", "/v1/models"),
+        ] {
+            let base = BaseUrl::parse(text).unwrap();
+            assert_eq!(base.to_string(), shown);
+            assert_eq!(base.path("/v1/models").unwrap().to_string(), path);
+        }
+    }
+
+    #[test]
+    fn a_base_url_that_cannot_be_asked_is_refused_without_its_secret() {
+        for (text, says) in [
+            ("https://box:8000", "https is not supported"),
+            ("box:8000", "needs http://"),
+            ("http://user:canary@box", "credentials"),
+            ("http://box/?key=canary", "query"),
+            ("http://", "not a URL"),
+        ] {
+            let refusal = BaseUrl::parse(text).unwrap_err();
+            assert!(refusal.contains(says), "{text}: {refusal}");
+            assert!(!refusal.contains("canary"), "{refusal}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `serve-bench`: serving benchmark, embedded engine, study and explanation. Reads the command line, prints, and returns the
+//! exit code; the work is done in one module a subcommand.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod explain;
+mod load;
+mod server;
+mod study;
+
+use std::process::ExitCode;
+
+use measure::exit;
+use measure::render::{csv, text};
+use program::outputs::{self, Rendering};
+use program::{Stop, command_line, say};
+use supervisor::Interrupt;
+
+use crate::cli::{Cli, Command};
+
+/// How records are shown, whichever program wrote them.
+const RENDERING: Rendering = Rendering {
+    text: text::record,
+    csv: csv::record,
+};
+
+fn main() -> ExitCode {
+    if command_line::first_argument().as_deref() == Some(study::server::HIDDEN) {
+        let error = study::server::become_server(std::env::args_os().skip(2));
+        say!("error: {error:#}");
+        return ExitCode::from(exit::INTERNAL);
+    }
+    ExitCode::from(match command_line::parse::<Cli>() {
+        Err(code) => code,
+        Ok(cli) => match cli.command {
+            Command::Run(args) => load::run(&args),
+            Command::Engine(args) => server::run(&args),
+            Command::Study(args) => studied(&args, None),
+            Command::Demo(args) => studied(&args.study(), Some(study::DEMO_SAYS)),
+            Command::Explain(args) => ended(explain::run(&args)),
+            Command::Show { path, csv } => outputs::show(&path, csv, RENDERING),
+        },
+    })
+}
+
+/// Runs a study, which may be told to stop.
+fn studied(args: &study::StudyArgs, note: Option<&str>) -> u8 {
+    match Interrupt::install() {
+        Ok(interrupt) => ended(study::run(args, note, &interrupt, &|line| say!("{line}"))),
+        Err(error) => {
+            say!("error: cannot catch signals: {error}");
+            exit::INTERNAL
+        }
+    }
+}
+
+fn ended(outcome: Result<u8, Stop>) -> u8 {
+    outcome.unwrap_or_else(|stop| outputs::stopped(&stop))
+}

@@ -1,0 +1,81 @@
+//! The answers that need no engine: models, version, and responses with the headers that all share.
+
+use http_body_util::{Either, Full};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+use serde_json::json;
+
+use super::error::ApiError;
+use super::stream::Stream;
+
+/// The body of any response.
+pub(super) type Reply = Either<Full<bytes::Bytes>, Stream>;
+
+/// The header that says which box is simulated.
+pub(super) const SOFT_BOX: &str = "x-tplens-soft-box";
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
+
+/// A JSON response.
+pub(super) fn json(status: StatusCode, body: String) -> Response<Reply> {
+    full(status, body, JSON)
+}
+
+/// A response in Prometheus' text format.
+pub(super) fn metrics(body: String) -> Response<Reply> {
+    full(StatusCode::OK, body, TEXT)
+}
+
+/// The response of a refusal.
+pub(super) fn error(error: &ApiError) -> Response<Reply> {
+    json(error.status, error.json())
+}
+
+/// An empty response, as vLLM's `/health`.
+pub(super) fn empty() -> Response<Reply> {
+    Response::new(Either::Left(Full::default()))
+}
+
+/// A streamed reply.
+pub(super) fn events(stream: Stream) -> Response<Reply> {
+    let mut response = Response::new(Either::Right(stream));
+    response.headers_mut().insert(CONTENT_TYPE, EVENTS);
+    response
+}
+
+/// The body of `/v1/models`.
+pub(super) fn models(model: &str, created: u64, max_model_len: u32) -> String {
+    json!({
+        "object": "list",
+        "data": [{
+            "id": model,
+            "object": "model",
+            "created": created,
+            "owned_by": "tplens",
+            "root": model,
+            "parent": null,
+            "max_model_len": max_model_len,
+            "permission": [],
+        }],
+    })
+    .to_string()
+}
+
+/// The body of `/version`.
+pub(super) fn version(soft_box: &str, speed: f64) -> String {
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "tplens_soft_box": soft_box,
+        "tplens_speed": speed,
+    })
+    .to_string()
+}
+
+fn full(status: StatusCode, body: String, kind: HeaderValue) -> Response<Reply> {
+    let mut response = Response::new(Either::Left(Full::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}

@@ -1,0 +1,52 @@
+//! The command line of `serve-bench engine`, spelled like `vllm serve` where both have a flag.
+
+use std::path::PathBuf;
+
+/// Serve a simulated box over HTTP as vLLM would: `/v1/completions`, `/v1/chat/completions`, `/v1/models`, `/health`,
+/// `/version`, `/metrics`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// Box to simulate: a built-in name or a box file.
+    #[arg(long = "box", value_name = "NAME|FILE")]
+    pub(super) described: String,
+    /// Model: a shipped name, a config.json or a folder that holds one.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(super) model: String,
+    /// Name that requests carry [default: the model's].
+    #[arg(long, value_name = "NAME")]
+    pub(super) served_model_name: Option<String>,
+    /// Tensor parallel size.
+    #[arg(long, visible_alias = "tp", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(super) tensor_parallel_size: u32,
+    /// Address to listen on.
+    #[arg(long, default_value = "127.0.0.1")]
+    pub(super) host: String,
+    /// Port to listen on; 0 takes a free one. The first line on standard output tells it.
+    #[arg(long, default_value_t = 8000)]
+    pub(super) port: u16,
+    /// Sequences in one step at most [default: as vLLM's for the box's memory].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_num_seqs: Option<u32>,
+    /// Tokens in one step at most [default: as vLLM's for the box's memory].
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) max_num_batched_tokens: Option<u32>,
+    /// Longest prompt and reply together, tokens; less where the box has no room for it.
+    #[arg(long, value_name = "TOKENS", default_value_t = 32_768, value_parser = clap::value_parser!(u32).range(2..))]
+    pub(super) max_model_len: u32,
+    /// No captured graphs.
+    #[arg(long)]
+    pub(super) enforce_eager: bool,
+    /// JSON object with figures of the step's duration that replace the box's defaults.
+    #[arg(long, value_name = "FILE")]
+    pub(super) profile: Option<PathBuf>,
+    /// Run this many times faster than the box would; for tests of programs, not for measurements.
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = speed)]
+    pub(super) speed: f64,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|speed| (0.001..=10_000.0).contains(speed))
+        .ok_or_else(|| "must be 0.001 to 10000".to_owned())
+}

@@ -1,0 +1,147 @@
+//! The server from its first line to the signal that ends it.
+
+use std::convert::Infallible;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use measure::exit;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::Args;
+use super::route::Shared;
+use super::setup::Setup;
+
+/// How long nothing is accepted when the process has no file descriptor left.
+const OUT_OF_FILES: Duration = Duration::from_millis(20);
+
+/// The signals that end the server, with the exit codes of the house.
+const ENDING: [(SignalKind, u8); 3] = [
+    (SignalKind::interrupt(), exit::INTERRUPTED),
+    (SignalKind::terminate(), exit::TERMINATED),
+    (SignalKind::hangup(), exit::HUNG_UP),
+];
+
+/// Serves until SIGINT, SIGTERM or SIGHUP and returns the exit code: 130, 143 or 129 then, 2 for bad input.
+pub(crate) fn run(args: &Args) -> u8 {
+    let setup = match Setup::of(args) {
+        Ok(setup) => setup,
+        Err(error) => {
+            say(&format!("error: {error:#}"));
+            return exit::USAGE;
+        }
+    };
+    raise_open_files();
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            say(&format!("error: cannot start the runtime: {error}"));
+            return exit::INTERNAL;
+        }
+    };
+    let outcome = runtime.block_on(async {
+        let listener = TcpListener::bind((args.host.as_str(), args.port))
+            .await
+            .with_context(|| format!("cannot listen on {}:{}", args.host, args.port));
+        match listener {
+            Ok(listener) => serve(setup, listener).await,
+            Err(error) => {
+                say(&format!("error: {error:#}"));
+                Ok(exit::USAGE)
+            }
+        }
+    });
+    // Open connections end with the runtime; whoever still reads sees the stream cut short.
+    runtime.shutdown_background();
+    outcome.unwrap_or_else(|error| {
+        say(&format!("error: {error:#}"));
+        exit::INTERNAL
+    })
+}
+
+async fn serve(setup: Setup, listener: TcpListener) -> anyhow::Result<u8> {
+    // Before the first line is printed, so that who reads it may send a signal.
+    let ended = ending()?;
+    let address = listener.local_addr()?;
+    let soft_box = setup.soft_box.clone();
+    let shared = Arc::new(Shared::start(setup)?);
+    say(&format!(
+        "simulated box {soft_box}: durations are computed and replies mean nothing; prompt tokens are words"
+    ));
+    // That nobody reads the line must not end the server.
+    let mut stdout = std::io::stdout();
+    let _ = writeln!(stdout, "listening on http://{address}").and_then(|()| stdout.flush());
+    let code = tokio::select! {
+        code = ended => code,
+        () = accept(listener, &shared) => exit::INTERNAL,
+    };
+    say(&shared.counters().lag_line());
+    Ok(code)
+}
+
+/// Accepts connections and serves each in a task of its own. Ends only when it is dropped.
+pub(super) async fn accept(listener: TcpListener, shared: &Arc<Shared>) {
+    loop {
+        let Ok((socket, _)) = listener.accept().await else {
+            // The client gave up, or there are too many files: the listener stays usable.
+            tokio::time::sleep(OUT_OF_FILES).await;
+            continue;
+        };
+        // A token must not wait for the acknowledgement of the one before it.
+        let _ = socket.set_nodelay(true);
+        let shared = Arc::clone(shared);
+        tokio::spawn(async move {
+            let service = service_fn(|request| {
+                let shared = Arc::clone(&shared);
+                async move { Ok::<_, Infallible>(shared.respond(request).await) }
+            });
+            // A client that breaks off is no error of the server; its requests are cancelled with their bodies.
+            let _ = http1::Builder::new()
+                .serve_connection(TokioIo::new(socket), service)
+                .await;
+        });
+    }
+}
+
+/// Waits for the first of the ending signals and gives its exit code; they are caught when this returns.
+fn ending() -> anyhow::Result<impl Future<Output = u8>> {
+    let mut caught = Vec::new();
+    for (kind, code) in ENDING {
+        caught.push((signal(kind).context("cannot catch signals")?, code));
+    }
+    Ok(std::future::poll_fn(move |context| {
+        for (signal, code) in &mut caught {
+            if signal.poll_recv(context).is_ready() {
+                return std::task::Poll::Ready(*code);
+            }
+        }
+        std::task::Poll::Pending
+    }))
+}
+
+/// Raises the limit of open files to what the system allows: each connection is one.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused, accepting waits for a free one.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    );
+}
+
+/// A line on standard error. That nobody reads it must not end the server.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

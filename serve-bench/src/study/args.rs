@@ -1,0 +1,177 @@
+//! The command lines of `study` and `demo`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use program::command_line::seconds;
+
+use super::settings::{SCHEMA, Settings};
+
+/// The whole chain on this box: links, collectives at the model's sizes, the server started once for each size, load, and why the
+/// second GPU gives what it gives. Goes on where it was broken off when started again with the same settings and folder.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StudyArgs {
+    /// Model whose message sizes are measured: a shipped name, a config.json, or a folder that holds one.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: String,
+
+    /// Devices, as p2p-bw takes them. Default: the first of the machine, as many as the largest of --tp.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) gpus: Option<String>,
+
+    /// Whose driver to use, as p2p-bw takes it.
+    #[arg(long, default_value = "auto")]
+    pub(crate) backend: String,
+
+    /// Tensor parallel sizes, ascending; 1 is what the others are compared with.
+    #[arg(long, value_name = "LIST", default_value = "1,2", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) tp: Vec<u32>,
+
+    /// Requests in flight at once.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) concurrency: u32,
+
+    /// Measured requests for each size. Default: four for each in flight.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) requests: Option<u32>,
+
+    /// Prompt tokens of each request.
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) input_tokens: u32,
+
+    /// Output tokens of each request.
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
+    pub(crate) output_tokens: u32,
+
+    /// Address of a server that you run yourself, with its size, such as 2=http://127.0.0.1:8000; once for each of --tp.
+    #[arg(long, value_name = "TP=URL")]
+    pub(crate) base_url: Vec<String>,
+
+    /// Seconds until a started server must answer.
+    #[arg(long, value_name = "SECONDS", default_value = "1800", value_parser = seconds)]
+    pub(crate) ready_timeout: Duration,
+
+    /// Study a soft box instead of this machine: a built-in name or a box file; without a server command with the embedded
+    /// engine. Its numbers are arithmetic, never measurements.
+    #[arg(long, value_name = "BOX")]
+    pub(crate) sim: Option<String>,
+
+    /// Folder of the study. Default: a new one under tplens-results.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// The server command; the tensor parallel size and, where it does not say one, a port are added.
+    #[arg(last = true, value_name = "SERVER COMMAND")]
+    pub(crate) server: Vec<String>,
+}
+
+/// A study on a soft box with the embedded engine: shows what a study gives, on any machine, in about a minute.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DemoArgs {
+    /// The soft box: a built-in name or a box file.
+    #[arg(long = "box", value_name = "BOX", default_value = "rtxpro6000-mig")]
+    pub(crate) box_name: String,
+
+    /// The model.
+    #[arg(long, value_name = "MODEL", default_value = "qwen2.5-72b-fp8")]
+    pub(crate) model: String,
+
+    /// Folder of the study. Default: a new one under tplens-results.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// What the demonstration asks for: field case 2 with 32 requests of 64 tokens instead of 64 of 256, so that it takes a minute.
+const DEMO: (u32, u32, u32, u32) = (16, 32, 89, 64);
+
+/// What the demonstration leaves out, in words.
+pub(crate) const DEMO_SAYS: &str = "This is a demonstration: 32 requests of 64 output tokens for each size, where the case that it follows had 64 requests of 256.";
+
+impl DemoArgs {
+    /// The study that it is.
+    pub(crate) fn study(&self) -> StudyArgs {
+        let (concurrency, requests, input_tokens, output_tokens) = DEMO;
+        StudyArgs {
+            model: self.model.clone(),
+            gpus: None,
+            backend: "auto".to_owned(),
+            tp: vec![1, 2],
+            concurrency,
+            requests: Some(requests),
+            input_tokens,
+            output_tokens,
+            base_url: Vec::new(),
+            ready_timeout: Duration::from_secs(60),
+            sim: Some(self.box_name.clone()),
+            out: self.out.clone(),
+            server: Vec::new(),
+        }
+    }
+}
+
+impl StudyArgs {
+    /// What stays the same for a folder's study.
+    ///
+    /// # Errors
+    /// Sizes that are not ascending, or addresses that do not fit the sizes.
+    pub(crate) fn settings(&self) -> Result<Settings, String> {
+        if !self.tp.is_sorted_by(|a, b| a < b) {
+            return Err("--tp must name each size once, ascending, such as 1,2".to_owned());
+        }
+        for size in &self.tp {
+            if !self.base_url.is_empty() && self.url(*size).is_none() {
+                return Err(format!(
+                    "--base-url has no entry for size {size}; write --base-url {size}=http://HOST:PORT"
+                ));
+            }
+        }
+        if !self.base_url.is_empty() && !self.server.is_empty() {
+            return Err("a server command and --base-url exclude each other: the study starts the servers, or you do".to_owned());
+        }
+        Ok(Settings {
+            schema: SCHEMA,
+            model: self.model.clone(),
+            gpus: self.gpus.clone(),
+            backend: self.backend.clone(),
+            tp: self.tp.clone(),
+            concurrency: self.concurrency,
+            requests: self.requests.unwrap_or(self.concurrency.saturating_mul(4)),
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            sim: self.sim.clone(),
+            base_url: self.base_url.clone(),
+            server: self.server.clone(),
+        })
+    }
+
+    /// The address that was given for a size, without a slash at its end.
+    pub(crate) fn url(&self, tp: u32) -> Option<&str> {
+        self.base_url.iter().find_map(|entry| {
+            let (size, url) = entry.split_once('=')?;
+            (size.trim().parse() == Ok(tp)).then(|| url.trim().trim_end_matches('/'))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_belong_to_sizes() {
+        let mut study = DemoArgs {
+            box_name: "b".to_owned(),
+            model: "m".to_owned(),
+            out: None,
+        }
+        .study();
+        study.base_url = vec!["1=http://a:1/".to_owned()];
+        assert_eq!(study.url(1), Some("http://a:1"));
+        assert!(study.settings().unwrap_err().contains("2=http"));
+        study.base_url.push("2=http://b:2".to_owned());
+        assert_eq!(study.settings().unwrap().requests, 32);
+        study.tp = vec![2, 1];
+        assert!(study.settings().unwrap_err().contains("ascending"));
+    }
+}

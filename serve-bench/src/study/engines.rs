@@ -1,0 +1,187 @@
+//! How a server command is told its tensor parallel size and its port, and what it says of itself by its flags.
+//!
+//! A row a known engine; any other command works where it says `{tp}` and `{port}` itself.
+
+/// An engine whose flags are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Known {
+    /// What the name of its program, module or script begins with.
+    word: &'static str,
+    /// The flag of the tensor parallel size, first the one that is added.
+    tp_flags: &'static [&'static str],
+}
+
+const KNOWN: [Known; 3] = [
+    Known {
+        word: "serve-bench",
+        tp_flags: &["--tensor-parallel-size", "--tp"],
+    },
+    Known {
+        word: "vllm",
+        tp_flags: &["--tensor-parallel-size", "-tp"],
+    },
+    Known {
+        word: "sglang",
+        tp_flags: &["--tp-size", "--tensor-parallel-size", "--tp"],
+    },
+];
+
+/// A server command as the user gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServerCommand {
+    words: Vec<String>,
+    known: Option<Known>,
+}
+
+impl ServerCommand {
+    /// Takes a command that can be started once for each size.
+    ///
+    /// # Errors
+    /// It is empty, says its own tensor parallel size, or nobody knows how to tell it one.
+    pub(crate) fn new(words: Vec<String>, sizes: &[u32]) -> Result<Self, String> {
+        if words.is_empty() {
+            return Err("no server command: write it after `--`, such as `-- vllm serve MODEL`, or give --base-url".to_owned());
+        }
+        let known = KNOWN
+            .into_iter()
+            .find(|known| words.iter().take(3).any(|word| is_named(word, known.word)));
+        let command = Self { words, known };
+        if let Some(flag) = command
+            .known
+            .iter()
+            .flat_map(|known| known.tp_flags)
+            .find(|flag| command.value_of(flag).is_some())
+        {
+            return Err(format!(
+                "the server command says {flag} itself: leave it out, the study adds it for each of --tp"
+            ));
+        }
+        let says_tp = command.words.iter().any(|word| word.contains("{tp}"));
+        if command.known.is_none() && !says_tp && sizes != [1] {
+            return Err(format!(
+                "how to tell `{}` its tensor parallel size is not known: write {{tp}} where the number belongs, or study one GPU with --tp 1",
+                command.words[0]
+            ));
+        }
+        Ok(command)
+    }
+
+    /// The command for one size; `port` is used where the command does not say one.
+    pub(crate) fn for_size(&self, tp: u32, port: u16) -> Vec<String> {
+        let fill = |word: &String| {
+            word.replace("{tp}", &tp.to_string())
+                .replace("{port}", &port.to_string())
+        };
+        let mut words: Vec<String> = self.words.iter().map(fill).collect();
+        let Some(known) = self.known else {
+            return words;
+        };
+        if !self.words.iter().any(|word| word.contains("{tp}")) {
+            words.extend([known.tp_flags[0].to_owned(), tp.to_string()]);
+        }
+        if self.port().is_none() && !self.words.iter().any(|word| word.contains("{port}")) {
+            words.extend(["--port".to_owned(), port.to_string()]);
+        }
+        words
+    }
+
+    /// The port that the command itself says.
+    pub(crate) fn port(&self) -> Option<u16> {
+        self.value_of("--port").and_then(|value| value.parse().ok())
+    }
+
+    /// Whether a port can be chosen for it.
+    pub(crate) fn takes_a_port(&self) -> bool {
+        self.known.is_some() || self.words.iter().any(|word| word.contains("{port}"))
+    }
+
+    /// Whether it is SGLang; anything else is planned by vLLM's rules.
+    pub(crate) fn is_sglang(&self) -> bool {
+        self.known.is_some_and(|known| known.word == "sglang")
+    }
+
+    /// Whether it forbids graphs.
+    pub(crate) fn is_eager(&self) -> bool {
+        ["--enforce-eager", "--disable-cuda-graph"]
+            .iter()
+            .any(|flag| self.words.iter().any(|word| word == flag))
+    }
+
+    /// The number that one of its flags gives.
+    pub(crate) fn number(&self, flag: &str) -> Option<u32> {
+        self.value_of(flag).and_then(|value| value.parse().ok())
+    }
+
+    /// The value of `--flag value` or `--flag=value`.
+    fn value_of(&self, flag: &str) -> Option<&str> {
+        self.words.iter().enumerate().find_map(|(index, word)| {
+            if word == flag {
+                return self.words.get(index + 1).map(String::as_str);
+            }
+            word.strip_prefix(flag)?.strip_prefix('=')
+        })
+    }
+}
+
+/// Whether a word names a file or module that begins so; folders above it do not count.
+fn is_named(word: &str, begins: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    name.starts_with(begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    fn command(text: &str, sizes: &[u32]) -> Result<ServerCommand, String> {
+        ServerCommand::new(words(text), sizes)
+    }
+
+    #[test]
+    fn known_engines_get_their_size_and_port() {
+        for (given, becomes) in [
+            (
+                "vllm serve m",
+                "vllm serve m --tensor-parallel-size 2 --port 7",
+            ),
+            (
+                "python3 -m sglang.launch_server --model-path m --port 9",
+                "python3 -m sglang.launch_server --model-path m --port 9 --tp-size 2",
+            ),
+            ("my-server --gpus {tp} -p {port}", "my-server --gpus 2 -p 7"),
+        ] {
+            let made = command(given, &[1, 2]).unwrap().for_size(2, 7);
+            assert_eq!(made, words(becomes));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_its_size_is_refused_for_more_than_one_gpu() {
+        assert!(
+            command("llama-server -m x", &[1, 2])
+                .unwrap_err()
+                .contains("{tp}")
+        );
+        // A folder's name does not make it a known engine.
+        let script = command("/opt/vllm/bin/python /src/sglang/serve.py", &[1]).unwrap();
+        assert!(!script.takes_a_port());
+        let alone = command("llama-server -m x", &[1]).unwrap();
+        assert_eq!(alone.for_size(1, 7), words("llama-server -m x"));
+        assert!(!alone.takes_a_port());
+        let twice = command("vllm serve m --tensor-parallel-size=4", &[1, 2]);
+        assert!(twice.unwrap_err().contains("leave it out"));
+        assert!(ServerCommand::new(Vec::new(), &[1]).is_err());
+    }
+
+    #[test]
+    fn flags_tell_how_the_engine_runs() {
+        let eager = command("vllm serve m --enforce-eager --max-num-seqs 32", &[2]).unwrap();
+        assert!(eager.is_eager() && !eager.is_sglang());
+        assert_eq!(eager.number("--max-num-seqs"), Some(32));
+        assert_eq!(eager.number("--max-num-batched-tokens"), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! A model server as a process: started, waited for until it answers, ended with everything it started.
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use supervisor::child;
+use supervisor::{Event, Interrupt, Ladder, Signal, Worker, WorkerSpec};
+
+/// How long between two looks at a server that is starting.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How a server is ended: engines take some seconds to let go of their GPUs.
+const LADDER: Ladder = Ladder {
+    abort: Duration::from_millis(100),
+    term: Duration::from_secs(20),
+    kill: Duration::from_secs(10),
+};
+
+/// A hidden first argument of this program: become the server command that follows, and die with the study.
+pub(crate) const HIDDEN: &str = "__server";
+
+/// Becomes the server command; returns only where it cannot.
+pub(crate) fn become_server(mut words: impl Iterator<Item = OsString>) -> anyhow::Error {
+    let tied = child::expected_parent().and_then(child::die_with_parent);
+    if let Err(error) = tied {
+        return error.into();
+    }
+    let Some(program) = words.next() else {
+        return anyhow!("no server command");
+    };
+    let error = Command::new(&program).args(words).exec();
+    anyhow!("cannot start {}: {error}", program.display())
+}
+
+/// A running server.
+pub(crate) struct Server {
+    worker: Worker,
+}
+
+/// Why there is no server.
+pub(crate) enum Failed {
+    /// It ended or does not answer.
+    Reason(anyhow::Error),
+    /// A signal came.
+    Interrupted(Signal),
+}
+
+impl Server {
+    /// Starts a command and waits until `base_url` answers; what it prints goes to `log`.
+    ///
+    /// # Errors
+    /// It cannot be started, ends, or does not answer within `limit`; or a signal came.
+    pub(crate) fn start(
+        name: &str,
+        command: &[String],
+        environment: Vec<(OsString, OsString)>,
+        base_url: &str,
+        log: &Path,
+        limit: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<Self, Failed> {
+        let start = || -> Result<Worker> {
+            let file = OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(log)
+                .with_context(|| format!("cannot write {}", log.display()))?;
+            let file = Arc::new(Mutex::new(file));
+            let arguments = [HIDDEN]
+                .into_iter()
+                .chain(command.iter().map(String::as_str));
+            let mut spec = WorkerSpec::this_program(name, arguments)?;
+            spec.environment = environment;
+            spec.noise = Some(Arc::new(move |line: &str| {
+                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                // A full disk must not end the server that is measured.
+                let _ = writeln!(file, "{line}");
+            }));
+            Ok(Worker::spawn(spec)?)
+        };
+        let mut server = Self {
+            worker: start().map_err(Failed::Reason)?,
+        };
+        match server.wait(base_url, log, limit, interrupt) {
+            Ok(()) => Ok(server),
+            Err(failed) => {
+                server.end();
+                Err(failed)
+            }
+        }
+    }
+
+    fn wait(
+        &mut self,
+        base_url: &str,
+        log: &Path,
+        limit: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failed> {
+        let begun = Instant::now();
+        let health = Health::new(base_url).map_err(Failed::Reason)?;
+        loop {
+            match self.worker.next::<serde_json::Value>(LOOK, interrupt) {
+                Event::Exited(status) => {
+                    let last = last_lines(&self.worker.tail());
+                    return Err(Failed::Reason(anyhow!(
+                        "the server ended with {status} before it answered; its last words: {last} (all of them are in {})",
+                        log.display()
+                    )));
+                }
+                Event::Interrupted(signal) => return Err(Failed::Interrupted(signal)),
+                Event::Message(_) | Event::Garbled { .. } | Event::Silent { .. } => {}
+            }
+            if health.answers() {
+                return Ok(());
+            }
+            if begun.elapsed() >= limit {
+                return Err(Failed::Reason(anyhow!(
+                    "the server did not answer at {base_url}/health within {} s; raise --ready-timeout, or look into {}",
+                    limit.as_secs(),
+                    log.display()
+                )));
+            }
+        }
+    }
+
+    /// Ends it and all it started.
+    pub(crate) fn end(mut self) {
+        self.worker.end(LADDER);
+    }
+}
+
+/// Asks a server whether it is ready.
+struct Health {
+    runtime: tokio::runtime::Runtime,
+    client: reqwest::Client,
+    url: String,
+}
+
+impl Health {
+    fn new(base_url: &str) -> Result<Self> {
+        Ok(Self {
+            runtime: tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?,
+            client: reqwest::Client::builder()
+                .no_proxy()
+                .timeout(Duration::from_secs(2))
+                .build()?,
+            url: format!("{base_url}/health"),
+        })
+    }
+
+    fn answers(&self) -> bool {
+        let ask = async { self.client.get(&self.url).send().await };
+        let reply = self.runtime.block_on(ask);
+        reply.is_ok_and(|reply| reply.status().is_success())
+    }
+}
+
+/// Whether a server answers at an address.
+///
+/// # Errors
+/// No client can be made.
+pub(crate) fn answers(base_url: &str) -> Result<bool> {
+    Health::new(base_url).map(|health| health.answers())
+}
+
+/// A port that is free now.
+///
+/// # Errors
+/// The loopback interface takes no listener.
+pub(crate) fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).context("looking for a free port")?;
+    Ok(listener.local_addr()?.port())
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    match &lines[lines.len().saturating_sub(3)..] {
+        [] => "it said nothing".to_owned(),
+        last => last.join(" / "),
+    }
+}

@@ -1,0 +1,182 @@
+//! `serve-bench engine` as a program: its first line, its signals, and what it refuses. What it answers is tested inside.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+const BOX: [&str; 5] = [
+    "engine",
+    "--box",
+    "rtxpro6000-mig",
+    "--model",
+    "llama-3.1-8b",
+];
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_serve-bench"));
+    command.args(arguments);
+    command
+}
+
+fn refused(arguments: &[&str]) -> (Option<i32>, String) {
+    let Output { status, stderr, .. } = command(arguments).output().unwrap();
+    (status.code(), String::from_utf8(stderr).unwrap())
+}
+
+/// Starts a server on a free port and returns it with its address.
+fn serve(arguments: &[&str]) -> (Child, String) {
+    let mut child = command(&BOX)
+        .args(["--port", "0"])
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut first)
+        .unwrap();
+    let address = first
+        .trim_end()
+        .strip_prefix("listening on http://")
+        .unwrap_or_else(|| panic!("{first}"))
+        .to_owned();
+    (child, address)
+}
+
+fn send(address: &str, method: &str, path: &str, body: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    stream
+}
+
+/// Ends the server by a signal and returns its exit code and its standard error.
+fn end(mut child: Child, signal: Signal) -> (Option<i32>, String) {
+    let began = Instant::now();
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    let mut said = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    let code = child.wait().unwrap().code();
+    // It stops within a second; a busy machine gets ten.
+    assert!(began.elapsed() < Duration::from_secs(10));
+    (code, said)
+}
+
+#[test]
+fn it_serves_until_a_signal_and_says_what_it_did() {
+    let (child, address) = serve(&["--speed", "1000"]);
+    let mut reply = String::new();
+    send(
+        &address,
+        "POST",
+        "/v1/completions",
+        r#"{"model":"llama-3.1-8b","prompt":"a","max_tokens":4}"#,
+    )
+    .read_to_string(&mut reply)
+    .unwrap();
+    assert!(reply.contains(r#""completion_tokens":4"#), "{reply}");
+    let (code, said) = end(child, Signal::TERM);
+    assert_eq!(code, Some(143));
+    assert!(said.starts_with("simulated box rtxpro6000-mig"), "{said}");
+    assert!(
+        said.contains("served 1 requests and 4 tokens in 4 steps"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_signal_ends_it_amid_a_stream() {
+    let (child, address) = serve(&["--served-model-name", "m"]);
+    let mut stream = send(
+        &address,
+        "POST",
+        "/v1/completions",
+        r#"{"model":"m","prompt":"a","max_tokens":30000,"stream":true}"#,
+    );
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
+    let (code, _) = end(child, Signal::INT);
+    assert_eq!(code, Some(130));
+}
+
+#[test]
+fn two_ranks_take_the_collectives_of_the_box() {
+    let (child, address) = serve(&["--tp", "2", "--speed", "1000", "--enforce-eager"]);
+    let mut reply = String::new();
+    send(&address, "GET", "/version", "")
+        .read_to_string(&mut reply)
+        .unwrap();
+    assert!(
+        reply.contains(r#""tplens_soft_box":"rtxpro6000-mig""#),
+        "{reply}"
+    );
+    assert_eq!(end(child, Signal::TERM).0, Some(143));
+}
+
+#[test]
+fn bad_input_is_refused_with_its_name() {
+    let folder = std::env::temp_dir().join(format!("serve-bench-engine-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let profile = folder.join("profile.json");
+    std::fs::write(&profile, r#"{"host_ms": 1}"#).unwrap();
+    let with = |more: &[&'static str]| [&BOX, more].concat();
+    let profile_path = profile.to_str().unwrap();
+    for (arguments, words) in [
+        (vec!["engine", "--model", "llama-3.1-8b"], "--box"),
+        (
+            vec!["engine", "--box", "no-box", "--model", "llama-3.1-8b"],
+            "no box `no-box`",
+        ),
+        (
+            vec!["engine", "--box", "rtxpro6000-mig", "--model", "no-model"],
+            "no-model is neither",
+        ),
+        // The box has two.
+        (with(&["--tp", "4"]), "2 devices and 4 ranks"),
+        (
+            vec![
+                "engine",
+                "--box",
+                "rtxpro6000-mig",
+                "--model",
+                "qwen2.5-72b",
+            ],
+            "GB of weights",
+        ),
+        (with(&["--max-num-batched-tokens", "8"]), "8 batched tokens"),
+        (with(&["--speed", "0"]), "0.001 to 10000"),
+        ([&BOX[..], &["--profile", profile_path]].concat(), "host_ms"),
+    ] {
+        let (code, said) = refused(&arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_port_in_use_is_bad_input() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let (code, said) = refused(&[&BOX[..], &["--port", &port]].concat());
+    assert_eq!(code, Some(2));
+    assert!(
+        said.contains(&format!("cannot listen on 127.0.0.1:{port}")),
+        "{said}"
+    );
+}

@@ -1,0 +1,114 @@
+//! What a run writes: the record without secrets, the mark of a soft box, and the files that were asked for.
+
+use measure::record::Record;
+use serde_json::Value;
+
+use crate::common::Scratch;
+use crate::mock::{Manner, Mock, good};
+
+#[test]
+fn secrets_reach_the_server_and_no_file() {
+    let mock = Mock::playing(|_| good());
+    let scratch = Scratch::new();
+    let mut command = scratch.load(
+        &mock.url,
+        &[
+            "--api-key-env",
+            "THE_KEY",
+            "--header",
+            "X-Secret: canary-b",
+            "--header=X-C: canary-c",
+        ],
+    );
+    let output = command.env("THE_KEY", "canary-a").output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let asked = mock.asked();
+    assert_eq!(asked[0].headers["authorization"], "Bearer canary-a");
+    assert_eq!(asked[0].headers["x-secret"], "canary-b");
+    assert_eq!(asked[0].headers["x-c"], "canary-c");
+    for name in ["journal.jsonl", "record.json"] {
+        let text = std::fs::read_to_string(scratch.join("out").join(name)).unwrap();
+        assert!(
+            text.contains("--header") && !text.contains("canary"),
+            "{name}"
+        );
+    }
+    let told = [output.stdout, output.stderr].concat();
+    assert!(!String::from_utf8(told).unwrap().contains("canary"));
+}
+
+#[test]
+fn a_soft_box_is_marked_by_header_or_by_version() {
+    for (header, version) in [
+        ("x-tplens-soft-box: a-box\r\n", None),
+        ("", Some(r#"{"version":"1.2","tplens_soft_box":"a-box"}"#)),
+    ] {
+        let mock = Mock::start(Manner {
+            header,
+            version,
+            ..Manner::of(|_| good())
+        });
+        let scratch = Scratch::new();
+        let ran = scratch.run(&mock.url, &[]);
+        ran.expect(0);
+        let simulated = ran.record().header.simulated.as_ref().unwrap();
+        assert_eq!(simulated.box_name, "a-box");
+        assert!(ran.stdout.contains("a-box"), "{}", ran.stdout);
+        let server = ran.serve().target.as_ref().unwrap().server.clone();
+        assert_eq!(
+            server.as_deref(),
+            Some(if version.is_some() {
+                "mock 1.2"
+            } else {
+                "mock"
+            })
+        );
+    }
+}
+
+#[test]
+fn the_files_that_were_asked_for_hold_the_run() {
+    let mock = Mock::playing(|_| good());
+    let scratch = Scratch::new();
+    let more = [
+        "--json",
+        "-",
+        "--csv",
+        "x.csv",
+        "--vllm-json",
+        "v.json",
+        "--detailed",
+    ];
+    let ran = scratch.run(&mock.url, &more);
+    ran.expect(0);
+    assert_eq!(
+        &Record::from_json(&ran.stdout, "stdout").unwrap(),
+        ran.record()
+    );
+    assert!(
+        !std::fs::read_to_string(scratch.join("x.csv"))
+            .unwrap()
+            .is_empty()
+    );
+    let text = std::fs::read_to_string(scratch.join("v.json")).unwrap();
+    let vllm: Value = serde_json::from_str(&text).unwrap();
+    // Two requests of eight and two tokens.
+    assert_eq!(vllm["completed"], 2);
+    assert_eq!(vllm["total_input_tokens"], 16);
+    assert_eq!(vllm["total_output_tokens"], 4);
+    assert_eq!(vllm["output_lens"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_folder_that_holds_a_result_is_not_written_over() {
+    let mock = Mock::playing(|_| good());
+    let scratch = Scratch::new();
+    scratch.run(&mock.url, &[]).expect(0);
+    let kept = std::fs::read(scratch.join("out/record.json")).unwrap();
+    scratch.run(&mock.url, &[]).expect(2);
+    assert_eq!(
+        std::fs::read(scratch.join("out/record.json")).unwrap(),
+        kept
+    );
+    assert_eq!(mock.asked().len(), 2);
+}

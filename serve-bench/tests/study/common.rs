@@ -1,0 +1,139 @@
+//! Folders, programs, and what a study leaves.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+/// A folder for one test, removed at its end.
+pub(crate) struct Scratch(PathBuf);
+
+/// A program that ended.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path =
+            std::env::temp_dir().join(format!("serve-bench-study-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a file and gives its name.
+    pub(crate) fn write(&self, name: &str, text: &str) -> String {
+        let file = self.join(name);
+        std::fs::write(&file, text).unwrap();
+        file.display().to_string()
+    }
+
+    /// The program, to be run in this folder.
+    pub(crate) fn program(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(own());
+        command
+            .args(arguments)
+            .current_dir(&self.0)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        let output = self.program(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Ran {
+            code: output.status.code().unwrap(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// A JSON file below the folder.
+    #[track_caller]
+    pub(crate) fn json(&self, name: &str) -> Value {
+        let file = self.join(name);
+        let text = std::fs::read_to_string(&file)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    pub(crate) fn expect(&self, code: i32) -> &Self {
+        assert_eq!(self.code, code, "{}\n{}", self.stderr, self.stdout);
+        self
+    }
+}
+
+/// This program's file.
+pub(crate) fn own() -> &'static str {
+    env!("CARGO_BIN_EXE_serve-bench")
+}
+
+/// Whether the other programs and the soft libraries are there; where not, the test is noted as skipped.
+pub(crate) fn can_study() -> bool {
+    let folder = Path::new(own()).parent().unwrap();
+    let soft = folder.parent().unwrap().join("soft/libnccl.so.2");
+    let missing: Vec<PathBuf> = [folder.join("p2p-bw"), folder.join("allreduce-bench"), soft]
+        .into_iter()
+        .filter(|file| !file.exists())
+        .collect();
+    if !missing.is_empty() {
+        skipped(&format!(
+            "a study needs {missing:?}; `cargo xtask test` builds them"
+        ));
+    }
+    missing.is_empty()
+}
+
+/// Notes a test that cannot run here.
+pub(crate) fn skipped(reason: &str) {
+    use std::io::Write as _;
+    let Some(log) = std::env::var_os("TPLENS_SKIP_LOG") else {
+        return;
+    };
+    let mut file = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(log)
+        .unwrap();
+    writeln!(file, "{reason}").unwrap();
+}
+
+/// 5%, 50% and 95% of a range in an explanation.
+#[track_caller]
+pub(crate) fn range(value: &Value) -> (f64, f64, f64) {
+    let of = |name: &str| {
+        value[name]
+            .as_f64()
+            .unwrap_or_else(|| panic!("no {name} in {value}"))
+    };
+    (of("low"), of("mid"), of("high"))
+}
+
+/// A bar of the waterfall.
+#[track_caller]
+pub(crate) fn bar<'a>(explanation: &'a Value, cause: &str) -> &'a Value {
+    let bars = explanation["outcome"]["attribution"]["bars"].as_array();
+    let bars = bars.unwrap_or_else(|| panic!("nothing attributed: {explanation}"));
+    bars.iter()
+        .find(|bar| bar["cause"] == cause)
+        .unwrap_or_else(|| panic!("no {cause} in {bars:?}"))
+}

@@ -1,0 +1,132 @@
+//! A study that is broken off and goes on, and command lines that cannot be studied.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{Scratch, can_study};
+
+const STUDY: [&str; 13] = [
+    "study",
+    "--sim",
+    "rtxpro6000-mig",
+    "--model",
+    "qwen2.5-72b-fp8",
+    "--requests",
+    "32",
+    "--input-tokens",
+    "16",
+    "--output-tokens",
+    "8",
+    "--out",
+    "study",
+];
+
+#[test]
+fn a_study_that_was_broken_off_goes_on_where_it_was() {
+    if !can_study() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let mut broken = scratch
+        .program(&STUDY)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Ended as soon as the first step is on the disk and the next has begun.
+    let begun = Instant::now();
+    while !scratch.join("study/allreduce-tp2.log").exists() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(120),
+            "the second step never began"
+        );
+        assert!(broken.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let id = broken.id().to_string();
+    Command::new("kill").args(["-TERM", &id]).status().unwrap();
+    assert_eq!(broken.wait().unwrap().code(), Some(143));
+    let first = std::fs::read(scratch.join("study/links/journal.jsonl")).unwrap();
+
+    let other = scratch.run(&[&STUDY[..], &["--concurrency", "8"]].concat());
+    other.expect(2);
+    assert!(
+        other.stderr.contains("--concurrency 16, not 8"),
+        "{}",
+        other.stderr
+    );
+
+    let ran = scratch.run(&STUDY);
+    ran.expect(0);
+    assert!(
+        ran.stderr.contains("links: measured before"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(
+        std::fs::read(scratch.join("study/links/journal.jsonl")).unwrap(),
+        first
+    );
+    let broken = scratch.join("study/allreduce-tp2.broken-1");
+    assert!(
+        broken.exists() || !ran.stderr.contains("allreduce-tp2: done"),
+        "what was broken off is kept"
+    );
+}
+
+#[test]
+fn what_cannot_be_studied_is_said_before_anything_is_measured() {
+    let scratch = Scratch::new();
+    for (arguments, says) in [
+        (
+            &["--model", "no-such-model", "--", "vllm", "serve", "m"][..],
+            "no-such-model",
+        ),
+        (&["--model", "qwen2.5-72b"], "no server command"),
+        (
+            &[
+                "--model",
+                "qwen2.5-72b",
+                "--tp",
+                "2,1",
+                "--",
+                "vllm",
+                "serve",
+                "m",
+            ],
+            "ascending",
+        ),
+        (&["--model", "qwen2.5-72b", "--", "my-server"], "{tp}"),
+        (
+            &[
+                "--model",
+                "qwen2.5-72b",
+                "--tp",
+                "1,3",
+                "--",
+                "vllm",
+                "serve",
+                "m",
+            ],
+            "3",
+        ),
+        (
+            &[
+                "--model",
+                "qwen2.5-72b",
+                "--base-url",
+                "1=http://127.0.0.1:1",
+            ],
+            "2=http",
+        ),
+    ] {
+        let ran = scratch.run(&[&["study"], arguments].concat());
+        ran.expect(2);
+        assert!(ran.stderr.contains(says), "no `{says}` in {}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        assert!(
+            !scratch.join("tplens-results").exists(),
+            "{arguments:?} made a folder"
+        );
+    }
+}
