@@ -3,13 +3,15 @@
 //! It does not run anything on them; `--sim` of a program does, and looks for them in `target/soft`.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
 use crate::cargo;
 
-/// A soft library: its package, its C library target, and the names it is installed under.
+/// A soft library: its package, its C library target, and the names it is installed under, of which the others are links to the
+/// first: a program that loads two of them must get one library.
 struct Library {
     package: &'static str,
     target: &'static str,
@@ -28,6 +30,11 @@ const LIBRARIES: &[Library] = &[
         target: "soft_nvml",
         names: &["libnvidia-ml.so.1"],
     },
+    Library {
+        package: "soft-nccl",
+        target: "soft_nccl",
+        names: &["libnccl.so.2", "libnccl.so"],
+    },
 ];
 
 /// Builds all soft libraries, installs them in `target/soft` and returns that folder.
@@ -36,20 +43,26 @@ pub(crate) fn install(release: bool) -> Result<PathBuf> {
     fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     for library in LIBRARIES {
         let file = cargo::build(library.package, library.target, release)?;
-        for name in library.names {
-            replace(&file, &folder.join(name))?;
+        let (first, others) = library
+            .names
+            .split_first()
+            .context("a library has a name")?;
+        replace(&folder.join(first), |new| fs::copy(&file, new).map(drop))?;
+        for name in others {
+            replace(&folder.join(name), |new| {
+                std::os::unix::fs::symlink(first, new)
+            })?;
         }
     }
     Ok(folder)
 }
 
-/// Copies beside the place and renames, so that a program that runs meanwhile sees the old file or the new one.
-fn replace(from: &Path, to: &Path) -> Result<()> {
+/// Makes beside the place and renames, so that a program that runs meanwhile sees the old file or the new one.
+fn replace(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
     let mut new = to.as_os_str().to_owned();
     new.push(format!(".new-{}", std::process::id()));
     let new = PathBuf::from(new);
-    fs::copy(from, &new)
-        .with_context(|| format!("{} cannot be copied to {}", from.display(), new.display()))?;
+    make(&new).with_context(|| format!("{} cannot be made", new.display()))?;
     fs::rename(&new, to).with_context(|| format!("{} cannot be replaced", to.display()))
 }
 
@@ -63,7 +76,8 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("built"), "new").unwrap();
         fs::write(folder.join("lib.so.1"), "older and longer").unwrap();
-        replace(&folder.join("built"), &folder.join("lib.so.1")).unwrap();
+        let copy = |new: &Path| fs::copy(folder.join("built"), new).map(drop);
+        replace(&folder.join("lib.so.1"), copy).unwrap();
         assert_eq!(fs::read_to_string(folder.join("lib.so.1")).unwrap(), "new");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
         fs::remove_dir_all(&folder).unwrap();

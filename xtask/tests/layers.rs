@@ -44,6 +44,7 @@ const CRATES: &[(&str, Place)] = &[
     ("softbox", SoftCore),
     ("soft-cuda", SoftDriver),
     ("soft-nvml", SoftDriver),
+    ("soft-nccl", SoftCollectives),
     ("xtask", Builder),
 ];
 

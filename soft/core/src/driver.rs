@@ -1,21 +1,23 @@
-//! The soft driver's state and its calls on devices, contexts, memory and peers. Copies, streams and events are in
-//! `transfers`. Handles and pointers of C callers are the soft libraries' matter.
+//! The soft driver's state and its calls on devices, contexts, memory and peers. Copies are in `transfers`, streams and
+//! events in `streams`, graphs in `graphs`. Handles and pointers of C callers are the soft libraries' matter.
 
 use crate::faults::FaultBook;
+use crate::graphs::{Capture, Node};
 use crate::memory::{HostAddress, Memory};
 use crate::noise::NoiseSource;
 use crate::routes::Routes;
-use crate::transfers::Transfer;
+use crate::transfers::{Patience, Transfer};
 use crate::{Code, Failure, Ordinal, Outcome, Simulation, Step};
 use boxfile::{AllocSite, BoxFile, Link, sysfs};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// One process's driver for one box. Methods take ordinals as the driver counts devices.
 ///
 /// Every method that can fail reports [`Code::NOT_INITIALIZED`] before [`SoftDriver::init`], [`Code::INVALID_DEVICE`] for an
-/// ordinal that is none, [`Code::LAUNCH_FAILED`] once the device is lost, and [`Failure::Hang`] where a real call would
-/// never return.
+/// ordinal that is none, [`Code::LAUNCH_FAILED`] once the device is lost, [`Failure::Hang`] where a real call would never
+/// return, and [`Failure::Blocked`] where it returns when another process has done its part.
 pub struct SoftDriver {
     pub(crate) described: BoxFile,
     pub(crate) ordinals: Vec<Ordinal>,
@@ -32,6 +34,15 @@ pub struct SoftDriver {
     /// Events with their ordinal and whether they keep time.
     pub(crate) events: BTreeMap<u64, (usize, bool)>,
     pub(crate) pending: BTreeMap<u64, Transfer>,
+    /// Operations that have ended and whose bytes were not moved yet, in the order of their ends.
+    pub(crate) unmoved: VecDeque<u64>,
+    /// Captures under way, by stream.
+    pub(crate) captures: BTreeMap<u64, Capture>,
+    pub(crate) graphs: BTreeMap<u64, Arc<[Node]>>,
+    /// Executable graphs with their ordinal.
+    pub(crate) executables: BTreeMap<u64, (usize, Arc<[Node]>)>,
+    /// The event behind the last work of each chain of another library.
+    pub(crate) chains: BTreeMap<u64, u64>,
     sysfs: Option<PathBuf>,
     initialized: bool,
     lost: Vec<bool>,
@@ -67,6 +78,11 @@ impl SoftDriver {
             enabled: BTreeSet::new(),
             events: BTreeMap::new(),
             pending: BTreeMap::new(),
+            unmoved: VecDeque::new(),
+            captures: BTreeMap::new(),
+            graphs: BTreeMap::new(),
+            executables: BTreeMap::new(),
+            chains: BTreeMap::new(),
             initialized: false,
             ordinals: seen,
             null_streams,
@@ -381,9 +397,14 @@ impl SoftDriver {
     }
 
     /// Lets the clock run until `done` holds, moving the bytes of what ends on the way.
+    ///
+    /// A caller must not have changed anything before: what is [`Failure::Blocked`] is called again.
     pub(crate) fn run_until(&mut self, done: impl Fn(&Simulation) -> bool) -> Outcome<()> {
         loop {
-            self.move_ended();
+            self.move_ended(Patience::Short);
+            if !self.unmoved.is_empty() {
+                return Err(Failure::Blocked);
+            }
             if done(&self.sim) {
                 return Ok(());
             }

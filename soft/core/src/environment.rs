@@ -4,6 +4,10 @@ use crate::{Code, Failure, Outcome, SoftDriver, ordinals};
 use boxfile::{BoxFile, Vendor};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long the lock stays open between two attempts of a call that waits for another process.
+const PAUSE: Duration = Duration::from_micros(50);
 
 static DESCRIBED: LazyLock<Outcome<BoxFile>> = LazyLock::new(|| {
     let path = std::env::var_os("TPLENS_SOFT_BOX").ok_or(Code::NO_DEVICE)?;
@@ -44,18 +48,25 @@ pub fn box_name() -> Option<&'static str> {
     described().ok().map(|described| described.name.as_str())
 }
 
-/// Runs `call` on the process's driver if the box is that vendor's, holding the lock.
+/// Runs `call` on the process's driver if the box is that vendor's, holding the lock; again where it was
+/// [`Failure::Blocked`], with the lock open to other threads in between.
 ///
 /// # Errors
 /// As [`described`]; [`Code::NO_DEVICE`] on another vendor's box; what `call` reports.
 pub fn with_driver<T>(
     vendor: Vendor,
-    call: impl FnOnce(&mut SoftDriver) -> Outcome<T>,
+    mut call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
 ) -> Outcome<T> {
     if described()?.vendor != vendor {
         return Err(Failure::Code(Code::NO_DEVICE));
     }
     let driver = DRIVER.as_ref().map_err(|failure| *failure)?;
-    // A panic is reported to the caller as an unknown error where it happened; the state is still usable.
-    call(&mut driver.lock().unwrap_or_else(PoisonError::into_inner))
+    loop {
+        // A panic is reported to the caller as an unknown error where it happened; the state is still usable.
+        let outcome = call(&mut driver.lock().unwrap_or_else(PoisonError::into_inner));
+        match outcome {
+            Err(Failure::Blocked) => std::thread::sleep(PAUSE),
+            outcome => return outcome,
+        }
+    }
 }

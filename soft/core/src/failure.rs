@@ -10,6 +10,8 @@ pub enum Failure {
     Code(Code),
     /// The call never returns: the caller must release the driver and park the thread for good.
     Hang,
+    /// Work of another library waits for another process: the caller must release the driver for a moment and call again.
+    Blocked,
 }
 
 /// A driver error code; CUDA, HIP and MACA share these numbers (`cuda.h`, enum `cudaError_enum`).
@@ -37,6 +39,8 @@ impl Code {
     pub const INVALID_PTX: Self = Self(218);
     /// The handle is none, or an event was never recorded.
     pub const INVALID_HANDLE: Self = Self(400);
+    /// A capture begins twice or ends without having begun.
+    pub const ILLEGAL_STATE: Self = Self(401);
     /// The module has no such function.
     pub const NOT_FOUND: Self = Self(500);
     /// Work is pending.
@@ -51,6 +55,10 @@ impl Code {
     pub const HOST_MEMORY_NOT_REGISTERED: Self = Self(713);
     /// The device failed; every later call on it fails too.
     pub const LAUNCH_FAILED: Self = Self(719);
+    /// What was asked for is not possible while the stream captures.
+    pub const CAPTURE_UNSUPPORTED: Self = Self(900);
+    /// The capture was spoiled by an earlier call.
+    pub const CAPTURE_INVALIDATED: Self = Self(901);
     /// Something else went wrong.
     pub const UNKNOWN: Self = Self(999);
 }

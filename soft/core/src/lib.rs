@@ -40,24 +40,37 @@
 //! - Copies from and to pageable memory return when they have ended; others at once. Bytes move at the end of a copy, in the
 //!   order in which copies end. Freeing memory and destroying a stream first run everything that is pending.
 //!
-//! Two processes on one box have two clocks: they do not contend. Kernels, graphs and memory pools do not exist here.
+//! - A graph holds copies, fills and work of other libraries of one stream, in its order; a launch issues them again.
+//! - Work of another library (a collective of `soft/nccl`) takes the time that the library states, and no engine and no
+//!   bandwidth. At its end the library moves the bytes, for which it may really wait for other processes: a process takes
+//!   part in a collective when it waits for its streams, polls them or frees memory, not when it only issues.
+//!   Works of one chain (a communicator) run one after another, whatever their streams. In a process that has issued such
+//!   work, a copy from or to pageable memory first runs everything that is pending.
+//!
+//! Two processes on one box have two clocks: they do not contend. Kernels and memory pools do not exist here.
 
 mod driver;
 mod environment;
 mod failure;
 mod fair;
 mod faults;
+mod foreign;
+mod graphs;
 mod memory;
 mod noise;
 mod ordinals;
 mod routes;
 mod sim;
+mod streams;
 mod transfers;
 
 pub use driver::SoftDriver;
 pub use environment::{box_name, described, sysfs_root, with_driver};
 pub use failure::{Code, Failure, Outcome};
 pub use fair::{Demand, fair_rates};
+pub use foreign::{Foreign, ForeignCall, ForeignWork, Issued};
+pub use graphs::CaptureState;
 pub use memory::HostAddress;
+pub use noise::call_factor;
 pub use ordinals::{Ordinal, ordinals};
 pub use sim::{EventTime, Flow, Simulation, Step};

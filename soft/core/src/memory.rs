@@ -17,7 +17,8 @@ impl HostAddress {
     /// # Safety
     /// The memory that a call names together with this address is valid, for reading or for writing as the call says, until
     /// the copy has ended: until the call returns where the memory is pageable, else until the caller has waited for the
-    /// copy, freed or unregistered the memory, or destroyed the stream.
+    /// copy, freed or unregistered the memory, or destroyed the stream. Of a copy that is captured, it is valid likewise for
+    /// every launch of a graph that holds it.
     #[must_use]
     pub unsafe fn new(address: usize) -> Self {
         Self(address)

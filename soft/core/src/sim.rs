@@ -19,6 +19,19 @@ pub struct Flow {
     pub hung: bool,
 }
 
+impl Flow {
+    /// No bytes: only time passes.
+    fn idle(ns: f64) -> Self {
+        Self {
+            latency_ns: ns,
+            bytes: 0.0,
+            cap: 0.0,
+            segments: Vec::new(),
+            hung: false,
+        }
+    }
+}
+
 /// What letting the clock run to the next change did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -73,9 +86,17 @@ struct Stream {
 #[derive(Debug)]
 enum Work {
     Copy(Flow),
+    /// Takes this long, in nanoseconds, without a copy engine.
+    Occupy(f64),
     Instant,
-    Record { event: u64, count: u64 },
-    Wait { event: u64, count: u64 },
+    Record {
+        event: u64,
+        count: u64,
+    },
+    Wait {
+        event: u64,
+        count: u64,
+    },
 }
 
 #[derive(Debug, Default)]
@@ -89,6 +110,8 @@ struct Event {
 struct Active {
     operation: u64,
     stream: u64,
+    /// Whether it holds a copy engine.
+    engine: bool,
     flow: Flow,
     /// End of the latency; bytes move from then on.
     moves_at: f64,
@@ -169,6 +192,11 @@ impl Simulation {
     /// Issues a copy; the answer is the operation that [`Simulation::take_ended`] will name.
     pub fn copy(&mut self, stream: u64, flow: Flow) -> u64 {
         self.issue(stream, Work::Copy(flow))
+    }
+
+    /// Issues an operation that takes this many nanoseconds, and neither an engine nor bandwidth.
+    pub fn occupy(&mut self, stream: u64, ns: f64) -> u64 {
+        self.issue(stream, Work::Occupy(ns))
     }
 
     /// Issues an operation that takes no time.
@@ -269,7 +297,7 @@ impl Simulation {
             if let Some(stream) = self.streams.get_mut(&active.stream) {
                 stream.queue.pop_front();
                 stream.busy = false;
-                self.pools[stream.pool].free += 1;
+                self.pools[stream.pool].free += u32::from(active.engine);
             }
         }
         self.settle();
@@ -303,7 +331,8 @@ impl Simulation {
             .collect()
     }
 
-    fn fresh(&mut self) -> u64 {
+    /// A number that nothing else has.
+    pub(crate) fn fresh(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id
     }
@@ -323,11 +352,29 @@ impl Simulation {
             self.run_instant(stream);
         }
         for (id, stream) in &mut self.streams {
-            if let (false, Some((operation, Work::Copy(_)))) = (stream.busy, stream.queue.front()) {
-                stream.busy = true;
-                self.pools[stream.pool]
-                    .waiting
-                    .push((self.now, *operation, *id));
+            if stream.busy {
+                continue;
+            }
+            match stream.queue.front() {
+                Some((operation, Work::Copy(_))) => {
+                    stream.busy = true;
+                    self.pools[stream.pool]
+                        .waiting
+                        .push((self.now, *operation, *id));
+                }
+                Some((operation, Work::Occupy(ns))) => {
+                    stream.busy = true;
+                    let flow = Flow::idle(*ns);
+                    self.active.push(Active {
+                        operation: *operation,
+                        stream: *id,
+                        engine: false,
+                        moves_at: self.now + flow.latency_ns,
+                        left: flow.bytes,
+                        flow,
+                    });
+                }
+                _ => {}
             }
         }
         for pool in &mut self.pools {
@@ -347,6 +394,7 @@ impl Simulation {
                 self.active.push(Active {
                     operation,
                     stream,
+                    engine: true,
                     left: flow.bytes,
                     flow,
                     moves_at,
@@ -358,7 +406,7 @@ impl Simulation {
     /// The earliest issued head operation that takes no time and can run, with its stream.
     fn next_instant(&self) -> Option<(u64, u64)> {
         let can_run = |work: &Work| match work {
-            Work::Copy(_) => false,
+            Work::Copy(_) | Work::Occupy(_) => false,
             Work::Instant | Work::Record { .. } => true,
             Work::Wait { event, count } => self
                 .events
@@ -398,7 +446,7 @@ impl Simulation {
                     event.time = self.now;
                 }
             }
-            Work::Wait { .. } | Work::Copy(_) => {}
+            Work::Wait { .. } | Work::Copy(_) | Work::Occupy(_) => {}
         }
     }
 }

@@ -1,188 +1,48 @@
-//! The soft driver's calls on streams, events, copies and fills.
+//! The soft driver's calls on copies and fills, and the moving of bytes when an operation has ended.
 
 use crate::faults::{CopyKind, Damage};
+use crate::graphs::Node;
 use crate::memory::{HostAddress, Place};
-use crate::{Code, EventTime, Flow, Outcome, SoftDriver, Step};
+use crate::{Code, Flow, Foreign, Outcome, SoftDriver};
+
+/// A copy, checked when it was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Copy {
+    to: Place,
+    from: Place,
+    bytes: usize,
+    /// Its host memory was pinned, or it has none.
+    pinned: bool,
+}
+
+/// A fill with a pattern of `width` bytes, checked when it was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fill {
+    pub(crate) to: u64,
+    pub(crate) bytes: usize,
+    pattern: [u8; 4],
+    width: usize,
+}
 
 /// What happens to bytes when an operation ends.
-#[derive(Debug)]
 pub(crate) enum Transfer {
-    Copy {
-        to: Place,
-        from: Place,
-        bytes: usize,
-        damage: Option<Damage>,
-    },
-    Fill {
-        to: u64,
-        bytes: usize,
-        pattern: [u8; 4],
-        width: usize,
-    },
+    Copy(Copy, Option<Damage>),
+    Fill(Fill),
+    /// Work of another library, with its number for this execution.
+    Foreign(Foreign, u64),
+}
+
+/// Whether moving bytes may really wait a little for another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    None,
+    Short,
 }
 
 impl SoftDriver {
-    /// Opens a stream on a device.
-    ///
-    /// # Errors
-    /// As the type says.
-    pub fn open_stream(&mut self, ordinal: usize) -> Outcome<u64> {
-        self.usable(ordinal)?;
-        let stream = self.sim.open_stream(ordinal);
-        self.streams.insert(stream, ordinal);
-        Ok(stream)
-    }
-
-    /// The device's null stream.
-    ///
-    /// # Errors
-    /// As the type says.
-    pub fn null_stream(&self, ordinal: usize) -> Outcome<u64> {
-        self.usable(ordinal)?;
-        Ok(self.null_streams[ordinal])
-    }
-
-    /// Closes a stream after running everything that is pending.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`]; a null stream cannot be closed.
-    pub fn close_stream(&mut self, stream: u64) -> Outcome<()> {
-        self.stream(stream)?;
-        if self.null_streams.contains(&stream) {
-            return Err(Code::INVALID_HANDLE.into());
-        }
-        self.drain()?;
-        self.streams.remove(&stream);
-        self.sim.close_stream(stream);
-        Ok(())
-    }
-
-    /// Waits until a stream has nothing left to do.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`].
-    pub fn synchronize_stream(&mut self, stream: u64) -> Outcome<()> {
-        self.stream(stream)?;
-        self.run_until(|sim| sim.is_idle(stream))
-    }
-
-    /// Waits until no stream of a device has anything left to do.
-    ///
-    /// # Errors
-    /// As the type says.
-    pub fn synchronize_device(&mut self, ordinal: usize) -> Outcome<()> {
-        self.usable(ordinal)?;
-        let own: Vec<u64> = self
-            .streams
-            .iter()
-            .filter(|(_, of)| **of == ordinal)
-            .map(|(stream, _)| *stream)
-            .collect();
-        self.run_until(|sim| own.iter().all(|stream| sim.is_idle(*stream)))
-    }
-
-    /// Whether a stream has nothing left to do; where it has, the clock runs to the next change.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`].
-    pub fn query_stream(&mut self, stream: u64) -> Outcome<bool> {
-        self.stream(stream)?;
-        self.move_ended();
-        let idle = self.sim.is_idle(stream);
-        if !idle {
-            self.poll();
-        }
-        Ok(idle)
-    }
-
-    /// Opens an event on a device; `timed` says whether times can be asked of it.
-    ///
-    /// # Errors
-    /// As the type says.
-    pub fn open_event(&mut self, ordinal: usize, timed: bool) -> Outcome<u64> {
-        self.usable(ordinal)?;
-        let event = self.sim.open_event();
-        self.events.insert(event, (ordinal, timed));
-        Ok(event)
-    }
-
-    /// Closes an event.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`].
-    pub fn close_event(&mut self, event: u64) -> Outcome<()> {
-        self.event(event)?;
-        self.events.remove(&event);
-        self.sim.close_event(event);
-        Ok(())
-    }
-
-    /// Records an event in a stream of the same device.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`] also where the devices differ.
-    pub fn record(&mut self, event: u64, stream: u64) -> Outcome<()> {
-        let ((of_event, _), of_stream) = (self.event(event)?, self.stream(stream)?);
-        if of_event != of_stream {
-            return Err(Code::INVALID_HANDLE.into());
-        }
-        self.sim.record(event, stream);
-        Ok(())
-    }
-
-    /// Makes a stream wait for an event's latest record; an event that was never recorded is no wait.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`].
-    pub fn wait_event(&mut self, stream: u64, event: u64) -> Outcome<()> {
-        self.stream(stream)?;
-        self.event(event)?;
-        self.sim.wait(stream, event);
-        Ok(())
-    }
-
-    /// Waits until an event's latest record is reached; at once where there is none.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`].
-    pub fn synchronize_event(&mut self, event: u64) -> Outcome<()> {
-        self.event(event)?;
-        self.run_until(|sim| sim.event_time(event) != EventTime::Pending)
-    }
-
-    /// Whether an event's latest record is reached; where it is not, the clock runs to the next change.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`].
-    pub fn query_event(&mut self, event: u64) -> Outcome<bool> {
-        self.event(event)?;
-        self.move_ended();
-        let reached = self.sim.event_time(event) != EventTime::Pending;
-        if !reached {
-            self.poll();
-        }
-        Ok(reached)
-    }
-
-    /// Virtual time between two events of one device in milliseconds.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`] where one was never recorded, keeps no time, or belongs to another device;
-    /// [`Code::NOT_READY`] where one is not reached.
-    pub fn elapsed_ms(&mut self, from: u64, to: u64) -> Outcome<f64> {
-        let ((a, timed_a), (b, timed_b)) = (self.event(from)?, self.event(to)?);
-        if a != b || !timed_a || !timed_b {
-            return Err(Code::INVALID_HANDLE.into());
-        }
-        self.move_ended();
-        match (self.sim.event_time(from), self.sim.event_time(to)) {
-            (EventTime::At(from), EventTime::At(to)) => Ok((to - from) / 1e6),
-            (EventTime::Never, _) | (_, EventTime::Never) => Err(Code::INVALID_HANDLE.into()),
-            _ => Err(Code::NOT_READY.into()),
-        }
-    }
-
     /// Copies host to device; returns at once from pinned memory, at the copy's end from pageable memory.
+    ///
+    /// In a stream that captures, the copy is captured instead; so are the others here, and fills.
     ///
     /// # Errors
     /// [`Code::INVALID_VALUE`] where the device range is not inside one allocation, [`Code::INVALID_HANDLE`].
@@ -193,15 +53,7 @@ impl SoftDriver {
         bytes: usize,
         stream: u64,
     ) -> Outcome<()> {
-        let ordinal = self.owner(to, bytes)?;
-        let pinned = self.memory.is_pinned(from.get(), bytes);
-        let kind = CopyKind::H2d(self.ordinals[ordinal].physical);
-        self.issue_copy(
-            kind,
-            pinned,
-            stream,
-            (Place::Device(to), Place::Host(from), bytes),
-        )
+        self.copy(Place::Device(to), Place::Host(from), bytes, stream)
     }
 
     /// Copies device to host; returns at once into pinned memory, at the copy's end into pageable memory.
@@ -215,15 +67,7 @@ impl SoftDriver {
         bytes: usize,
         stream: u64,
     ) -> Outcome<()> {
-        let ordinal = self.owner(from, bytes)?;
-        let pinned = self.memory.is_pinned(to.get(), bytes);
-        let kind = CopyKind::D2h(self.ordinals[ordinal].physical);
-        self.issue_copy(
-            kind,
-            pinned,
-            stream,
-            (Place::Host(to), Place::Device(from), bytes),
-        )
+        self.copy(Place::Host(to), Place::Device(from), bytes, stream)
     }
 
     /// Copies device to device: locally, directly where access is enabled, else staged.
@@ -231,14 +75,7 @@ impl SoftDriver {
     /// # Errors
     /// As [`SoftDriver::copy_h2d`].
     pub fn copy_d2d(&mut self, to: u64, from: u64, bytes: usize, stream: u64) -> Outcome<()> {
-        let (source, target) = (self.owner(from, bytes)?, self.owner(to, bytes)?);
-        let kind = self.peer_kind(source, target, self.stream(stream)?);
-        self.issue_copy(
-            kind,
-            true,
-            stream,
-            (Place::Device(to), Place::Device(from), bytes),
-        )
+        self.copy(Place::Device(to), Place::Device(from), bytes, stream)
     }
 
     /// Whether an address is device memory.
@@ -275,33 +112,73 @@ impl SoftDriver {
     ) -> Outcome<()> {
         self.owner(to, bytes)?;
         self.stream(stream)?;
-        // The transfer must be known before the simulation can end the operation.
-        let operation = self.sim.instant(stream);
-        self.pending.insert(
-            operation,
-            Transfer::Fill {
-                to,
-                bytes,
-                pattern,
-                width,
-            },
-        );
-        self.move_ended();
+        let fill = Fill {
+            to,
+            bytes,
+            pattern,
+            width,
+        };
+        if !self.capture(stream, || Node::Fill(fill))? {
+            self.issue_fill(fill, stream);
+        }
         Ok(())
     }
 
-    fn stream(&self, stream: u64) -> Outcome<usize> {
-        self.devices()?;
-        let ordinal = *self.streams.get(&stream).ok_or(Code::INVALID_HANDLE)?;
-        self.usable(ordinal)?;
-        Ok(ordinal)
+    pub(crate) fn issue_fill(&mut self, fill: Fill, stream: u64) {
+        // The transfer must be known before the simulation's end of it is looked at.
+        let operation = self.sim.instant(stream);
+        self.pending.insert(operation, Transfer::Fill(fill));
+        self.move_ended(Patience::None);
     }
 
-    fn event(&self, event: u64) -> Outcome<(usize, bool)> {
-        self.devices()?;
-        let (ordinal, timed) = *self.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
-        self.usable(ordinal)?;
-        Ok((ordinal, timed))
+    fn copy(&mut self, to: Place, from: Place, bytes: usize, stream: u64) -> Outcome<()> {
+        let copy = Copy {
+            to,
+            from,
+            bytes,
+            pinned: match (to, from) {
+                (Place::Host(host), _) | (_, Place::Host(host)) => {
+                    self.memory.is_pinned(host.get(), bytes)
+                }
+                _ => true,
+            },
+        };
+        self.copy_kind(copy, stream)?;
+        if bytes == 0 || self.capture(stream, || Node::Copy(copy))? {
+            return Ok(());
+        }
+        if !copy.pinned && !self.chains.is_empty() {
+            // Once the copy is issued, this call must not be made again.
+            self.drain()?;
+        }
+        let operation = self.issue_copy(copy, stream)?;
+        if copy.pinned {
+            Ok(())
+        } else {
+            self.run_until(|sim| sim.has_ended(stream, operation))
+        }
+    }
+
+    /// What a copy is to the box, after a check of its ranges and its stream.
+    fn copy_kind(&self, copy: Copy, stream: u64) -> Outcome<CopyKind> {
+        let physical = |ordinal: usize| self.ordinals[ordinal].physical;
+        Ok(match (copy.to, copy.from) {
+            (Place::Device(to), Place::Device(from)) => {
+                let (source, target) = (self.owner(from, copy.bytes)?, self.owner(to, copy.bytes)?);
+                self.peer_kind(source, target, self.stream(stream)?)
+            }
+            (Place::Device(to), Place::Host(_)) => {
+                let owner = self.owner(to, copy.bytes)?;
+                self.stream(stream)?;
+                CopyKind::H2d(physical(owner))
+            }
+            (Place::Host(_), Place::Device(from)) => {
+                let owner = self.owner(from, copy.bytes)?;
+                self.stream(stream)?;
+                CopyKind::D2h(physical(owner))
+            }
+            (Place::Host(_), Place::Host(_)) => return Err(Code::INVALID_VALUE.into()),
+        })
     }
 
     /// Which way a copy between devices goes when a stream of ordinal `issuer` makes it.
@@ -319,18 +196,9 @@ impl SoftDriver {
         }
     }
 
-    fn issue_copy(
-        &mut self,
-        kind: CopyKind,
-        asynchronous: bool,
-        stream: u64,
-        what: (Place, Place, usize),
-    ) -> Outcome<()> {
-        self.stream(stream)?;
-        let (to, from, bytes) = what;
-        if bytes == 0 {
-            return Ok(());
-        }
+    /// Issues a copy of at least one byte, and answers its operation.
+    pub(crate) fn issue_copy(&mut self, copy: Copy, stream: u64) -> Outcome<u64> {
+        let kind = self.copy_kind(copy, stream)?;
         let due = self.faults.copy(kind);
         due.lost.iter().for_each(|device| self.lose(*device));
         if !due.lost.is_empty() {
@@ -339,64 +207,52 @@ impl SoftDriver {
         due.retrained
             .iter()
             .for_each(|(device, link)| self.retrain(*device, *link));
-        let route = self.routes.of(kind, asynchronous);
+        let route = self.routes.of(kind, copy.pinned);
         let factor = self.noise.factor();
         let flow = Flow {
             latency_ns: route.latency_us * 1000.0 * factor,
-            bytes: bytes as f64 * factor,
+            bytes: copy.bytes as f64 * factor,
             cap: route.cap,
             segments: route.segments,
             hung: due.hangs,
         };
         let operation = self.sim.copy(stream, flow);
-        self.pending.insert(
-            operation,
-            Transfer::Copy {
-                to,
-                from,
-                bytes,
-                damage: due.damage,
-            },
-        );
-        if asynchronous {
-            Ok(())
-        } else {
-            self.run_until(|sim| sim.has_ended(stream, operation))
-        }
+        self.pending
+            .insert(operation, Transfer::Copy(copy, due.damage));
+        Ok(operation)
     }
 
     /// Moves the bytes of every operation that has ended and was not moved yet, in the order in which they ended.
-    pub(crate) fn move_ended(&mut self) {
-        for operation in self.sim.take_ended() {
-            match self.pending.remove(&operation) {
-                Some(Transfer::Copy {
-                    to,
-                    from,
-                    bytes,
-                    damage,
-                }) => {
-                    if damage != Some(Damage::Dropped) {
-                        self.memory.copy(to, from, bytes);
+    ///
+    /// It stops before work of another library that waits for another process.
+    pub(crate) fn move_ended(&mut self, patience: Patience) {
+        self.unmoved.extend(self.sim.take_ended());
+        while let Some(operation) = self.unmoved.front() {
+            let done = match self.pending.get(operation) {
+                Some(Transfer::Copy(copy, damage)) => {
+                    if *damage != Some(Damage::Dropped) {
+                        self.memory.copy(copy.to, copy.from, copy.bytes);
                     }
-                    if damage == Some(Damage::Wrong) {
-                        self.memory.spoil(to, bytes);
+                    if *damage == Some(Damage::Wrong) {
+                        self.memory.spoil(copy.to, copy.bytes);
                     }
+                    true
                 }
-                Some(Transfer::Fill {
-                    to,
-                    bytes,
-                    pattern,
-                    width,
-                }) => self.memory.fill(to, bytes, pattern, width),
-                None => {}
+                Some(Transfer::Fill(fill)) => {
+                    self.memory
+                        .fill(fill.to, fill.bytes, fill.pattern, fill.width);
+                    true
+                }
+                Some(Transfer::Foreign(foreign, ticket)) => {
+                    foreign.work.finish(*ticket, patience == Patience::Short)
+                }
+                None => true,
+            };
+            if !done {
+                return;
             }
-        }
-    }
-
-    /// Lets a caller that polls get on.
-    fn poll(&mut self) {
-        if self.sim.step() == Step::Advanced {
-            self.move_ended();
+            self.pending.remove(operation);
+            self.unmoved.pop_front();
         }
     }
 }

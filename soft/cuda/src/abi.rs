@@ -24,7 +24,8 @@ pub(crate) fn call(body: impl FnOnce() -> Outcome<()>) -> Status {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => 0,
         Ok(Err(Failure::Code(code))) => code.0,
-        Ok(Err(Failure::Hang)) => loop {
+        // `with` does not let a blocked call through.
+        Ok(Err(Failure::Hang | Failure::Blocked)) => loop {
             std::thread::park();
         },
         Err(_) => Code::UNKNOWN.0,
@@ -32,7 +33,7 @@ pub(crate) fn call(body: impl FnOnce() -> Outcome<()>) -> Status {
 }
 
 /// Calls the driver of this process's box.
-pub(crate) fn with<T>(call: impl FnOnce(&mut SoftDriver) -> Outcome<T>) -> Outcome<T> {
+pub(crate) fn with<T>(call: impl FnMut(&mut SoftDriver) -> Outcome<T>) -> Outcome<T> {
     softbox::with_driver(boxfile::Vendor::Nvidia, call)
 }
 

@@ -76,7 +76,7 @@ extern "C" fn cuCtxDisablePeerAccess(peer: *mut c_void) -> Status {
 
 fn change_access(
     peer: *mut c_void,
-    change: impl FnOnce(&mut SoftDriver, usize, usize) -> softbox::Outcome<()>,
+    change: impl Fn(&mut SoftDriver, usize, usize) -> softbox::Outcome<()>,
 ) -> softbox::Outcome<()> {
     with(|driver| {
         let peer = context_of(driver, peer)?;

@@ -1,4 +1,4 @@
-//! Exports: streams and events. Priorities, callbacks and capture do not exist here.
+//! Exports: streams and events. Priorities and callbacks do not exist here; capture is in `graphs`.
 #![expect(
     unsafe_code,
     reason = "exports C functions that write through their callers' pointers"

@@ -1,16 +1,19 @@
 //! A `libcuda.so.1` over host memory: the CUDA driver API's own symbol names, answered by `softbox`.
 //!
 //! Every export checks its pointers, hands the call over and turns the answer into a `CUresult`. Signatures are those of
-//! `cuda.h`; only what tplens calls is here. There are no kernels, graphs, memory pools, IPC handles or unified copies from
-//! host to host. The model of time and the environment variables are documented in `softbox`.
+//! `cuda.h`; only what tplens calls is here. There are no kernels, memory pools, IPC handles or unified copies from host to
+//! host. The model of time and the environment variables are documented in `softbox`.
 //!
-//! A program can tell this library from a real one by the symbol `tplens_soft_box`, which answers the box's name.
+//! A program can tell this library from a real one by the symbol `tplens_soft_box`, which answers the box's name. By the symbol
+//! `tplens_soft_enqueue` the soft libnccl puts its work into streams.
 
 mod abi;
 mod context;
 mod copies;
 mod devices;
 mod events;
+mod foreign;
+mod graphs;
 mod memory;
 mod modules;
 mod names;

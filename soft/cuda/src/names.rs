@@ -45,6 +45,11 @@ const NAMES: &[(c_int, &CStr, &CStr)] = &[
         c"CUDA_ERROR_INVALID_HANDLE",
         c"invalid resource handle",
     ),
+    (
+        401,
+        c"CUDA_ERROR_ILLEGAL_STATE",
+        c"the operation cannot be performed in the present state",
+    ),
     (500, c"CUDA_ERROR_NOT_FOUND", c"named symbol not found"),
     (600, c"CUDA_ERROR_NOT_READY", c"device not ready"),
     (
@@ -71,6 +76,16 @@ const NAMES: &[(c_int, &CStr, &CStr)] = &[
         719,
         c"CUDA_ERROR_LAUNCH_FAILED",
         c"unspecified launch failure",
+    ),
+    (
+        900,
+        c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+        c"operation not permitted when stream is capturing",
+    ),
+    (
+        901,
+        c"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+        c"operation failed due to a previous error during capture",
     ),
     (999, c"CUDA_ERROR_UNKNOWN", c"unknown error"),
 ];

@@ -227,7 +227,8 @@ fn every_symbol_that_tplens_needs_is_exported() {
         cuMemcpyDtoDAsync_v2 cuMemcpyPeerAsync cuMemcpyAsync cuMemsetD8Async cuMemsetD32Async cuStreamCreate \
         cuStreamDestroy_v2 cuStreamSynchronize cuStreamQuery cuStreamWaitEvent cuEventCreate cuEventDestroy_v2 cuEventRecord \
         cuEventSynchronize cuEventQuery cuEventElapsedTime cuEventElapsedTime_v2 cuModuleLoadData cuModuleUnload \
-        cuModuleGetFunction cuGetErrorName cuGetErrorString tplens_soft_box";
+        cuModuleGetFunction cuGetErrorName cuGetErrorString cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing \
+        cuGraphInstantiateWithFlags cuGraphLaunch cuGraphExecDestroy cuGraphDestroy tplens_soft_box tplens_soft_enqueue";
     // SAFETY: the library is the one of this test.
     let library = unsafe { sys::culib() };
     for name in names.split_whitespace() {

@@ -2,4 +2,5 @@
 
 mod calls;
 mod faults;
+mod graphs;
 mod support;

@@ -1,0 +1,202 @@
+//! Memory that the ranks of one communicator share: a file without a name, made with the unique id and mapped by each of them.
+//!
+//! Words are atomic and of 64 bits; behind them each rank has two slots for bytes. Who writes what when is decided elsewhere.
+#![expect(
+    unsafe_code,
+    reason = "maps shared memory and copies bytes to and from it"
+)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Bytes of one slot.
+pub(crate) const SLOT: usize = 256 << 10;
+/// Words before those of the ranks: word 0 is the number of ranks, word 1 the bell, words 2 and 3 are the token.
+const COMMON: usize = 8;
+/// Words of each rank.
+const OWN: usize = 8;
+const PAGE: usize = 4096;
+const BELL: usize = 1;
+/// Where the token stands, in bytes.
+const TOKEN: u64 = 16;
+/// How often a waiting rank looks whether it still shall wait.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// One mapping of a communicator's file.
+///
+/// Invariant: `start` is the first of `bytes` bytes mapped shared, which belong to this value until it is dropped.
+pub(crate) struct Segment {
+    start: NonNull<u8>,
+    bytes: usize,
+    ranks: usize,
+}
+
+// SAFETY: a mapping belongs to the process and not to a thread.
+unsafe impl Send for Segment {}
+// SAFETY: words are reached as atomics; slots are copied under the protocol of `communicator`, never borrowed.
+unsafe impl Sync for Segment {}
+
+/// Makes the memory of a new communicator, with its token: a file without a name, gone with the last process that has it open.
+pub(crate) fn make(token: [u8; 16]) -> io::Result<File> {
+    let name = c"tplens-soft-nccl";
+    // SAFETY: memfd_create(2) reads a name that ends in NUL.
+    let descriptor = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and nobody else's.
+    let file = unsafe { File::from_raw_fd(descriptor) };
+    file.write_all_at(&token, TOKEN)?;
+    Ok(file)
+}
+
+impl Segment {
+    /// Maps the memory of a token for this many ranks, through the process that made it.
+    pub(crate) fn open(path: &Path, token: [u8; 16], ranks: usize) -> io::Result<Self> {
+        let head = (8 * (COMMON + OWN * ranks)).next_multiple_of(PAGE);
+        let bytes = head + 2 * SLOT * ranks;
+        let file = File::options().read(true).write(true).open(path)?;
+        let mut found = [0; 16];
+        file.read_exact_at(&mut found, TOKEN)?;
+        if found != token {
+            return Err(io::Error::other("it is another file"));
+        }
+        let length = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
+        // Setting pages aside now keeps want of memory from ending the process by a signal later.
+        // SAFETY: posix_fallocate(3) takes a descriptor, which `file` keeps open, and two numbers.
+        let code = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) };
+        if code != 0 {
+            return Err(io::Error::from_raw_os_error(code));
+        }
+        let (access, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        // SAFETY: mmap(2) at an address of the kernel's choice touches no memory of ours; unmapped in Drop.
+        let start =
+            unsafe { libc::mmap(ptr::null_mut(), bytes, access, shared, file.as_raw_fd(), 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self {
+            start,
+            bytes,
+            ranks,
+        })
+    }
+
+    /// The word that says how many ranks there are, 0 in a new file.
+    pub(crate) fn rank_count(&self) -> &AtomicU64 {
+        self.word(0)
+    }
+
+    /// A word of a rank.
+    pub(crate) fn of_rank(&self, rank: usize, number: usize) -> &AtomicU64 {
+        assert!(rank < self.ranks && number < OWN, "no such word");
+        self.word(COMMON + rank * OWN + number)
+    }
+
+    fn word(&self, number: usize) -> &AtomicU64 {
+        let word = self.start.as_ptr().wrapping_add(8 * number).cast();
+        // SAFETY: the head has room for every word asked for here, and the mapping begins at a page; every process reaches
+        // these words as atomics only.
+        unsafe { AtomicU64::from_ptr(word) }
+    }
+
+    fn bell(&self) -> &AtomicU32 {
+        let word = self.start.as_ptr().wrapping_add(8 * BELL).cast();
+        // SAFETY: as `word`; no other word lies there.
+        unsafe { AtomicU32::from_ptr(word) }
+    }
+
+    /// Wakes every rank that waits.
+    pub(crate) fn ring(&self) {
+        self.bell().fetch_add(1, Ordering::AcqRel);
+        // SAFETY: futex(2) FUTEX_WAKE reads nothing but the address of a word that is mapped.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                self.bell().as_ptr(),
+                libc::FUTEX_WAKE,
+                libc::c_int::MAX,
+            )
+        };
+    }
+
+    /// Waits until something holds, or until the rank gives up; whether it holds.
+    pub(crate) fn wait(&self, holds: impl Fn() -> bool, gives_up: impl Fn() -> bool) -> bool {
+        for _ in 0..100 {
+            if holds() {
+                return true;
+            }
+            std::thread::yield_now();
+        }
+        loop {
+            let heard = self.bell().load(Ordering::Acquire);
+            if holds() {
+                return true;
+            }
+            if gives_up() {
+                return false;
+            }
+            let time = libc::timespec {
+                tv_sec: 0,
+                tv_nsec: libc::c_long::from(LOOK.subsec_nanos() as i32),
+            };
+            // SAFETY: futex(2) FUTEX_WAIT compares a word that is mapped and reads one timespec; it returns when it was woken,
+            // when the word has changed, or after the time.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_futex,
+                    self.bell().as_ptr(),
+                    libc::FUTEX_WAIT,
+                    heard,
+                    &raw const time,
+                )
+            };
+        }
+    }
+
+    /// Copies from this process's memory into a slot.
+    ///
+    /// # Safety
+    /// `from` is valid for reading; no other rank reads the slot meanwhile.
+    pub(crate) unsafe fn fill(&self, rank: usize, slot: usize, from: *const u8, bytes: usize) {
+        let to = self.slot(rank, slot, bytes);
+        // SAFETY: memcpy(3): the slot has room (checked), the caller promises the source, and a mapping of ours does not
+        // overlap the caller's memory.
+        unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
+    }
+
+    /// Copies from a slot into this process's memory.
+    ///
+    /// # Safety
+    /// `to` is valid for writing; the slot's rank does not write it meanwhile.
+    pub(crate) unsafe fn take(&self, rank: usize, slot: usize, to: *mut u8, bytes: usize) {
+        let from = self.slot(rank, slot, bytes);
+        // SAFETY: as `fill`.
+        unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
+    }
+
+    fn slot(&self, rank: usize, slot: usize, bytes: usize) -> *mut u8 {
+        assert!(
+            rank < self.ranks && slot < 2 && bytes <= SLOT,
+            "no such slot"
+        );
+        let first = self.bytes - 2 * SLOT * self.ranks;
+        self.start
+            .as_ptr()
+            .wrapping_add(first + (2 * rank + slot) * SLOT)
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: munmap(2) of what `open` mapped; the invariant says that nobody else has it.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
