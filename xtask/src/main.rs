@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod cargo;
+mod engine;
 mod programs;
 mod soft;
 mod test;

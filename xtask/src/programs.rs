@@ -12,22 +12,76 @@ use anyhow::{Context, Result};
 
 use crate::{cargo, soft};
 
-/// A program of this repository.
+/// A command that becomes a program of this repository.
 pub(crate) struct Program {
     /// What stands after `cargo xtask`.
     pub(crate) command: &'static str,
     /// Its package, which is also the name of its binary.
-    pub(crate) package: &'static str,
+    package: &'static str,
+    /// The program's subcommand, put before the arguments; empty where the command is the program itself.
+    subcommand: &'static str,
+    /// Packages whose programs it starts.
+    starts: &'static [&'static str],
+    /// Whether it always plays on a soft box.
+    soft: bool,
     /// What it does, for the usage text.
     pub(crate) about: &'static str,
 }
 
-/// All programs, one row each.
-pub(crate) const PROGRAMS: &[Program] = &[Program {
-    command: "p2p",
-    package: "p2p-bw",
-    about: "build and run p2p-bw: links between GPUs, host memory and NUMA nodes",
-}];
+/// What a study starts.
+const MEASURING: &[&str] = &["p2p-bw", "allreduce-bench"];
+
+/// All commands, one row each.
+pub(crate) const PROGRAMS: &[Program] = &[
+    Program {
+        command: "p2p",
+        package: "p2p-bw",
+        subcommand: "",
+        starts: &[],
+        soft: false,
+        about: "build and run p2p-bw: links between GPUs, host memory and NUMA nodes",
+    },
+    Program {
+        command: "allreduce",
+        package: "allreduce-bench",
+        subcommand: "",
+        starts: &[],
+        soft: false,
+        about: "build and run allreduce-bench: collectives at the sizes that a model sends",
+    },
+    Program {
+        command: "serve",
+        package: "serve-bench",
+        subcommand: "",
+        starts: &[],
+        soft: false,
+        about: "build and run serve-bench: load on a server (run), embedded engine (engine)",
+    },
+    Program {
+        command: "study",
+        package: "serve-bench",
+        subcommand: "study",
+        starts: MEASURING,
+        soft: false,
+        about: "links, collectives, the server with 1 and 2 GPUs, and why the second gives what it gives",
+    },
+    Program {
+        command: "demo",
+        package: "serve-bench",
+        subcommand: "demo",
+        starts: MEASURING,
+        soft: true,
+        about: "a study on a simulated box with the embedded engine, in about a minute",
+    },
+    Program {
+        command: "explain",
+        package: "serve-bench",
+        subcommand: "explain",
+        starts: &[],
+        soft: false,
+        about: "the last step of a study, from anyone's result files",
+    },
+];
 
 /// Finds a program by its command.
 pub(crate) fn find(command: &str) -> Option<&'static Program> {
@@ -36,21 +90,31 @@ pub(crate) fn find(command: &str) -> Option<&'static Program> {
 
 /// Builds the program in release and replaces this process by it; returns only where that failed.
 pub(crate) fn exec(program: &Program, arguments: &[OsString]) -> Result<u8> {
+    for package in program.starts {
+        cargo::build(package, package, true)?;
+    }
     let file = cargo::build(program.package, program.package, true)?;
-    if wants_soft_box(arguments) {
+    if program.soft || wants_soft_box(arguments) {
         soft::install(true)?;
     }
-    let error: Result<Infallible, _> = Err(Command::new(&file).args(arguments).exec());
+    let mut command = Command::new(&file);
+    if !program.subcommand.is_empty() {
+        command.arg(program.subcommand);
+    }
+    let error: Result<Infallible, _> = Err(command.args(arguments).exec());
     match error.with_context(|| format!("{} did not start", file.display()))? {}
 }
 
-/// Tells whether the arguments ask for a simulated box.
+/// Tells whether the arguments ask for a simulated box; what stands after `--` is another program's.
 fn wants_soft_box(arguments: &[OsString]) -> bool {
-    arguments.iter().any(|argument| {
-        argument
-            .to_str()
-            .is_some_and(|text| text == "--sim" || text.starts_with("--sim="))
-    })
+    arguments
+        .iter()
+        .take_while(|argument| *argument != "--")
+        .any(|argument| {
+            argument
+                .to_str()
+                .is_some_and(|text| text == "--sim" || text.starts_with("--sim="))
+        })
 }
 
 #[cfg(test)]
@@ -65,5 +129,6 @@ mod tests {
         assert!(asks(&["--gpus", "0,1", "--sim", "box"]));
         assert!(asks(&["--sim=box"]));
         assert!(!asks(&["--gpus", "0,1", "--simple", "sim"]));
+        assert!(!asks(&["--tp", "1", "--", "server", "--sim", "x"]));
     }
 }

@@ -6,12 +6,13 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::{cargo, soft, tidy};
+use crate::{cargo, engine, soft, tidy};
 
 /// The variable that names the file of skipped tests.
 const SKIP_LOG: &str = "TPLENS_SKIP_LOG";
@@ -89,7 +90,23 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
                 .map_err(Into::into),
         }
     })?);
-    total.add(step(out, "tests", tests)?);
+    let mut python = None;
+    total.add(step(out, "real engine", |out| {
+        Ok(match engine::install(out)? {
+            Ok(file) => {
+                python = Some(file);
+                Counts::one(true)
+            }
+            Err(reason) => {
+                writeln!(out, "skipped: {reason}")?;
+                Counts {
+                    skipped: 1,
+                    ..Counts::default()
+                }
+            }
+        })
+    })?);
+    total.add(step(out, "tests", |out| tests(out, python.as_deref()))?);
     total.add(step(out, "tidy", |out| tidy::run(out).map(Counts::one))?);
     writeln!(
         out,
@@ -146,10 +163,16 @@ fn tool(out: &mut impl Write, name: &str, arguments: &[&str]) -> Result<Counts> 
 }
 
 /// Runs all tests of the workspace, doc tests too, passes their output on and adds up their results.
-fn tests(out: &mut impl Write) -> Result<Counts> {
+///
+/// `python` is the one that has the real engine; tests that need it skip themselves where there is none.
+fn tests(out: &mut impl Write, python: Option<&Path>) -> Result<Counts> {
     let log = cargo::target_directory()?.join(format!("skipped-{}", std::process::id()));
     fs::write(&log, "").with_context(|| format!("{} cannot be written", log.display()))?;
-    let mut child = cargo::command(&["test", "--workspace", "--no-fail-fast"])?
+    let mut command = cargo::command(&["test", "--workspace", "--no-fail-fast"])?;
+    if let Some(python) = python {
+        command.env(engine::PYTHON, python);
+    }
+    let mut child = command
         .env(SKIP_LOG, &log)
         .stdout(Stdio::piped())
         .spawn()
