@@ -201,6 +201,12 @@ impl Pace {
     /// later than it lasted is not: a stalled machine must not be followed by a burst.
     fn end(&mut self, step: &Step) -> Duration {
         let due = self.due(step);
+        // Counted first: who has the last token may ask for the counters at once.
+        let lag = due.elapsed();
+        self.counters.step_ended(lag);
+        let counted = step.emitted.len() as u64;
+        self.counters.generated_tokens.fetch_add(counted, Relaxed);
+        self.counters.running.store(0, Relaxed);
         for emitted in &step.emitted {
             let token = Token {
                 last: emitted.finished,
@@ -215,11 +221,6 @@ impl Pace {
                 self.replies.remove(&emitted.id);
             }
         }
-        let lag = due.elapsed();
-        self.counters.step_ended(lag);
-        let counted = step.emitted.len() as u64;
-        self.counters.generated_tokens.fetch_add(counted, Relaxed);
-        self.counters.running.store(0, Relaxed);
         let lasted = Duration::from_secs_f64(step.duration_us * 1e-6 / self.speed);
         if lag <= lasted {
             step.ends()

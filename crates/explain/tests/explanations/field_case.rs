@@ -239,5 +239,7 @@ fn where_communication_is_small_kernels_come_first() {
     );
     let advice = advise(&inputs, &attribution);
     assert_eq!(advice[0].rule, Rule::KernelsFirst, "{advice:?}");
-    assert!(text(&explain(&inputs, 1, 4000)).contains("communication that cannot be told from nothing"));
+    assert!(
+        text(&explain(&inputs, 1, 4000)).contains("communication that cannot be told from nothing")
+    );
 }
