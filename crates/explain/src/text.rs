@@ -33,7 +33,7 @@ pub fn text(explanation: &Explanation) -> String {
             next,
         } => {
             text.push_str(&heading(explanation, Some(attribution.batch)));
-            text.push_str(&waterfall(attribution));
+            text.push_str(&waterfall(attribution, explanation.simulated.is_some()));
             text.push_str(&behind(attribution));
             text.push_str(&gates(&explanation.gates));
             text.push_str(&advised(advice));
@@ -164,7 +164,8 @@ fn heading(explanation: &Explanation, batch: Option<u32>) -> String {
     )
 }
 
-fn waterfall(attribution: &Attribution) -> String {
+fn waterfall(attribution: &Attribution, simulated: bool) -> String {
+    let measured = if simulated { "simulated" } else { "measured" };
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -180,7 +181,7 @@ fn waterfall(attribution: &Attribution) -> String {
         "step on one GPU".to_owned(),
         &attribution.step_of_one,
         false,
-        "measured".to_owned(),
+        measured.to_owned(),
     );
     for bar in &attribution.bars {
         let grade = match (bar.cause, bar.grade) {
@@ -199,7 +200,7 @@ fn waterfall(attribution: &Attribution) -> String {
         format!("step on {}", attribution.tp),
         &attribution.step_of_several,
         false,
-        "measured".to_owned(),
+        measured.to_owned(),
     );
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_cell_alignment(match index {

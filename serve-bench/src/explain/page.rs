@@ -120,7 +120,7 @@ fn step(attribution: &Attribution) -> Section {
                 rows: rows.collect(),
             }),
             Block::Paragraph(format!(
-                "Measured speed-up of a step: {}x. With free links it would be at most {}x; with GEMMs that lose nothing, {}x.",
+                "Speed-up of a step: {}x. With free links it would be at most {}x; with GEMMs that lose nothing, {}x.",
                 attribution.speed_up.with_decimals(2),
                 attribution.free_links.with_decimals(2),
                 attribution.halved_gemms.with_decimals(2)
