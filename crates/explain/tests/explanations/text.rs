@@ -119,13 +119,13 @@ fn the_first_screen_answers_and_the_rest_is_behind_it() {
 
     qwen2.5-72b-fp8, TP2 against TP1, 16 in flight; vLLM 0.13.0, graphs up to 512; box rtxpro6000-mig, GPU unknown
       ms a step        median    5%   95%  grade
-      step on one GPU    61.2  60.2  61.7  measured
+      step on one GPU    61.2  60.2  61.7  simulated
       ideal share        30.6  30.1  30.9  arithmetic
       narrow GEMMs       +2.6  +0.9  +4.5  D
       never sharded      +1.6  +1.1  +2.1  D
       communication      +9.0  +8.5  +9.5  C
       unexplained        +1.6  -0.3  +3.1  —
-      step on 2          45.9  44.1  46.0  measured
+      step on 2          45.9  44.1  46.0  simulated
      grade C: curve of this box times count, D: prior knowledge only; medians of 20000 draws, which need not sum
 
     step speed-up 1.33 [1.32, 1.34]x; at most 1.76 [1.66, 1.85]x if links were free
