@@ -7,22 +7,21 @@ mod args;
 mod child;
 mod engines;
 pub(crate) mod server;
+mod serving;
 mod settings;
+mod step;
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use measure::exit;
-use measure::record::{Payload, Record, Status, load};
 use program::{Stop, result_folder};
 use supervisor::Interrupt;
 
-use self::child::Ended;
 use self::engines::ServerCommand;
-use self::server::{Failed, Server};
 use self::settings::Settings;
+use self::step::Step;
 use crate::explain::{self, EngineFlags, Sources};
 
 pub(crate) use self::args::{DEMO_SAYS, DemoArgs, StudyArgs};
@@ -60,9 +59,6 @@ pub(crate) fn run(
     code
 }
 
-/// Seed of the prompts: the same prompts for every size, each server being started afresh.
-const SEED: &str = "1";
-
 struct Study<'a> {
     args: &'a StudyArgs,
     settings: Settings,
@@ -72,14 +68,6 @@ struct Study<'a> {
     folder: PathBuf,
     interrupt: &'a Interrupt,
     say: &'a dyn Fn(&str),
-}
-
-/// A step of a study and what came out.
-struct Step {
-    /// Its folder.
-    folder: PathBuf,
-    /// Its exit code.
-    code: u8,
 }
 
 impl<'a> Study<'a> {
@@ -227,114 +215,6 @@ impl<'a> Study<'a> {
             },
         )
     }
-
-    fn serving(&self, tp: u32) -> Result<Step, Stop> {
-        let name = format!("serve-tp{tp}");
-        let mut running = None;
-        let step = self.step(
-            &name,
-            "serve-bench",
-            &format!("load on the server with {tp} GPU(s)"),
-            |study| {
-                let (server, url) = study.server(tp)?;
-                running = server;
-                let settings = &study.settings;
-                Ok(words(&[
-                    "run",
-                    "--base-url",
-                    &url,
-                    "--tp",
-                    &tp.to_string(),
-                    "--concurrency",
-                    &settings.concurrency.to_string(),
-                    "--requests",
-                    &settings.requests.to_string(),
-                    "--input-tokens",
-                    &settings.input_tokens.to_string(),
-                    "--output-tokens",
-                    &settings.output_tokens.to_string(),
-                    "--prompt",
-                    "token-ids",
-                    "--vocab",
-                    &study.vocab.to_string(),
-                    "--seed",
-                    SEED,
-                ]))
-            },
-        );
-        if let Some(server) = running {
-            server.end();
-        }
-        step
-    }
-
-    /// Starts the server for a size, or finds the one that the user runs.
-    fn server(&self, tp: u32) -> Result<(Option<Server>, String), Stop> {
-        let Some(command) = &self.command else {
-            let url = self.args.url(tp).unwrap_or_default().to_owned();
-            if !server::answers(&url)? {
-                return Err(Stop::Refused(format!(
-                    "no server answers at {url}/health; start the one for {tp} GPU(s), then start this study again"
-                )));
-            }
-            return Ok((None, url));
-        };
-        let port = match command.port() {
-            Some(port) => port,
-            None if command.takes_a_port() => server::free_port()?,
-            None => {
-                return Err(Stop::Usage(
-                    "on which port the server listens is not known: write --port N or {port} in its command, or run it yourself and give --base-url".to_owned(),
-                ));
-            }
-        };
-        let url = format!("http://127.0.0.1:{port}");
-        if server::answers(&url)? {
-            return Err(Stop::Refused(format!(
-                "something answers at {url} already; end it, or give --base-url to measure it"
-            )));
-        }
-        let words = command.for_size(tp, port);
-        (self.say)(&format!("  starting: {}", words.join(" ")));
-        let begun = Instant::now();
-        let started = Server::start(
-            &format!("server tp{tp}"),
-            &words,
-            self.environment(tp)?,
-            &url,
-            &self.folder.join(format!("server-tp{tp}.log")),
-            self.args.ready_timeout,
-            self.interrupt,
-        );
-        match started {
-            Ok(server) => {
-                (self.say)(&format!(
-                    "  it answers after {:.1} s",
-                    begun.elapsed().as_secs_f64()
-                ));
-                Ok((Some(server), url))
-            }
-            Err(Failed::Interrupted(signal)) => Err(Stop::Interrupted(signal)),
-            Err(Failed::Reason(error)) => Err(Stop::Refused(format!("{error:#}"))),
-        }
-    }
-
-    /// What a server sees of the devices: those of its size, where they were named by number.
-    fn environment(&self, tp: u32) -> Result<Vec<(OsString, OsString)>, Stop> {
-        const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
-        let named = self.settings.gpus.is_some() && self.settings.sim.is_none();
-        if !named || std::env::var_os(VARIABLE).is_some() {
-            return Ok(Vec::new());
-        }
-        let devices = self.devices(tp as usize)?;
-        let numbers = devices.split(',').all(|name| name.parse::<u32>().is_ok());
-        Ok(if numbers {
-            vec![(VARIABLE.into(), devices.into())]
-        } else {
-            Vec::new()
-        })
-    }
-
     fn engine_flags(&self) -> EngineFlags {
         let command = self.command.as_ref();
         let number = |flags: &[&str]| {
@@ -345,55 +225,6 @@ impl<'a> Study<'a> {
             eager: command.is_some_and(ServerCommand::is_eager),
             max_num_seqs: number(&["--max-num-seqs", "--max-running-requests"]),
             max_batched_tokens: number(&["--max-num-batched-tokens", "--chunked-prefill-size"]),
-        }
-    }
-
-    /// Does a step, where its folder does not hold a complete record already.
-    fn step(
-        &self,
-        name: &str,
-        program: &str,
-        about: &str,
-        arguments: impl FnOnce(&Self) -> Result<Vec<String>, Stop>,
-    ) -> Result<Step, Stop> {
-        let folder = self.folder.join(name);
-        if let Some(record) = complete(&folder) {
-            (self.say)(&format!("{name}: measured before, in {}", folder.display()));
-            return Ok(Step {
-                folder,
-                code: record.exit_code,
-            });
-        }
-        set_aside(&folder)?;
-        (self.say)(&format!("{name}: {about}"));
-        let begun = Instant::now();
-        let file = child::beside(program).map_err(Stop::Usage)?;
-        let mut arguments = arguments(self)?;
-        arguments.extend(["--out".to_owned(), folder.display().to_string()]);
-        let log = self.folder.join(format!("{name}.log"));
-        match child::run(name, &file, &arguments, &log, self.interrupt)? {
-            Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
-            Ended::Exit { code, last } => {
-                let Some(_) = complete(&folder) else {
-                    let reason = format!(
-                        "{program} ended with exit code {code}: {last} (all of it is in {})",
-                        log.display()
-                    );
-                    return Err(match code {
-                        exit::USAGE => Stop::Usage(reason),
-                        exit::INCONCLUSIVE => Stop::Refused(reason),
-                        _ => Stop::Internal(anyhow!(reason)),
-                    });
-                };
-                let seconds = begun.elapsed().as_secs_f64();
-                let ending = if code == exit::DONE {
-                    String::new()
-                } else {
-                    format!(", exit code {code}: {last}")
-                };
-                (self.say)(&format!("{name}: done in {seconds:.1} s{ending}"));
-                Ok(Step { folder, code })
-            }
         }
     }
 }
@@ -423,36 +254,9 @@ fn embedded(sim: &str, model: &str) -> Result<Vec<String>, Stop> {
         model,
     ]))
 }
-
 fn words(list: &[&str]) -> Vec<String> {
     list.iter().map(|word| (*word).to_owned()).collect()
 }
-
-/// The record of a step that ran to its end.
-fn complete(folder: &Path) -> Option<Record> {
-    let record = load(folder).ok()?;
-    let has_summary = match &record.payload {
-        Payload::Serve(serve) => serve.summary.is_some(),
-        Payload::Links(_) | Payload::Collectives(_) => true,
-    };
-    (record.status == Status::Complete && has_summary).then_some(record)
-}
-
-/// Gives what a broken step left another name, so that it is kept and the step can be done again.
-fn set_aside(folder: &Path) -> Result<(), Stop> {
-    if !folder.exists() {
-        return Ok(());
-    }
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let free = (1..)
-        .map(|number| folder.with_file_name(format!("{name}.broken-{number}")))
-        .find(|other| !other.exists());
-    let other = free.unwrap_or_else(|| folder.with_extension("broken"));
-    std::fs::rename(folder, &other)
-        .with_context(|| format!("cannot set {} aside", folder.display()))?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,124 @@
+//! The serving step of a study: the server of one size is started or found, and a load is put on it.
+
+use std::ffi::OsString;
+use std::time::Instant;
+
+use program::Stop;
+
+use super::server::{self, Failed, Server};
+use super::step::Step;
+use super::{Study, words};
+
+/// Seed of the prompts: the same prompts for every size, each server being started afresh.
+const SEED: &str = "1";
+
+impl Study<'_> {
+    pub(super) fn serving(&self, tp: u32) -> Result<Step, Stop> {
+        let name = format!("serve-tp{tp}");
+        let mut running = None;
+        let step = self.step(
+            &name,
+            "serve-bench",
+            &format!("load on the server with {tp} GPU(s)"),
+            |study| {
+                let (server, url) = study.server(tp)?;
+                running = server;
+                let settings = &study.settings;
+                // The special tokens of most vocabularies stand at the end; an image token without an image is refused.
+                let ids = study.vocab - study.vocab / 10;
+                Ok(words(&[
+                    "run",
+                    "--base-url",
+                    &url,
+                    "--tp",
+                    &tp.to_string(),
+                    "--concurrency",
+                    &settings.concurrency.to_string(),
+                    "--requests",
+                    &settings.requests.to_string(),
+                    "--input-tokens",
+                    &settings.input_tokens.to_string(),
+                    "--output-tokens",
+                    &settings.output_tokens.to_string(),
+                    "--prompt",
+                    "token-ids",
+                    "--vocab",
+                    &ids.to_string(),
+                    "--seed",
+                    SEED,
+                ]))
+            },
+        );
+        if let Some(server) = running {
+            server.end();
+        }
+        step
+    }
+
+    /// Starts the server for a size, or finds the one that the user runs.
+    fn server(&self, tp: u32) -> Result<(Option<Server>, String), Stop> {
+        let Some(command) = &self.command else {
+            let url = self.args.url(tp).unwrap_or_default().to_owned();
+            if !server::answers(&url)? {
+                return Err(Stop::Refused(format!(
+                    "no server answers at {url}/health; start the one for {tp} GPU(s), then start this study again"
+                )));
+            }
+            return Ok((None, url));
+        };
+        let port = match command.port() {
+            Some(port) => port,
+            None if command.takes_a_port() => server::free_port()?,
+            None => {
+                return Err(Stop::Usage(
+                    "on which port the server listens is not known: write --port N or {port} in its command, or run it yourself and give --base-url".to_owned(),
+                ));
+            }
+        };
+        let url = format!("http://127.0.0.1:{port}");
+        if server::answers(&url)? {
+            return Err(Stop::Refused(format!(
+                "something answers at {url} already; end it, or give --base-url to measure it"
+            )));
+        }
+        let words = command.for_size(tp, port);
+        (self.say)(&format!("  starting: {}", words.join(" ")));
+        let begun = Instant::now();
+        let started = Server::start(
+            &format!("server tp{tp}"),
+            &words,
+            self.environment(tp)?,
+            &url,
+            &self.folder.join(format!("server-tp{tp}.log")),
+            self.args.ready_timeout,
+            self.interrupt,
+        );
+        match started {
+            Ok(server) => {
+                (self.say)(&format!(
+                    "  it answers after {:.1} s",
+                    begun.elapsed().as_secs_f64()
+                ));
+                Ok((Some(server), url))
+            }
+            Err(Failed::Interrupted(signal)) => Err(Stop::Interrupted(signal)),
+            Err(Failed::Reason(error)) => Err(Stop::Refused(format!("{error:#}"))),
+        }
+    }
+
+    /// What a server sees of the devices: those of its size, where they were named by number.
+    fn environment(&self, tp: u32) -> Result<Vec<(OsString, OsString)>, Stop> {
+        const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
+        let named = self.settings.gpus.is_some() && self.settings.sim.is_none();
+        if !named || std::env::var_os(VARIABLE).is_some() {
+            return Ok(Vec::new());
+        }
+        let devices = self.devices(tp as usize)?;
+        let numbers = devices.split(',').all(|name| name.parse::<u32>().is_ok());
+        Ok(if numbers {
+            vec![(VARIABLE.into(), devices.into())]
+        } else {
+            Vec::new()
+        })
+    }
+}
