@@ -43,6 +43,13 @@ pub(crate) fn run(
             "--sim plays GPUs and --backend host measures this machine's memory: leave one of them out".to_owned(),
         ));
     }
+    let outputs = [("--json", &args.outputs.json), ("--csv", &args.outputs.csv)];
+    let asked = outputs.into_iter().find(|(_, file)| file.is_some());
+    if let Some((flag, _)) = asked.filter(|_| args.plan) {
+        return Err(Stop::Usage(format!(
+            "--plan prints a table on standard output and makes no record for {flag}: leave one of them out"
+        )));
+    }
     let folder = if args.list || args.plan {
         passing_folder("allreduce")
     } else {
@@ -102,7 +109,8 @@ fn run_in(
     if args.plan {
         let assumed = steps.assumed.iter();
         assumed.for_each(|text| say(&format!("assumed: {text}")));
-        return Ok(Outcome::Listed(tp_plan::table(&steps.steps)));
+        let planned = planned_for(soft.as_deref(), chosen.backend);
+        return Ok(Outcome::Listed(planned + &tp_plan::table(&steps.steps)));
     }
     if let Some(file) = &args.ccl {
         if chosen.backend == Built::Host {
@@ -220,6 +228,18 @@ fn planned(
     let mut steps = Steps::of(args, model, tp, &around);
     steps.assumed.extend(assumed(&around, tp));
     Ok(steps)
+}
+
+/// The first line of a plan that is not of this machine's GPUs.
+fn planned_for(soft_box: Option<&str>, backend: Built) -> String {
+    match (soft_box, backend) {
+        (Some(name), _) => format!("planned for soft box {name} (simulated)\n"),
+        (None, Built::Host) => {
+            "planned for this machine's CPUs (no graphs, no kernel of the engine's own); --sim BOX plans for a described box\n"
+                .to_owned()
+        }
+        (None, Built::Cuda) => String::new(),
+    }
 }
 
 /// Why these sizes do not fit into host memory; `None` where they do, or the kernel does not say how much there is.

@@ -127,6 +127,7 @@ impl<'a> Session<'a> {
         told.extend(caveats::shared_cpus(self.found, &self.devices));
         told.extend(caveats::hidden_mig(self.chosen));
         told.extend(caveats::unmanaged(self.chosen));
+        told.extend(self.host_memory());
         let of_plan = self.steps.own_kernels().into_iter();
         let of_plan = of_plan.chain(self.steps.assumed.iter().cloned());
         told.extend(of_plan.map(|text| Caveat::Note { text }));
@@ -134,6 +135,15 @@ impl<'a> Session<'a> {
             self.recorder.add(CollectivesEvent::Caveat { caveat })?;
         }
         Ok(())
+    }
+
+    /// What the numbers of the host backend are not.
+    fn host_memory(&self) -> Option<Caveat> {
+        (self.chosen.backend == Built::Host).then(|| Caveat::Note {
+            text: "the ranks are processes that reduce in host memory with this project's own collectives: these are no figures \
+                   of GPUs, and not of an engine's own collectives either; measure where the GPUs are, or play a box with --sim"
+                .to_owned(),
+        })
     }
 
     /// The modes that were asked for, or those that the backend has.

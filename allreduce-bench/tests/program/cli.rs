@@ -30,6 +30,14 @@ fn what_cannot_be_measured_is_refused_in_words() {
         (&["--json", "no/such/r.json"], "there is no folder"),
         (&["--json", "-", "--csv", "-"], "both want standard output"),
         (&["--plan"], "--model"),
+        (
+            &["--plan", "--model", "qwen2.5-72b", "--json", "r.json"],
+            "makes no record for --json",
+        ),
+        (
+            &["--plan", "--model", "qwen2.5-72b", "--csv", "-"],
+            "makes no record for --csv",
+        ),
         (&["--iters", "5"], "--iters"),
     ] {
         let arguments = [&["--backend", "host", "--out", "out"], arguments].concat();

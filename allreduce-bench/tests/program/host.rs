@@ -44,6 +44,8 @@ fn sums_are_exact_in_every_type_and_each_mode_has_its_own_time() {
         }
         let library = kept.collectives().library.as_ref().unwrap();
         assert_eq!(library.name, "host");
+        let caveats = kept.ran.stdout.split("Before believing").nth(1).unwrap();
+        assert!(caveats.contains("no figures of GPUs"), "{caveats}");
         let devices = kept.collectives().devices.iter();
         let labels: Vec<&str> = devices.map(|device| device.label.as_str()).collect();
         assert_eq!(labels, ["HOST0", "HOST1"]);

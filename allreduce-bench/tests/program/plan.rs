@@ -17,6 +17,10 @@ fn the_plan_of_qwen_72b_is_that_of_its_shape() {
     let arguments = ["--backend", "host", "--model", "qwen2.5-72b", "--tp", "2"];
     let ran = scratch.run(&[&arguments[..], &["--batches", "1,16", "--eager", "--plan"]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(
+        ran.stdout.lines().next().unwrap(),
+        "planned for this machine's CPUs (no graphs, no kernel of the engine's own); --sim BOX plans for a described box"
+    );
     let rows = rows(&ran.stdout);
     // Hidden size 8192, 80 layers, 2 B an element: an all-reduce of B tokens has B * 8192 * 2 B, one for the embedding and one for
     // each layer's attention and MLP. The vocabulary of 152064 in halves is 76032 * 2 B = 152064 B a sequence.
@@ -47,6 +51,10 @@ fn on_a_mig_box_the_plan_names_mig_as_the_rule() {
     let model = ["--model", "qwen2.5-72b", "--batches", "16", "--plan"];
     let ran = scratch.run(&[&["--sim", "rtxpro6000-mig"], &model[..]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(
+        ran.stdout.lines().next().unwrap(),
+        "planned for soft box rtxpro6000-mig (simulated)"
+    );
     assert!(ran.stdout.contains("MIG"), "{}", ran.stdout);
     assert!(
         rows(&ran.stdout)

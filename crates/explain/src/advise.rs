@@ -107,21 +107,26 @@ impl Found<'_> {
     fn mig(&self) -> Vec<Advice> {
         let tp = self.attribution.tp;
         vec![
+            Advice {
+                rule: Rule::MigWithoutPeers,
+                what: "use whole GPUs, on bare metal or passed through without MIG".to_owned(),
+                why: format!(
+                    "these GPUs are MIG instances, between which peer-to-peer is impossible, so that every all-reduce goes through host memory; \
+                     without MIG TP{tp} reduces over PCIe or NVLink directly, where the platform lets GPUs reach each other"
+                ),
+                effect: self.links(),
+                based_on: format!("{MIG_SOURCE}; the bound is this attribution's"),
+            },
             self.replicas(
                 Rule::MigWithoutPeers,
-                "these GPUs are MIG instances, between which peer-to-peer is impossible, so that every all-reduce goes through host memory",
+                "replicas exchange nothing",
                 MIG_SOURCE,
             ),
             Advice {
                 rule: Rule::MigWithoutPeers,
-                what: "use whole GPUs, on bare metal or passed through without MIG".to_owned(),
-                why: format!("TP{tp} then reduces over PCIe or NVLink directly, where the platform lets GPUs reach each other"),
-                effect: self.links(),
-                based_on: format!("{MIG_SOURCE}; the bound is this attribution's"),
-            },
-            Advice {
-                rule: Rule::MigWithoutPeers,
-                what: format!("use pipeline parallelism (PP{tp}) where one GPU cannot hold the model"),
+                what: format!(
+                    "use pipeline parallelism (PP{tp}) where one GPU cannot hold the model"
+                ),
                 why: "it sends activations once a stage, not twice a layer".to_owned(),
                 effect: None,
                 based_on: MIG_SOURCE.to_owned(),
@@ -129,28 +134,28 @@ impl Found<'_> {
         ]
     }
 
+    /// Replicas share the requests, so that the two measured steps, both at the same batch, do not yet compare them.
     fn replicas(&self, rule: Rule, why: &str, based_on: &str) -> Advice {
         let Attribution {
             tp,
             batch,
-            step_of_one,
-            step_of_several,
+            replicas,
             ..
         } = self.attribution;
         Advice {
             rule,
-            what: format!("serve {tp} replicas of TP1"),
+            what: format!("compare {tp} replicas of TP1 with TP{tp} at equal load"),
             why: format!(
-                "{why}; with {batch} in flight each, a token then takes {:.1} ms and not {:.1} ms",
-                step_of_one.mid, step_of_several.mid
+                "{why}; with {batch} requests in flight each they give {}x the tokens/s that TP{tp} gives with {batch}, \
+                 but that is {} in all: measure TP{tp} with {} in flight, and TP1 with {}, before choosing",
+                replicas.with_decimals(2),
+                tp * batch,
+                tp * batch,
+                (batch / tp).max(1)
             ),
-            effect: Some(Effect {
-                of: format!("tokens/s of TP{tp}"),
-                times: self.attribution.replicas,
-                at_most: false,
-            }),
+            effect: None,
             based_on: format!(
-                "{based_on}; the effect is arithmetic on the two measured steps, if replicas do not slow each other"
+                "{based_on}; arithmetic on the two measured steps, if replicas do not slow each other"
             ),
         }
     }

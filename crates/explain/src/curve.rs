@@ -8,6 +8,9 @@ use measure::record::{CallMode, CollectiveKind};
 
 use crate::priors::PublishedCurve;
 
+/// Beyond this many times its last size, and below its first over this, a curve says nothing.
+const FAR: u64 = 4;
+
 /// Half a 95% interval in standard deviations of a normal distribution.
 const DEVIATIONS: f64 = 1.96;
 
@@ -99,6 +102,19 @@ impl Curve {
         }
     }
 
+    /// The largest size.
+    pub(crate) fn largest(&self) -> u64 {
+        self.points.last().map_or(0, |point| point.bytes)
+    }
+
+    /// Whether a size lies within the curve, or so near that a line from its end still holds.
+    pub(crate) fn reaches(&self, bytes: u64) -> bool {
+        let ends = self.points.first().zip(self.points.last());
+        ends.is_some_and(|(first, last)| {
+            bytes.saturating_mul(FAR) >= first.bytes && bytes <= last.bytes.saturating_mul(FAR)
+        })
+    }
+
     /// The time at a size.
     pub(crate) fn at(&self, bytes: u64) -> Reading {
         let after = self.points.partition_point(|point| point.bytes < bytes);
@@ -185,6 +201,7 @@ mod tests {
             high: None,
             n: None,
             mode: Some(CallMode::Graph),
+            library: None,
             origin: "test".to_owned(),
             simulated: None,
         }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::advise::{Advice, advise};
 use crate::attribute::{Attribution, Refusal, attribute};
 use crate::gates::{Gate, gates};
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, MEASURED};
 use crate::next::{NextStep, next};
 
 /// The version of this form; a reader refuses a higher one.
@@ -118,14 +118,27 @@ fn sources(inputs: &Inputs) -> Vec<InputSource> {
     for origin in inputs.curve.iter().map(|point| point.origin.as_str()) {
         let points = inputs.curve.iter().filter(|point| point.origin == origin);
         let marked = points.clone().find_map(|point| point.simulated.as_ref());
-        let marked = marked.map_or("", |_| ", simulated");
+        let of_host = points
+            .clone()
+            .all(|point| point.library.as_deref() == Some("host"));
+        let marked = match (marked, of_host) {
+            (Some(_), _) => ", simulated",
+            (None, true) => " of host memory, not used",
+            (None, false) => "",
+        };
         add(
             origin,
             format!("collective times at {} points{marked}", points.count()),
         );
     }
+    let soft = inputs
+        .known
+        .links_of
+        .as_deref()
+        .is_some_and(|of| of != MEASURED);
+    let marked = if soft { ", simulated" } else { "" };
     for origin in &inputs.known.origins {
-        add(origin, "GPUs, their links and peer access".to_owned());
+        add(origin, format!("GPUs, their links and peer access{marked}"));
     }
     add(
         "built in",

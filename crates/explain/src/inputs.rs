@@ -1,11 +1,15 @@
 //! Everything that an explanation starts from.
 
+use measure::import::collectives::Trouble;
 use measure::import::{CurvePoint, ServeRun};
 use measure::record::PeerVerdict;
 use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings};
 
 use crate::gates::RunShape;
 use crate::priors::{Prior, Priors};
+
+/// What stands for the name of a soft box where there is none.
+pub(crate) const MEASURED: &str = "measured";
 
 /// Everything that an explanation starts from.
 #[derive(Debug, Clone)]
@@ -20,6 +24,8 @@ pub struct Inputs {
     pub serve: Vec<(u32, ServeRun)>,
     /// Collective times that were measured on this box; empty where there are none.
     pub curve: Vec<CurvePoint>,
+    /// What went wrong while they were measured.
+    pub troubles: Vec<Trouble>,
     /// The box as far as it decides the engine's paths.
     pub around: Surroundings,
     /// What else is known of the box.
@@ -41,6 +47,8 @@ pub struct KnownBox {
     pub guest: Option<bool>,
     /// What probes of the pairs' peer access found; empty where nobody probed.
     pub peers: Vec<PeerVerdict>,
+    /// The soft box behind a record of links, or `measured`; `None` where there is no such record.
+    pub links_of: Option<String>,
     /// Files that this came from.
     pub origins: Vec<String>,
 }
@@ -70,6 +78,12 @@ impl Inputs {
     /// The engine at a tensor parallel size.
     pub(crate) fn engine(&self, tp: u32) -> Option<&EngineFacts> {
         self.engines.iter().find(|engine| engine.tp == tp)
+    }
+
+    /// Collective times that can stand for GPUs: those of ranks in host memory cannot, nor for an engine's own collectives.
+    pub(crate) fn usable_curve(&self) -> Vec<CurvePoint> {
+        let usable = |point: &&CurvePoint| point.library.as_deref() != Some("host");
+        self.curve.iter().filter(usable).cloned().collect()
     }
 
     /// The prior of that name for this GPU and model.
@@ -137,6 +151,8 @@ impl Inputs {
     #[must_use]
     pub fn simulated(&self) -> Option<String> {
         let runs = self.serve.iter().find_map(|(_, run)| run.simulated.clone());
+        let links = self.known.links_of.clone().filter(|of| of != MEASURED);
         runs.or_else(|| self.curve.iter().find_map(|point| point.simulated.clone()))
+            .or(links)
     }
 }

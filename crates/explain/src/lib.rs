@@ -19,7 +19,7 @@ mod text;
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
     Attribution, Bar, Cause, Claim, CollectiveCost, Grade, Implied, Measurement, PublishedTime,
-    Refusal, VarianceShare, attribute,
+    Refusal, StepFrom, VarianceShare, attribute,
 };
 pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, explain};
 pub use gates::{Gate, Verdict, gates};
@@ -27,7 +27,7 @@ pub use inputs::{Inputs, KnownBox, PeerState};
 pub use next::{NextStep, next};
 pub use priors::{Basis, Override, Prior, PriorError, Priors, Shape};
 pub use range::Range;
-pub use text::{answer, text};
+pub use text::{answer, heading, text};
 
 /// Draws that are enough for intervals that do not move in their second digit.
 pub const DRAWS: u32 = 20_000;

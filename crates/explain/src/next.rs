@@ -42,7 +42,7 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
 fn words(inputs: &Inputs, attribution: &Attribution, of: Measurement) -> (String, String) {
     let (tp, batch) = (attribution.tp, attribution.batch);
     match of {
-        Measurement::Curve if inputs.curve.is_empty() => (
+        Measurement::Curve if inputs.usable_curve().is_empty() => (
             "the collectives at the plan's sizes, in a graph, on this box".to_owned(),
             format!(
                 "allreduce-bench --model {} --tp {tp} --batches {batch}",

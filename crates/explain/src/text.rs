@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use measure::unit::ByteCount;
 
 use crate::advise::{Advice, Effect};
-use crate::attribute::{Attribution, Cause, Claim, Grade, Implied};
+use crate::attribute::{Attribution, Cause, Claim, Grade, Implied, StepFrom};
 use crate::explanation::{Explanation, Outcome};
 use crate::gates::{Gate, Verdict};
 use crate::next::NextStep;
@@ -52,7 +52,8 @@ pub fn text(explanation: &Explanation) -> String {
         .map(|source| format!("{}: {}", source.origin, source.taken))
         .collect();
     text.push_str(&list("inputs", &sources));
-    text
+    // Names come from files of others; an escape sequence in one must not reach a terminal.
+    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
 /// The answer in two sentences: why, and what to do.
@@ -96,6 +97,14 @@ fn why(attribution: &Attribution) -> String {
                 Cause::Communication,
                 "communication by this box's own curve",
             ),
+            part(Cause::Unexplained, "unexplained"),
+        ],
+        (Claim::Estimated, Some(bar)) => [
+            Some(format!(
+                "communication perhaps {} and at most {:.1}",
+                bar.ms.with_decimals(1),
+                attribution.remainder.high.max(bar.ms.high)
+            )),
             part(Cause::Unexplained, "unexplained"),
         ],
         (Claim::None { .. }, _) => [
@@ -148,24 +157,37 @@ fn effect_in_words(effect: &Effect) -> String {
     format!("{bound}{}x {}", effect.times.with_decimals(2), effect.of)
 }
 
-fn heading(explanation: &Explanation, batch: Option<u32>) -> String {
+/// Model, sizes, engine, box and gates in a line.
+#[must_use]
+pub fn heading(explanation: &Explanation, batch: Option<u32>) -> String {
     let batch = batch.map_or(String::new(), |batch| format!(", {batch} in flight"));
     let or_unknown = |known: &Option<String>| known.clone().unwrap_or_else(|| "unknown".to_owned());
     let sizes = match explanation.tp {
         1 => "TP1".to_owned(),
         tp => format!("TP{tp} against TP1"),
     };
+    let count = |verdict| {
+        let gates = explanation.gates.iter();
+        gates.filter(|gate| gate.verdict == verdict).count()
+    };
     format!(
-        "{}, {sizes}{batch}; {}; box {}, GPU {}\n",
+        "{}, {sizes}{batch}; {}; box {}, GPU {}; gates: {} passed, {} unknown, {} failed\n",
         explanation.model,
         or_unknown(&explanation.engine),
         or_unknown(&explanation.box_name),
         or_unknown(&explanation.gpu),
+        count(Verdict::Passed),
+        count(Verdict::Unknown),
+        count(Verdict::Failed),
     )
 }
 
 fn waterfall(attribution: &Attribution, simulated: bool) -> String {
-    let measured = if simulated { "simulated" } else { "measured" };
+    let measured = match (simulated, attribution.step_from) {
+        (true, _) => "simulated",
+        (false, StepFrom::Latency) => "worked out",
+        (false, StepFrom::DecodeGap | StepFrom::Tpot) => "measured",
+    };
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -248,7 +270,7 @@ fn behind(attribution: &Attribution) -> String {
     }
     if attribution.impossible >= 0.005 {
         text.push_str(&format!(
-            "{:.0}% of the draws sum to more than was measured and were dropped\n",
+            "{:.0}% of the draws sum to more than was measured and were dropped: the ranges fit at their lower ends\n",
             attribution.impossible * 100.0
         ));
     }

@@ -8,6 +8,7 @@
 
 pub mod caveat;
 pub mod clock;
+mod control;
 pub mod exit;
 pub mod export;
 pub mod import;

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use measure::import::collectives::read;
+use measure::import::collectives::{read, troubles};
 use measure::import::{CurvePoint, ImportError};
 use measure::record::{CallMode, CollectiveKind};
 
@@ -161,6 +161,139 @@ fn bad_cells_name_line_and_column() {
             "op,ranks,bytes,us,mode\nall_reduce,2,1,1,eager\n"
         ),
         ": mode of line 2 is `eager`; expected host_synced, back_to_back or graph"
+    );
+}
+
+#[test]
+fn a_time_in_another_unit_is_refused_by_its_line() {
+    let row = |row: &str| refusal("unit.csv", &format!("op,ranks,bytes,us\n{row}\n"));
+    // 30 us in seconds: 262,144 B / 3e-5 us = 8,738,133 GB/s.
+    assert_eq!(
+        row("all_reduce,2,262144,0.00003"),
+        ": us of line 2 is 0.00003 us, which is 8738133 GB/s of algorithm bandwidth; expected the time of one call in us; is it in another unit?"
+    );
+    // The gathered whole counts: 4 * 1 MiB / 1 us = 4194 GB/s, and 2 * 1 MiB / 1 us = 2097 GB/s.
+    assert!(row("all_gather,4,1048576,1").contains("4194 GB/s"));
+    let two = "op,ranks,bytes,us\nall_gather,2,1048576,1\n";
+    assert_eq!(read_text("two.csv", two).unwrap().len(), 1);
+    assert!(row("all_reduce,2,8,61000000").contains("which is 61 s a call"));
+    assert!(row("all_reduce,2,8,0.03").contains("less than any message takes"));
+    // 122.68 us in seconds, in the line of 1,048,576 bytes.
+    let seconds = text_of("nccl-tests-2.19.6.txt").replacen("122.68", "0.0001", 1);
+    let number = 1 + seconds
+        .lines()
+        .position(|line| line.contains("0.0001"))
+        .unwrap();
+    let words = refusal("unit.txt", &seconds);
+    assert!(
+        words.starts_with(&format!(
+            ": the time of line {number}, 1048576 bytes, is 0.0001 us"
+        )),
+        "{words}"
+    );
+    let json = text_of("nccl-tests-2.19.6.json").replacen("30.67", "0.00003", 1);
+    let words = refusal("unit.json", &json);
+    assert!(
+        words.starts_with(": the time of result 2, 262144 bytes,"),
+        "{words}"
+    );
+}
+
+/// The fixture's record with its points replaced, and its status.
+fn record(outcomes: &[&str], status: &str) -> String {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/records/collectives.json");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let points = value.pointer_mut("/payload/collectives/points").unwrap();
+    let measured = points[0].clone();
+    let point = |outcome: &&str| {
+        let mut point = measured.clone();
+        point["bytes_per_rank"] = 262_144.into();
+        point["mode"] = "graph".into();
+        if *outcome == "measured" {
+            point["outcome"]["verification"] = serde_json::json!({"is": "passed"});
+        } else if *outcome == "wrong" {
+            point["outcome"]["verification"] =
+                serde_json::json!({"is": "wrong_data", "seen": "element 0 is 3,\nnot 4"});
+        } else {
+            point["outcome"] = serde_json::from_str(outcome).unwrap();
+        }
+        point
+    };
+    *points = outcomes.iter().map(point).collect();
+    value["status"] = serde_json::from_str(status).unwrap();
+    value.to_string()
+}
+
+fn troubles_of(name: &str, text: &str) -> Vec<(bool, String)> {
+    let path = std::env::temp_dir().join(format!("tplens-trouble-{}-{name}", std::process::id()));
+    std::fs::write(&path, text).unwrap();
+    let found = troubles(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    found
+        .into_iter()
+        .map(|trouble| (trouble.wrong_data, trouble.words))
+        .collect()
+}
+
+const HANG: &str = r#"{"is": "hang", "doing": "timing: no answer within 20 s"}"#;
+const FAILED: &str = r#"{"is": "failed", "reason": "rank 1 died"}"#;
+const SKIPPED: &str = r#"{"is": "skipped", "reason": "lost"}"#;
+const COMPLETE: &str = r#"{"state": "complete"}"#;
+
+#[test]
+fn what_is_no_time_is_told() {
+    let text = record(
+        &["measured", "wrong", HANG, FAILED, SKIPPED],
+        r#"{"state": "broken"}"#,
+    );
+    assert_eq!(read_text("troubled.json", &text).unwrap().len(), 1);
+    let tell = |wrong: bool, words: &str| (wrong, words.to_owned());
+    assert_eq!(
+        troubles_of("troubled.json", &text),
+        [
+            tell(
+                true,
+                "all_reduce of 256 KiB, graph: wrong data: element 0 is 3, not 4"
+            ),
+            tell(
+                false,
+                "all_reduce of 256 KiB, graph: hang while timing: no answer within 20 s"
+            ),
+            tell(false, "all_reduce of 256 KiB, graph: failed: rank 1 died"),
+            tell(
+                false,
+                "the run was broken off: KILLED, crashed, its disk full, or the machine went down, 5 points"
+            ),
+        ]
+    );
+    for (status, words) in [
+        (
+            r#"{"state": "interrupted", "signal": "SIGINT"}"#,
+            "the run was broken off: INTERRUPTED by SIGINT, 1 point",
+        ),
+        (
+            r#"{"state": "failed", "reason": "no space"}"#,
+            "the run was broken off: FAILED, no space, 1 point",
+        ),
+    ] {
+        let text = record(&["measured"], status);
+        assert_eq!(troubles_of("ended.json", &text), [tell(false, words)]);
+    }
+    assert_eq!(
+        troubles_of("good.json", &record(&["measured"], COMPLETE)),
+        []
+    );
+    assert_eq!(troubles_of("curve.csv", &text_of("curve.csv")), []);
+    assert!(troubles(Path::new("/nowhere/at/all")).is_err());
+}
+
+#[test]
+fn a_record_without_a_time_says_what_went_wrong() {
+    assert_eq!(
+        refusal("none.json", &record(&["wrong", HANG], COMPLETE)),
+        " holds no time of an all-reduce or all-gather (all_reduce of 256 KiB, graph: wrong data: element 0 is 3, not 4; and 1 more); measure again"
     );
 }
 

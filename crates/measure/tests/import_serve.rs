@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use measure::import::serve::read;
+use measure::import::serve::{accepted_keys, read};
 use measure::import::{ImportError, ServeFormat, ServeRun};
 
 fn fixture(name: &str) -> ServeRun {
@@ -246,6 +246,97 @@ fn a_summary_that_contradicts_itself_is_refused() {
         refusal("contradicts.json", &slow),
         ": requests_per_s is 2.0; expected completed / duration = 0.0020"
     );
+}
+
+/// A summary of 4 requests in 2 s with a line more.
+fn summary(more: &str) -> String {
+    format!(r#"{{"completed": 4, "duration_s": 2.0, "latency_mean_s": 1.0, {more}}}"#)
+}
+
+#[test]
+fn tokens_of_one_request_and_of_all_give_the_same_total() {
+    // 4 requests of 256 tokens are 1024, at 512 a second for 2 s.
+    for more in [
+        r#""output_tokens_per_request": 256"#,
+        r#""output_len": 256"#,
+        r#""mean_output_tokens": 256.1"#,
+        r#""tokens_per_request": 256"#,
+        r#""output_tokens": 256, "output_tok_per_s": 512"#,
+        r#""output_tokens": 1024, "output_tok_per_s": 512"#,
+        r#""completion_tokens": 256, "output_len": 256"#,
+        r#""completion_tokens": 1024, "output_throughput": 510"#,
+    ] {
+        let run = read_text("tokens.json", &summary(more)).unwrap();
+        assert_eq!(run.output_tokens, Some(1024), "{more}");
+    }
+    for more in [
+        r#""input_len": 89"#,
+        r#""avg_input_tokens": 89"#,
+        r#""prompt_tokens_per_request": 89"#,
+        r#""prompt_tokens": 89, "prompt_tok_per_s": 178"#,
+        r#""input_tokens": 356, "prompt_tok_per_s": 178"#,
+    ] {
+        // 4 * 89 = 356, at 178 a second for 2 s.
+        let run = read_text("tokens.json", &summary(more)).unwrap();
+        assert_eq!(
+            (run.input_tokens, run.output_tokens),
+            (Some(356), None),
+            "{more}"
+        );
+    }
+    // One request's tokens are all of them.
+    let one = r#"{"completed": 1, "duration_s": 2.0, "latency_mean_s": 1.0, "output_tokens": 256}"#;
+    let run = read_text("tokens.json", one).unwrap();
+    assert_eq!(run.output_tokens, Some(256));
+}
+
+#[test]
+fn a_name_with_two_meanings_is_refused_where_nothing_tells_which() {
+    let refused = |more: &str| refusal("either.json", &summary(more));
+    assert_eq!(
+        refused(r#""output_tokens": 256"#),
+        ": output_tokens is 256.0; expected a name with one meaning: rename it total_output_tokens if it is the total of all \
+         requests, or output_tokens_per_request if it is one request's; nothing else in the file tells which"
+    );
+    assert!(
+        refused(r#""prompt_tokens": 300, "prompt_tok_per_s": 178"#)
+            .ends_with("neither agrees with the 356 tokens that the file's other numbers make")
+    );
+    assert_eq!(
+        refused(r#""output_len": 128, "output_tok_per_s": 512"#),
+        ": output_tok_per_s is 512.0; expected to agree with output_len: it makes 1024 tokens of all 4 requests, and that 512"
+    );
+}
+
+#[test]
+fn a_number_in_quotes_is_told_to_be_a_string() {
+    assert_eq!(
+        refusal("quotes.json", &summary(r#""output_len": "256""#)),
+        ": output_len is the string \"256\"; expected a number of zero or more"
+    );
+}
+
+#[test]
+fn control_characters_in_names_are_replaced() {
+    let more = r#""model": "a\u001b[2Jb\nc", "output_len": 1"#;
+    let run = read_text("names.json", &summary(more)).unwrap();
+    assert_eq!(run.model.as_deref(), Some("a\u{fffd}[2Jb c"));
+    let run = read_text("names.json", &vllm("model_id", r#""a\u0007b""#)).unwrap();
+    assert_eq!(run.model.as_deref(), Some("a\u{fffd}b"));
+}
+
+#[test]
+fn every_accepted_key_is_read() {
+    let keys = accepted_keys();
+    let of = |meaning: &str| keys.iter().find(|(said, _)| *said == meaning).unwrap().1;
+    for key in of("output tokens of one request") {
+        let run = read_text("keys.json", &summary(&format!("\"{key}\": 256"))).unwrap();
+        assert_eq!(run.output_tokens, Some(1024), "{key}");
+    }
+    for key in of("output tokens of all requests") {
+        let run = read_text("keys.json", &summary(&format!("\"{key}\": 256"))).unwrap();
+        assert_eq!(run.output_tokens, Some(256), "{key}");
+    }
 }
 
 #[test]

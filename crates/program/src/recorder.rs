@@ -84,25 +84,31 @@ impl<P: Growing> Recorder<P> {
         outcome: Result<(), Break>,
         exit_code: impl FnOnce(&P) -> u8,
     ) -> Result<Ended, Stop> {
-        let (status, code) = match &outcome {
-            Ok(()) => (Status::Complete, exit_code(&self.payload)),
-            Err(Break::Signal(signal)) => (
-                Status::Interrupted {
-                    signal: signal_name(*signal).to_owned(),
-                },
-                signal.exit_code(),
-            ),
-            Err(Break::Stop(_) | Break::NotDurable(_)) => (Status::Broken, exit::INTERNAL),
-        };
-        let ended = self.close(status, code);
         let failed = match outcome {
-            Err(Break::NotDurable(error)) => Some(not_durable(&error)),
-            Err(Break::Stop(Stop::Internal(error))) => Some(error),
-            Err(Break::Stop(stop)) => return Err(stop),
-            Ok(()) | Err(Break::Signal(_)) => None,
+            Ok(()) => {
+                let code = exit_code(&self.payload);
+                return Ok(self.close(Status::Complete, code));
+            }
+            Err(Break::Signal(signal)) => {
+                let status = Status::Interrupted {
+                    signal: signal_name(signal).to_owned(),
+                };
+                return Ok(self.close(status, signal.exit_code()));
+            }
+            Err(Break::NotDurable(error)) => not_durable(&error),
+            Err(Break::Stop(Stop::Internal(error))) => error,
+            Err(Break::Stop(stop)) => {
+                self.close(Status::Broken, exit::INTERNAL);
+                return Err(stop);
+            }
         };
+        // The table is printed from this record, so its last line says what happened; the disk may not have it.
+        let status = Status::Failed {
+            reason: format!("{failed:#}"),
+        };
+        let ended = self.close(status, exit::INTERNAL);
         Ok(Ended {
-            failed: failed.or(ended.failed),
+            failed: Some(failed),
             ..ended
         })
     }
@@ -172,4 +178,39 @@ fn new_name(prefix: &str) -> String {
         provenance::now().replace(':', ""),
         std::process::id()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::record::{Links, Payload, Provenance};
+    use measure::render::text;
+
+    use super::*;
+
+    #[test]
+    fn a_disk_that_refuses_is_the_reason_in_the_last_line() {
+        let path = std::env::temp_dir().join(format!("tplens-recorder-{}", std::process::id()));
+        let header = Header {
+            schema: SCHEMA,
+            program: "p2p-bw".to_owned(),
+            version: "0".to_owned(),
+            simulated: None,
+            provenance: Provenance::default(),
+        };
+        let recorder = Recorder::<Links>::begin(&path, header).unwrap();
+        let full = FolderError::Io {
+            doing: "cannot append to",
+            path: PathBuf::from("journal.jsonl"),
+            source: std::io::Error::other("no space left on device"),
+        };
+        let ended = recorder.end(Err(Break::NotDurable(full)), |_| 0).unwrap();
+        std::fs::remove_dir_all(&path).unwrap();
+        assert!(matches!(ended.record.payload, Payload::Links(_)));
+        assert_eq!(ended.record.exit_code, exit::INTERNAL);
+        let text = text::record(&ended.record);
+        let last = text.lines().last().unwrap();
+        assert!(last.contains("no space left on device"), "{last}");
+        assert!(!last.contains("killed"), "{last}");
+        assert!(ended.failed.unwrap().to_string().contains("no space left"));
+    }
 }

@@ -53,6 +53,9 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+/// Cells of at most this many characters do not wrap.
+const SHORT_CELL: usize = 30;
+
 const STYLE: &str = include_str!("style.css");
 
 impl Page {
@@ -151,11 +154,14 @@ impl Table {
         for row in &self.rows {
             html.push_str("<tr>");
             for index in 0..self.heads.len().max(row.len()) {
-                let _ = write!(
-                    html,
-                    "<td>{}</td>",
-                    escape(row.get(index).map_or("", String::as_str))
-                );
+                let cell = row.get(index).map_or("", String::as_str);
+                // Short cells stay on one line, long ones wrap.
+                let class = if cell.chars().count() <= SHORT_CELL {
+                    " class=\"short\""
+                } else {
+                    ""
+                };
+                let _ = write!(html, "<td{class}>{}</td>", escape(cell));
             }
             html.push_str("</tr>");
         }
@@ -214,6 +220,6 @@ mod tests {
         }
         // One figure: curves without points are left out. A row of one cell under two heads has two.
         assert_eq!(html.matches("<figure>").count(), 1);
-        assert_eq!(html.matches("<td>").count(), 2);
+        assert_eq!(html.matches("<td class=\"short\">").count(), 2);
     }
 }

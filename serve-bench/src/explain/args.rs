@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
+use ::explain::Priors;
 use clap::{Args, ValueEnum};
+use measure::import::serve::accepted_keys;
 
 use super::sources::{EngineFlags, Sources};
 
 /// Explains from result files why several GPUs give what they give against one: ours, vLLM's, and those of other clients.
 #[derive(Debug, Clone, Args)]
+#[command(after_long_help = formats())]
 pub(crate) struct ExplainArgs {
     /// Result of the run on one GPU.
     #[arg(long, value_name = "FILE")]
@@ -58,7 +61,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "N")]
     max_num_batched_tokens: Option<u32>,
 
-    /// Replaces something that is taken as known, such as gemm_speedup=1.8..1.9; may be given several times.
+    /// Replaces something that is taken as known, such as gemm_speedup=1.8..1.9; may be given several times. --help lists the
+    /// names.
     #[arg(long, value_name = "NAME=LOW..HIGH")]
     pub(super) prior: Vec<String>,
 
@@ -66,11 +70,11 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
 
-    /// Write the explanation to this file as JSON.
+    /// Write the explanation to this file as JSON; `-` for standard output instead of the text.
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
 
-    /// Write the page to this file.
+    /// Write the page to this file; `-` for standard output instead of the text.
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
 }
@@ -79,6 +83,26 @@ pub(crate) struct ExplainArgs {
 enum EngineArg {
     Vllm,
     Sglang,
+}
+
+/// What files are read and which names are known, for the long help.
+fn formats() -> String {
+    let mut text = String::from(
+        "Results of runs (--tp1, --tp2, --tp4, --tp8) are\n\
+         \x20 a folder, journal or record of serve-bench run,\n\
+         \x20 the JSON of vllm bench serve --save-result, or the block that it prints,\n\
+         \x20 or one flat JSON object of any client. A time says its unit in its key (_s, _ms); upper case, blanks and dashes do\n\
+         \x20 not matter. Its keys are\n",
+    );
+    for (meaning, names) in accepted_keys() {
+        text.push_str(&format!("    {meaning}: {}\n", names.join(", ")));
+    }
+    // The file was read by the tests of its crate; without it the names are missing here and nothing else.
+    if let Ok(priors) = Priors::builtin() {
+        let names = priors.names().join(", ");
+        text.push_str(&format!("\nNames for --prior: {names}\n"));
+    }
+    text
 }
 
 impl ExplainArgs {

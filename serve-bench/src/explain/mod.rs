@@ -23,11 +23,21 @@ const EXPLANATION: &str = "explanation.json";
 /// Seed of the draws, so that the same files give the same explanation.
 const SEED: u64 = 0x0074_706c_656e_7331;
 
-/// Where an explanation goes beside standard output.
+/// Where an explanation goes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
     json: Vec<PathBuf>,
     html: Vec<PathBuf>,
+    printed: Printed,
+}
+
+/// What goes to standard output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Printed {
+    #[default]
+    Text,
+    Json,
+    Html,
 }
 
 impl Wanted {
@@ -36,6 +46,7 @@ impl Wanted {
         Self {
             json: vec![folder.join(EXPLANATION)],
             html: vec![folder.join(PAGE)],
+            printed: Printed::Text,
         }
     }
 }
@@ -46,7 +57,24 @@ impl Wanted {
 /// Files or names that cannot be used, or a file that cannot be written.
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
     let sources = args.sources().map_err(Stop::Usage)?;
-    for (flag, file) in [("--json", &args.json), ("--html", &args.html)] {
+    let is_stdout = |file: &&PathBuf| file.as_path() == Path::new("-");
+    let json = args.json.as_ref().filter(|file| !is_stdout(file));
+    let html = args.html.as_ref().filter(|file| !is_stdout(file));
+    let printed = match (
+        args.json.iter().any(|file| is_stdout(&file)),
+        args.html.iter().any(|file| is_stdout(&file)),
+    ) {
+        (true, true) => {
+            return Err(Stop::Usage(
+                "--json - and --html - both want standard output; give one of them a file"
+                    .to_owned(),
+            ));
+        }
+        (true, false) => Printed::Json,
+        (false, true) => Printed::Html,
+        (false, false) => Printed::Text,
+    };
+    for (flag, file) in [("--json", json), ("--html", html)] {
         if let Some(file) = file {
             outputs::check_file(flag, file).map_err(Stop::Usage)?;
         }
@@ -61,8 +89,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
         })?;
         wanted = Wanted::all_in(folder);
     }
-    wanted.json.extend(args.json.clone());
-    wanted.html.extend(args.html.clone());
+    wanted.json.extend(json.cloned());
+    wanted.html.extend(html.cloned());
+    wanted.printed = printed;
     explain(&sources, &wanted, &args.prior)
 }
 
@@ -82,13 +111,18 @@ pub(crate) fn explain(sources: &Sources, wanted: &Wanted, priors: &[String]) -> 
     for file in &wanted.json {
         write(file, &json(&explanation)?)?;
     }
+    let html = || page::page(&inputs, &explanation, note).html();
     for file in &wanted.html {
-        write(file, &page::page(&inputs, &explanation, note).html())?;
+        write(file, &html())?;
     }
-    let mut text = ::explain::text(&explanation);
-    if let Some(note) = note {
-        text.push_str(&format!("\n{note}\n"));
-    }
+    let text = match wanted.printed {
+        Printed::Json => json(&explanation)?,
+        Printed::Html => html(),
+        Printed::Text => {
+            let note = note.map_or_else(String::new, |note| format!("\n{note}\n"));
+            ::explain::text(&explanation) + &note
+        }
+    };
     Ok(exit::fold([outputs::print(&text), code(&explanation)]))
 }
 

@@ -44,6 +44,17 @@ pub(super) fn page(inputs: &Inputs, explanation: &Explanation, note: Option<&str
     sections.retain(|section| !section.blocks.is_empty());
     let mut answer = ::explain::answer(explanation);
     answer.extend(note.map(str::to_owned));
+    let batch = match &explanation.outcome {
+        Outcome::Attributed { attribution, .. } => Some(attribution.batch),
+        Outcome::Refused { .. } => None,
+    };
+    sections.insert(
+        0,
+        Section {
+            heading: "What was compared".to_owned(),
+            blocks: vec![Block::Paragraph(::explain::heading(explanation, batch))],
+        },
+    );
     Page {
         title: match explanation.tp {
             1 => format!("{} on one GPU", explanation.model),
@@ -119,6 +130,10 @@ fn step(attribution: &Attribution) -> Section {
                 ]),
                 rows: rows.collect(),
             }),
+            Block::Paragraph(format!(
+                "{:.0}% of the draws summed to more than was measured and were dropped; a large share means that the ranges fit at their lower ends only.",
+                attribution.impossible * 100.0
+            )),
             Block::Paragraph(format!(
                 "Speed-up of a step: {}x. With free links it would be at most {}x; with GEMMs that lose nothing, {}x.",
                 attribution.speed_up.with_decimals(2),

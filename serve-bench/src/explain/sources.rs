@@ -79,9 +79,16 @@ impl Sources {
             }
             runs.push((*tp, run));
         }
-        let mut curve = Vec::new();
+        let (mut curve, mut troubles) = (Vec::new(), Vec::new());
         for file in &self.collectives {
-            curve.extend(collectives::read(file).map_err(|error| error.to_string())?);
+            let told = collectives::troubles(file).map_err(|error| error.to_string())?;
+            match collectives::read(file) {
+                Ok(points) => curve.extend(points),
+                // A record without a single time still tells what went wrong.
+                Err(_) if !told.is_empty() => {}
+                Err(error) => return Err(error.to_string()),
+            }
+            troubles.extend(told);
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
         let (around, known) = self.the_box(tp)?;
@@ -95,6 +102,7 @@ impl Sources {
             engines,
             serve: runs,
             curve,
+            troubles,
             around,
             known,
             priors,
@@ -121,7 +129,8 @@ impl Sources {
                 .simulated
                 .as_ref()
                 .map(|soft| soft.box_name.clone()));
-            return Ok(measured(links, name, file.display().to_string()));
+            let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
+            return Ok(measured(links, name, of, file.display().to_string()));
         }
         Ok(match described {
             Some(described) => of_file(&described, tp)?,
@@ -134,7 +143,12 @@ impl Sources {
 }
 
 /// What a record of p2p-bw says of its box.
-fn measured(links: &Links, name: Option<String>, origin: String) -> (Surroundings, KnownBox) {
+fn measured(
+    links: &Links,
+    name: Option<String>,
+    of: String,
+    origin: String,
+) -> (Surroundings, KnownBox) {
     let devices = &links.devices;
     let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
     let peers: Vec<_> = links.probes.iter().map(|probe| probe.verdict).collect();
@@ -167,6 +181,7 @@ fn measured(links: &Links, name: Option<String>, origin: String) -> (Surrounding
             .as_ref()
             .and_then(|machine| machine.hypervisor),
         peers,
+        links_of: Some(of),
         origins: vec![origin],
     };
     (
@@ -185,6 +200,7 @@ fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, KnownBox), 
         mig: described.device.iter().any(|device| !device.mig.is_empty()),
         guest: Some(described.guest),
         peers: Vec::new(),
+        links_of: None,
         origins: vec![format!("box file {}: {}", described.name, described.title)],
     };
     Ok((around, known))

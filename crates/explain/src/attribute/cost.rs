@@ -9,6 +9,9 @@ use crate::curve::{Curve, Place, all_reduce_as_large};
 use crate::inputs::{Inputs, PeerState};
 use crate::priors::{PublishedCurve, PublishedPath};
 
+/// From this size on the time of a message grows about as its size does.
+const BANDWIDTH_BOUND: u64 = 256 << 10;
+
 /// Curves that a plan's collectives are read from.
 #[derive(Debug, Clone)]
 pub(super) struct Curves {
@@ -51,7 +54,8 @@ impl Curves {
             None,
             Some(CallMode::HostSynced),
         ];
-        let of = |kind, mode| Curve::of_points(&inputs.curve, kind, inputs.tp, mode);
+        let points = inputs.usable_curve();
+        let of = |kind, mode| Curve::of_points(&points, kind, inputs.tp, mode);
         let (mode, all_reduce) = modes
             .into_iter()
             .find_map(|mode| Some((mode, of(CollectiveKind::AllReduce, mode)?)))?;
@@ -69,13 +73,13 @@ impl Curves {
             Knob::CustomOverLibrary,
             inputs.prior("custom_over_library")?,
         );
-        let mut caveats = Vec::new();
+        let mut caveats: Vec<String> = Vec::new();
         let words = mode.map_or("a mode that the file does not state".to_owned(), |mode| {
             mode.to_string()
         });
         if mode != Some(wanted) {
             caveats.push(format!(
-                "the curve of this box was timed in {words}, the engine runs as {wanted}: measure with allreduce-bench in that mode"
+                "the curve of this box was timed in {words}, the engine runs as {wanted}, so its evidence is D: measure with allreduce-bench in that mode, or say it in the column `mode`"
             ));
         }
         let origin = inputs
@@ -86,7 +90,11 @@ impl Curves {
         Some(Self {
             all_reduce,
             custom: None,
-            all_gather: of(CollectiveKind::AllGather, mode),
+            all_gather: of(CollectiveKind::AllGather, mode).filter(|curve| {
+                let rows = inputs.model.vocab / inputs.tp.max(1) * 2;
+                let bytes = u64::from(rows) * u64::from(inputs.batch().unwrap_or(1));
+                curve.reaches(bytes)
+            }),
             fits: mode == Some(wanted),
             source: format!("this box, {words} ({origin})"),
             custom_source: format!(
@@ -132,9 +140,27 @@ impl Curves {
             ),
             source,
             caveats: vec![
-                "there is no curve of this box: published times of the same GPU elsewhere stand in, times a wide factor; run allreduce-bench".to_owned(),
+                "there is no curve of this box that can be used: published times of the same GPU elsewhere stand in, times a wide factor; run allreduce-bench".to_owned(),
             ],
         })
+    }
+
+    /// Whether the largest size shows the bandwidth that still larger messages get.
+    pub(super) fn show_bandwidth(&self) -> bool {
+        self.all_reduce.largest() >= BANDWIDTH_BOUND
+    }
+
+    /// Why these curves cannot be read at an all-reduce of the plan; `None` where they can.
+    pub(super) fn too_far(&self, planned: &[PlannedCollective]) -> Option<String> {
+        let mut reduces = planned
+            .iter()
+            .filter(|of| of.kind == CollectiveKind::AllReduce);
+        let far = reduces.find(|of| !self.all_reduce.reaches(of.bytes_per_rank))?;
+        Some(format!(
+            "the curve ({}) ends too far from the all-reduces of {} that the model sends: left out; measure at that size",
+            self.source,
+            ByteCount(far.bytes_per_rank)
+        ))
     }
 
     /// A collective with its time, and what there is to say about it.

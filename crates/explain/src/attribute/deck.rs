@@ -28,6 +28,8 @@ pub(super) enum Knob {
     ErrorOfOne,
     /// Standard normal: error of the step on several.
     ErrorOfSeveral,
+    /// Uniform in 0..1: how much of what may be mixed into a time per token is.
+    MixedIn,
     /// Uniform in 0..1: which of several repeats.
     Repeat,
 }
@@ -111,6 +113,7 @@ impl Deck {
         for knob in [Knob::CurveError, Knob::ErrorOfOne, Knob::ErrorOfSeveral] {
             values[knob as usize] = random.normal();
         }
+        values[Knob::MixedIn as usize] = random.uniform();
         values[Knob::Repeat as usize] = random.uniform();
         for (knob, prior) in &self.priors {
             values[*knob as usize] = prior.at(random.uniform());

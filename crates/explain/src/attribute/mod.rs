@@ -11,6 +11,7 @@ mod work;
 
 pub use result::{
     Attribution, Bar, Cause, Claim, CollectiveCost, Grade, Implied, PublishedTime, Refusal,
+    StepFrom,
 };
 pub use sensitivity::{Measurement, VarianceShare};
 pub use work::attribute;

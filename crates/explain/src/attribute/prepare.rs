@@ -6,6 +6,7 @@ use tp_plan::plan;
 use super::cost::{Curves, Term};
 use super::deck::{Deck, Knob};
 use super::draws::Workload;
+use super::result::StepFrom;
 use super::step::StepTime;
 use crate::gates::RunShape;
 use crate::inputs::Inputs;
@@ -18,6 +19,7 @@ pub(super) struct Prepared<'a> {
     pub(super) workload: Workload<'a>,
     pub(super) deck: Deck,
     pub(super) step: PlannedStep,
+    pub(super) step_from: StepFrom,
     /// What the causes may exceed the measurement by, ms.
     pub(super) tolerance: f64,
     pub(super) caveats: Vec<String>,
@@ -37,12 +39,17 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         reason = "weights are far below 2^53 bytes"
     )]
     let active = model.parameters as f64 * model.weight_bytes_read(1) / model.weight_bytes as f64;
-    let one = StepTime::new(inputs.runs(1), 1, batch, active)?;
-    let several = StepTime::new(inputs.runs(tp), tp, batch, active)?;
+    // Both sides by the same metric: a gap and a latency of one server differ by more than what is looked for.
+    let step_from = StepFrom::common(&inputs.runs(1).chain(inputs.runs(tp)).collect::<Vec<_>>())?;
+    let one = StepTime::new(inputs.runs(1), step_from, 1, batch, active)?;
+    let several = StepTime::new(inputs.runs(tp), step_from, tp, batch, active)?;
+    if step_from == StepFrom::Tpot {
+        caveats.push("the step is the time per output token, which may hold up to 5% of steps with prompts; give results of serve-bench run for gaps of pure decoding".to_owned());
+    }
     if one.wave_tokens().is_some() || several.wave_tokens().is_some() {
         deck.add(Knob::PrefillRate, inputs.prior("prefill_tflops")?);
         deck.add(Knob::PrefixCache, inputs.prior("prefix_cache_share")?);
-        caveats.push("replies were not streamed: the step is the latency less an assumed prefill, over the tokens; run with a stream".to_owned());
+        caveats.push("the step is not measured but worked out, since replies were not streamed: the step is the latency less an assumed prefill, over the tokens; run with a stream".to_owned());
     }
     let unstated = inputs.prior("unstated_spread")?;
     let offset = inputs.prior("start_to_start")?.high;
@@ -60,6 +67,11 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     let step = plan(model, engine, batch, None);
     let curves = Curves::choose(inputs, eager, &mut deck);
     let (mut terms, mut prefill_terms) = (None, Vec::new());
+    let curves = curves.filter(|curves| {
+        let far = curves.too_far(&step.collectives);
+        caveats.extend(far.clone());
+        far.is_none()
+    });
     if let Some(curves) = &curves {
         let mut decode = Vec::new();
         for collective in &step.collectives {
@@ -75,7 +87,11 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         deck.drop_unused(&used);
         terms = Some(decode);
         if let Some(tokens) = several.wave_tokens() {
-            prefill_terms = prefill(inputs, curves, tokens);
+            if curves.show_bandwidth() {
+                prefill_terms = prefill(inputs, curves, tokens);
+            } else {
+                caveats.push("the curve is too short for the messages of a prefill, which are taken to cost nothing".to_owned());
+            }
         }
     }
     caveats.extend(engine.assumed.iter().chain(&model.assumed).cloned());
@@ -100,6 +116,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         },
         deck,
         step,
+        step_from,
         caveats,
     })
 }

@@ -19,6 +19,8 @@ pub struct Attribution {
     pub batch: u32,
     /// The batch after padding to a captured graph's size.
     pub padded_batch: u32,
+    /// What the steps were taken from.
+    pub step_from: StepFrom,
     /// Decode step on one GPU.
     pub step_of_one: Range,
     /// Decode step on several.
@@ -57,6 +59,18 @@ pub struct Attribution {
     pub seed: u64,
     /// Number of draws.
     pub draws: u32,
+}
+
+/// What a decode step is taken from, best first. All runs of a comparison use the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepFrom {
+    /// Gaps between tokens while every slot decodes.
+    DecodeGap,
+    /// Time per output token, which may also hold steps with somebody else's prompt.
+    Tpot,
+    /// Latency less an assumed prefill: worked out, not measured.
+    Latency,
 }
 
 /// One cause.

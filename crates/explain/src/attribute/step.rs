@@ -1,9 +1,16 @@
 //! The time of a decode step as serving results give it: from the stream, or from the latency less what prefill may have taken.
 
-use measure::import::{ServeRun, Spread};
+use measure::import::{ServeFormat, ServeRun, Spread};
 
 use super::deck::{Hand, Knob};
+use super::result::StepFrom;
 use crate::gates::RunShape;
+
+/// Steps with prompts may make up this part of a mean time per token at most: the gate lets no more through.
+const MIXED_IN: f64 = 0.05;
+
+/// Fewer values than this show no spread.
+const LEAST: u64 = 6;
 
 /// The decode step at one tensor parallel size.
 #[derive(Debug, Clone)]
@@ -20,10 +27,33 @@ struct Knobs {
     start: Knob,
 }
 
+impl StepFrom {
+    /// The best that every run has; `None` where a run has none.
+    pub(super) fn common(runs: &[&ServeRun]) -> Option<Self> {
+        let all = |metric: Self| runs.iter().all(|run| metric.has(run));
+        [Self::DecodeGap, Self::Tpot, Self::Latency]
+            .into_iter()
+            .find(|metric| all(*metric))
+    }
+
+    fn has(self, run: &ServeRun) -> bool {
+        let shape = RunShape::new(run);
+        match self {
+            Self::DecodeGap => shape.decode_gap().is_some(),
+            Self::Tpot => run.streamed && run.tpot_ms.is_some(),
+            Self::Latency => {
+                run.e2el_ms.is_some() && shape.output().is_some_and(|output| output >= 2.0)
+            }
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Timed {
     /// Mean of the metric, ms.
     mean_ms: f64,
+    /// The part of it that steps with prompts may make up at most, 0 to 1.
+    mixed_in: f64,
     /// Relative standard deviation of the mean; `None` where the file gives no spread.
     spread: Option<f64>,
     /// What stands between a latency and a step; `None` where the stream shows the step itself.
@@ -37,18 +67,21 @@ struct Latency {
     wave_tokens: f64,
     /// Floating-point operations that one prompt token costs.
     flops_per_token: f64,
+    /// Whether no prompt repeats another, so that no cache holds it.
+    unique: bool,
 }
 
 impl StepTime {
     /// The step of these runs; `None` where a run shows none.
     pub(super) fn new<'a>(
         runs: impl Iterator<Item = &'a ServeRun>,
+        metric: StepFrom,
         tp: u32,
         batch: u32,
         active_parameters: f64,
     ) -> Option<Self> {
         let runs: Option<Vec<Timed>> = runs
-            .map(|run| timed(run, batch, active_parameters))
+            .map(|run| timed(run, metric, batch, active_parameters))
             .collect();
         let (error, start) = if tp == 1 {
             (Knob::ErrorOfOne, Knob::StartOfOne)
@@ -68,9 +101,10 @@ impl StepTime {
         let spread = run.spread.unwrap_or_else(|| hand.get(Knob::UnstatedSpread));
         let mean = run.mean_ms * (1.0 + hand.get(self.knobs.error) * spread);
         let step = match run.latency {
-            None => mean,
+            None => mean * (1.0 - hand.get(Knob::MixedIn) * run.mixed_in),
             Some(latency) => {
-                let fresh = 1.0 - hand.get(Knob::PrefixCache);
+                let cached = hand.get(Knob::PrefixCache);
+                let fresh = if latency.unique { 1.0 } else { 1.0 - cached };
                 let flops = latency.wave_tokens * fresh * latency.flops_per_token;
                 let rate = f64::from(self.tp) * hand.get(Knob::PrefillRate) * 1e12;
                 let prefill = flops / rate * 1e3 + fresh * prefill_comm_ms;
@@ -118,33 +152,46 @@ impl StepTime {
     }
 }
 
-fn timed(run: &ServeRun, batch: u32, active_parameters: f64) -> Option<Timed> {
+fn timed(run: &ServeRun, metric: StepFrom, batch: u32, active_parameters: f64) -> Option<Timed> {
     let shape = RunShape::new(run);
-    let streamed = run.tpot_ms.filter(|_| run.streamed);
-    if let Some(step) = shape.decode_gap().or(streamed) {
-        return Some(Timed {
-            mean_ms: step.mean,
-            spread: relative_spread(&step),
-            latency: None,
-        });
+    let streamed = |of: Spread, mixed_in: f64| Timed {
+        mean_ms: of.mean,
+        mixed_in,
+        spread: relative_spread(&of),
+        latency: None,
+    };
+    match metric {
+        StepFrom::DecodeGap => Some(streamed(shape.decode_gap()?, 0.0)),
+        StepFrom::Tpot => {
+            let tpot = run.tpot_ms?;
+            let median = run.itl_ms.and_then(|itl| itl.median);
+            let mixed_in = median.map_or(0.0, |median| 1.0 - median / tpot.mean);
+            Some(streamed(tpot, mixed_in.clamp(0.0, MIXED_IN)))
+        }
+        StepFrom::Latency => {
+            let latency = run.e2el_ms?;
+            Some(Timed {
+                mean_ms: latency.mean,
+                mixed_in: 0.0,
+                spread: relative_spread(&latency),
+                latency: Some(Latency {
+                    output: shape.output().filter(|output| *output >= 2.0)?,
+                    wave_tokens: shape.input().unwrap_or(0.0) * f64::from(batch),
+                    // A multiplication and an addition for each weight.
+                    flops_per_token: 2.0 * active_parameters,
+                    unique: run.format == ServeFormat::Tplens,
+                }),
+            })
+        }
     }
-    let latency = run.e2el_ms?;
-    let output = shape.output().filter(|output| *output >= 2.0)?;
-    Some(Timed {
-        mean_ms: latency.mean,
-        spread: relative_spread(&latency),
-        latency: Some(Latency {
-            output,
-            wave_tokens: shape.input().unwrap_or(0.0) * f64::from(batch),
-            // A multiplication and an addition for each weight.
-            flops_per_token: 2.0 * active_parameters,
-        }),
-    })
 }
 
 /// Relative standard deviation of a mean. Without an interval a quarter of the range is taken, whatever the number of
 /// requests: those of one wave are slow and fast together.
 fn relative_spread(of: &Spread) -> Option<f64> {
+    if of.n.is_some_and(|n| n < LEAST) {
+        return None;
+    }
     let width = match (of.mean_interval, of.min, of.max) {
         (Some(interval), _, _) => (interval.high - interval.low) / (2.0 * 1.96),
         (None, Some(min), Some(max)) => (max - min) / 4.0,

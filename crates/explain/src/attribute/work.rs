@@ -17,6 +17,9 @@ use crate::range::Range;
 /// Where fewer draws than this share fit what was measured, whatever the factors on the curve, nothing is claimed.
 const FITTING: f64 = 0.05;
 
+/// Where at least this share of the draws does not fit what was measured, that is said as a reservation.
+const HARDLY: f64 = 0.9;
+
 /// Fewer draws than these have no quantiles.
 const FEWEST: usize = 20;
 
@@ -32,85 +35,108 @@ pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, 
     if !reasons.is_empty() {
         return Err(Refusal { reasons });
     }
-    prepare(inputs)
-        .and_then(|prepared| prepared.attribution(inputs, &gates, seed, draws.max(1)))
-        .ok_or_else(|| Refusal {
+    let no_step = || {
+        Refusal {
+        reasons: vec![
+            "no time of a step: a result needs a concurrency, and either a streamed TPOT or a latency (e2el) with a count of output tokens (max_tokens, total_output_tokens or output_tokens_per_s)".to_owned(),
+        ],
+    }
+    };
+    let prepared = prepare(inputs).ok_or_else(no_step)?;
+    let all = prepared.draws(seed, draws.max(1));
+    let fits = |draw: &&Draw| prepared.fits(draw);
+    let free: Vec<Draw> = all.iter().filter(fits).copied().collect();
+    if share(free.len(), all.len()) < FITTING {
+        return Err(Refusal {
             reasons: vec![
-                "no time of a step: a result has neither TPOT nor latency with output tokens, or no concurrency".to_owned(),
+                "the causes without communication already sum to more than was measured: the model, the box or a range is not that of these runs, or they differ in more than the number of GPUs"
+                    .to_owned(),
             ],
-        })
+        });
+    }
+    prepared
+        .attribution(inputs, &gates, seed, &all, &free)
+        .ok_or_else(no_step)
 }
 
 impl Prepared<'_> {
+    fn draws(&self, seed: u64, draws: u32) -> Vec<Draw> {
+        let mut random = Random::new(seed);
+        (0..draws)
+            .map(|_| self.workload.draw(self.deck.draw(&mut random)))
+            .collect()
+    }
+
+    /// Whether the causes without communication leave room; an assumed prefill may take longer than the whole latency.
+    fn fits(&self, draw: &Draw) -> bool {
+        draw.one > 0.0 && draw.several > 0.0 && draw.remainder() >= -self.tolerance
+    }
+
+    /// `all` are the draws, `free` those that fit.
     fn attribution(
         mut self,
         inputs: &Inputs,
         gates: &[Gate],
         seed: u64,
-        draws: u32,
+        all: &[Draw],
+        free: &[Draw],
     ) -> Option<Attribution> {
-        let mut random = Random::new(seed);
-        let all: Vec<Draw> = (0..draws)
-            .map(|_| self.workload.draw(self.deck.draw(&mut random)))
-            .collect();
-        // An assumed prefill may take longer than the whole latency.
-        let fits = |draw: &&Draw| {
-            draw.one > 0.0 && draw.several > 0.0 && draw.remainder() >= -self.tolerance
-        };
-        let mut free: Vec<Draw> = all.iter().filter(fits).copied().collect();
         let fitting: Vec<Draw> = free
             .iter()
             .filter(|draw| draw.unexplained() >= -self.tolerance)
             .copied()
             .collect();
         let impossible = 1.0 - share(fitting.len(), all.len());
-        let nothing_fits = share(free.len(), all.len()) < FITTING;
         // The share that fits at all depends on how wide the factors on the curve are, so it is the lowest that is judged.
         let lowest = |draw: &&Draw| {
             let least = self.workload.communication(&self.deck.lowest(&draw.hand));
             draw.remainder() - least >= -self.tolerance
         };
         let could_fit = share(free.iter().filter(lowest).count(), all.len());
-        if nothing_fits {
-            // The bars then show how far the causes exceed the measurement.
-            free = all;
-        }
-        let remainder = range(&free, Draw::remainder)?;
+        let remainder = range(free, Draw::remainder)?;
         let curve_fits = could_fit >= FITTING && fitting.len() >= FEWEST;
-        let claim = self.claim(&remainder, nothing_fits, curve_fits);
+        let claim = self.claim(&remainder, curve_fits);
         let shown = if claim == Claim::Estimated {
-            &fitting
+            &fitting[..]
         } else {
-            &free
+            free
         };
-        let shares = shares(&free, (claim == Claim::Estimated).then_some(&fitting));
+        let shares = shares(free, (claim == Claim::Estimated).then_some(&fitting));
+        self.caveats.extend(unused(inputs));
+        if impossible >= HARDLY {
+            self.caveats.push(format!(
+                "{:.0}% of the draws sum to more than was measured: the curve and the ranges hardly fit these runs",
+                impossible * 100.0
+            ));
+        }
         for gate in gates.iter().filter(|gate| gate.verdict == Verdict::Unknown) {
             self.caveats.push(format!("{}: {}", gate.name, gate.seen));
         }
         let ranks = f64::from(self.workload.tp);
         let implied = match claim {
             Claim::None { .. } => None,
-            _ => self.implied(inputs, &free),
+            _ => self.implied(inputs, free),
         };
         Some(Attribution {
             tp: self.workload.tp,
             batch: self.workload.batch,
             padded_batch: self.step.padded_batch,
+            step_from: self.step_from,
             step_of_one: range(shown, |draw| draw.one)?,
             step_of_several: range(shown, |draw| draw.several)?,
             bars: self.bars(shown, &claim)?,
             remainder,
-            remainder_share_of_excess: range(&free, |draw| {
+            remainder_share_of_excess: range(free, |draw| {
                 draw.remainder() / (draw.several - draw.ideal)
             })?,
             implied,
             throughput_gain: throughput(inputs, self.workload.tp) / throughput(inputs, 1),
-            speed_up: range(&free, |draw| draw.one / draw.several)?,
-            free_links: range(&free, |draw| {
+            speed_up: range(free, |draw| draw.one / draw.several)?,
+            free_links: range(free, |draw| {
                 draw.one / (draw.ideal + draw.gemm_loss + draw.unsharded)
             })?,
-            halved_gemms: range(&free, |draw| draw.one / (draw.several - draw.gemm_loss))?,
-            replicas: range(&free, |draw| ranks * draw.several / draw.one)?,
+            halved_gemms: range(free, |draw| draw.one / (draw.several - draw.gemm_loss))?,
+            replicas: range(free, |draw| ranks * draw.several / draw.one)?,
             impossible,
             collectives: self
                 .workload
@@ -124,18 +150,12 @@ impl Prepared<'_> {
             claim,
             caveats: self.caveats,
             seed,
-            draws,
+            draws: u32::try_from(all.len()).unwrap_or(u32::MAX),
         })
     }
 
-    fn claim(&self, remainder: &Range, nothing_fits: bool, curve_fits: bool) -> Claim {
+    fn claim(&self, remainder: &Range, curve_fits: bool) -> Claim {
         let none = |reason: String| Claim::None { reason };
-        if nothing_fits {
-            return none(
-                "the causes without communication already sum to more than was measured: a prior does not hold here, or the runs differ in more than the number of GPUs"
-                    .to_owned(),
-            );
-        }
         if remainder.low <= self.tolerance {
             return none(format!(
                 "what communication could take at most is {} ms, which is not told from nothing",
@@ -254,6 +274,30 @@ impl Prepared<'_> {
             published: published_times(inputs, bytes),
         })
     }
+}
+
+/// Curves that were given and not used, and why.
+fn unused(inputs: &Inputs) -> Vec<String> {
+    let mut words = Vec::new();
+    if inputs.usable_curve().len() < inputs.curve.len() {
+        words.push(
+            "times of ranks in host memory are no curve of GPUs, nor of an engine's own collectives: left out"
+                .to_owned(),
+        );
+    }
+    let points = inputs.usable_curve();
+    if !points.is_empty() && points.iter().all(|point| point.ranks != inputs.tp) {
+        let mut ranks: Vec<u32> = points.iter().map(|point| point.ranks).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+        words.push(format!(
+            "the curve is of {} ranks and not of {}: left out",
+            ranks.join(" and "),
+            inputs.tp
+        ));
+    }
+    words
 }
 
 /// The grade of what makes up nine tenths of the time.

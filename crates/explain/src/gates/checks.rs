@@ -1,10 +1,11 @@
 //! The gates themselves, one function each.
 
 use measure::import::ServeRun;
+use tp_plan::ModelFacts;
 
 use super::gate::{Gate, Verdict};
 use super::shape::RunShape;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, MEASURED};
 
 /// How far two things that should be equal may lie apart, and how much of a run may be prefill.
 const TOLERANCE: f64 = 0.05;
@@ -13,18 +14,29 @@ type OfRun = fn(&Inputs, &ServeRun) -> Gate;
 type OfAll = fn(&Inputs) -> Gate;
 
 /// Gates on one run.
-pub(super) const OF_A_RUN: [OfRun; 6] = [
+pub(super) const OF_A_RUN: [OfRun; 7] = [
     no_failures,
     closed_loop,
     in_flight,
     pure_decode,
     fixed_output,
     two_tokens,
+    times_agree,
 ];
 
 /// Gates on all inputs together.
-pub(super) const OF_ALL: [OfAll; 5] =
-    [both_runs, same_model, equal_batch, equal_length, one_origin];
+pub(super) const OF_ALL: [OfAll; 10] = [
+    one_origin,
+    collectives_right,
+    both_runs,
+    same_model,
+    model_asked,
+    weights_fit,
+    weights_read,
+    equal_batch,
+    equal_length,
+    several_faster,
+];
 
 /// A gate before its verdict.
 struct Open {
@@ -162,10 +174,10 @@ fn pure_decode(inputs: &Inputs, run: &ServeRun) -> Gate {
         engine.max_batched_tokens
     );
     if slowed > TOLERANCE {
-        seen.push_str(&format!(
-            "; the mean time per token lies {:.0}% above the median gap",
+        seen = format!(
+            "the mean time per token lies {:.0}% above the median gap, so steps with prompts are mixed in; {seen}",
             100.0 * slowed / (1.0 - slowed)
-        ));
+        );
     }
     gate.is(Some(by_tokens.max(slowed) <= TOLERANCE), seen)
 }
@@ -228,13 +240,23 @@ fn both_runs(inputs: &Inputs) -> Gate {
     } else {
         "missing"
     };
-    let seen = if tp < 2 {
+    // One file that was named for both sizes.
+    let numbers = |run: &ServeRun| (run.duration_s, run.completed, run.e2el_ms, run.tpot_ms);
+    let twice = tp >= 2
+        && inputs.runs(1).any(|one| {
+            inputs
+                .runs(tp)
+                .any(|several| numbers(one) == numbers(several))
+        });
+    let seen = if twice {
+        format!("the results of TP1 and TP{tp} are the same")
+    } else if tp < 2 {
         "TP1 only: one size says neither what communication takes nor what narrow GEMMs and work that never shards lose".to_owned()
     } else {
         format!("TP1: {one}, TP{tp}: {several}; engine facts {engine}")
     };
     gate.is(
-        Some(tp >= 2 && one > 0 && several > 0 && engine == "known"),
+        Some(tp >= 2 && one > 0 && several > 0 && engine == "known" && !twice),
         seen,
     )
 }
@@ -256,6 +278,140 @@ fn same_model(inputs: &Inputs) -> Gate {
         [name] if named == all => gate.is(Some(true), *name),
         [] | [_] => gate.is(None, format!("{named} of {all} files name their model")),
         several => gate.is(Some(false), several.join(" and ")),
+    }
+}
+
+/// The model that is asked about against the one that the files name, where that is a known one.
+fn model_asked(inputs: &Inputs) -> Gate {
+    let asked = &inputs.model;
+    let gate = Open::new(
+        "the model asked about",
+        "the files' model is the one whose messages are counted",
+        "name with --model what was served",
+    );
+    let other = used(inputs)
+        .filter_map(|run| run.model.as_deref())
+        .filter_map(|name| Some((name, ModelFacts::builtin(name)?)))
+        .find(|(_, facts)| (facts.hidden, facts.layers) != (asked.hidden, asked.layers));
+    match other {
+        Some((name, _)) => gate.is(
+            Some(false),
+            format!("{} is asked about, and a file is of {name}", asked.name),
+        ),
+        None => gate.is(Some(true), asked.name.clone()),
+    }
+}
+
+/// Whether the weights go into the GPUs that the files say they ran on.
+fn weights_fit(inputs: &Inputs) -> Gate {
+    let gate = Open::new(
+        "weights fit",
+        "the model's weights go into the memory of one GPU, or TP1 ran on another box",
+        "name the model and the box that were used",
+    );
+    let Some(memory) = inputs.around.memory_bytes else {
+        return gate.is(Some(true), "memory of the GPUs not known, not judged");
+    };
+    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+    let seen = format!(
+        "{:.1} GB of weights, {:.1} GB of memory",
+        inputs.model.weight_bytes as f64 / 1e9,
+        memory as f64 / 1e9
+    );
+    let one = inputs.runs(1).count() == 0 || inputs.model.weight_bytes < memory;
+    gate.is(Some(one), seen)
+}
+
+/// More than any GPU reads of its memory in a second, GB/s.
+const FASTEST_MEMORY: f64 = 12_000.0;
+
+/// Whether a step could have read the weights that it needs.
+fn weights_read(inputs: &Inputs) -> Gate {
+    let gate = Open::new(
+        "a step can read its weights",
+        format!(
+            "less than {FASTEST_MEMORY:.0} GB/s of weights from each GPU's memory, which no GPU reaches"
+        ),
+        "name with --model what was served, and look at the units of the times",
+    );
+    let Some(batch) = inputs.batch() else {
+        return gate.is(Some(true), "batch not known, not judged");
+    };
+    let bytes = inputs.model.weight_bytes_read(batch);
+    let rates = [1, inputs.tp].into_iter().flat_map(|tp| {
+        let steps = inputs
+            .runs(tp)
+            .filter_map(|run| RunShape::new(run).rough_step_ms());
+        steps.map(move |step| bytes / f64::from(tp) / step / 1e6)
+    });
+    match rates.reduce(f64::max) {
+        Some(rate) => gate.is(
+            Some(rate < FASTEST_MEMORY),
+            format!("{rate:.0} GB/s at most"),
+        ),
+        None => gate.is(Some(true), "no time of a step, not judged"),
+    }
+}
+
+/// Whether a file's own times fit together: e2el = ttft + tpot (n - 1) on average.
+fn times_agree(_: &Inputs, run: &ServeRun) -> Gate {
+    let gate = Open::new(
+        "times agree",
+        "mean latency = mean time to first token + mean time per token x (tokens - 1), within 5%",
+        "look at the units in the file, and for requests of very different length",
+    );
+    let shape = RunShape::new(run);
+    let (Some(whole), Some(first), Some(each), Some(output)) =
+        (run.e2el_ms, run.ttft_ms, run.tpot_ms, shape.output())
+    else {
+        return gate.is(Some(true), "no three times to compare");
+    };
+    let sum = first.mean + each.mean * (output - 1.0);
+    gate.is(
+        Some((sum / whole.mean - 1.0).abs() <= TOLERANCE),
+        format!("{sum:.1} ms of {:.1} ms", whole.mean),
+    )
+}
+
+/// Whether collectives on this box gave what they should.
+fn collectives_right(inputs: &Inputs) -> Gate {
+    let gate = Open::new(
+        "collectives are right",
+        "every result of a collective is exact, and none hangs or fails",
+        "mend the path first: allreduce-bench says which size and rank; then measure again",
+    );
+    let wrong = inputs.troubles.iter().any(|trouble| trouble.wrong_data);
+    match inputs.troubles.first() {
+        None => gate.is(Some(true), "no trouble told"),
+        Some(first) => {
+            let told = inputs.troubles.iter().find(|trouble| trouble.wrong_data);
+            let more = inputs.troubles.len() - 1;
+            let words = &told.unwrap_or(first).words;
+            gate.is(wrong.then_some(false), format!("{words}; {more} more"))
+        }
+    }
+}
+
+/// Whether several GPUs are faster than one; files that were mixed up are the commonest reason where not.
+fn several_faster(inputs: &Inputs) -> Gate {
+    let gate = Open::new(
+        "several GPUs are not slower",
+        "a decode step on several GPUs is shorter than on one",
+        "check that the files are not mixed up",
+    );
+    let step = |tp: u32| {
+        let steps: Vec<f64> = inputs
+            .runs(tp)
+            .filter_map(|run| RunShape::new(run).rough_step_ms())
+            .collect();
+        steps.into_iter().reduce(f64::min)
+    };
+    match (inputs.tp >= 2, step(1), step(inputs.tp)) {
+        (true, Some(one), Some(several)) => gate.is(
+            (several < one).then_some(true),
+            format!("{several:.1} ms on {}, {one:.1} ms on one", inputs.tp),
+        ),
+        _ => gate.is(Some(true), "nothing to compare"),
     }
 }
 
@@ -307,6 +463,9 @@ fn equal_length(inputs: &Inputs) -> Gate {
     let prompts: Vec<f64> = shapes.iter().filter_map(RunShape::input).collect();
     let outputs: Vec<f64> = shapes.iter().filter_map(RunShape::output).collect();
     let words = |values: &[f64]| {
+        if values.is_empty() {
+            return "unknown".to_owned();
+        }
         let words: Vec<String> = values.iter().map(|n| format!("{n:.1}")).collect();
         words.join(" and ")
     };
@@ -319,14 +478,15 @@ fn equal_length(inputs: &Inputs) -> Gate {
 fn one_origin(inputs: &Inputs) -> Gate {
     let gate = Open::new(
         "measured or simulated, not both",
-        "serving results and curves of one box: a simulated figure says nothing about a real one",
+        "serving results, curves and links of one box: a simulated figure says nothing about a real one",
         "leave the simulated files out, or use only them",
     );
     let runs = used(inputs).map(|run| run.simulated.as_deref());
     let points = inputs.curve.iter().map(|point| point.simulated.as_deref());
     let mut origins: Vec<&str> = runs
         .chain(points)
-        .map(|soft| soft.unwrap_or("measured"))
+        .map(|soft| soft.unwrap_or(MEASURED))
+        .chain(inputs.known.links_of.as_deref())
         .collect();
     origins.sort_unstable();
     origins.dedup();

@@ -1,4 +1,4 @@
-//! All gates in the order in which they are shown: the data first, then what can be asked of it.
+//! All gates in the order in which they are shown: whether the files belong together first, then each run.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ impl std::fmt::Display for Verdict {
 /// Every gate, whatever the others say. Gates on a run are there once for each run.
 #[must_use]
 pub fn gates(inputs: &Inputs) -> Vec<Gate> {
-    let mut gates = Vec::new();
+    let mut gates: Vec<Gate> = checks::OF_ALL.iter().map(|check| check(inputs)).collect();
     let sizes: &[u32] = if inputs.tp == 1 {
         &[1]
     } else {
@@ -64,7 +64,6 @@ pub fn gates(inputs: &Inputs) -> Vec<Gate> {
             }
         }
     }
-    gates.extend(checks::OF_ALL.iter().map(|check| check(inputs)));
     gates
 }
 

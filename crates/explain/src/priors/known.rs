@@ -35,6 +35,8 @@ pub enum Shape {
     Uniform,
     /// Every ratio alike.
     LogUniform,
+    /// The lower end twice in ten, else every value alike.
+    LowOrUniform,
 }
 
 /// What a prior rests on.
@@ -106,6 +108,18 @@ impl Priors {
         })
     }
 
+    /// The names of all priors.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for candidate in &self.candidates {
+            if !names.contains(&candidate.prior.name.as_str()) {
+                names.push(&candidate.prior.name);
+            }
+        }
+        names
+    }
+
     /// Puts a range in place of a prior, whatever the GPU.
     ///
     /// # Errors
@@ -174,6 +188,9 @@ impl Prior {
         match self.shape {
             Shape::Uniform => self.low + (self.high - self.low) * quantile,
             Shape::LogUniform => self.low * (self.high / self.low).powf(quantile),
+            Shape::LowOrUniform => {
+                self.low + (self.high - self.low) * ((quantile - 0.2) / 0.8).max(0.0)
+            }
         }
     }
 

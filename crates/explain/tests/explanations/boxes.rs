@@ -86,6 +86,7 @@ pub(super) fn rtxpro6000_mig() -> Inputs {
             of(2, 47.0797, 11.7622, 11.7613, 11.7284, 11.7997),
         ],
         curve: vec![],
+        troubles: vec![],
         around,
         known: KnownBox {
             name: Some("rtxpro6000-mig".to_owned()),
@@ -93,6 +94,7 @@ pub(super) fn rtxpro6000_mig() -> Inputs {
             mig: true,
             guest: Some(true),
             peers: vec![PeerVerdict::Denied; 2],
+            links_of: Some("measured".to_owned()),
             origins: vec!["links/record.json".to_owned()],
         },
         priors: Priors::builtin().unwrap(),
@@ -110,6 +112,7 @@ pub(super) fn point(kind: CollectiveKind, bytes_per_rank: u64, us: f64) -> Curve
         high: Some(us * 1.01),
         n: Some(20),
         mode: Some(CallMode::Graph),
+        library: Some("nccl".to_owned()),
         origin: "allreduce/record.json".to_owned(),
         simulated: None,
     }

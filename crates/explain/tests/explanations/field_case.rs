@@ -90,7 +90,7 @@ fn case_2_is_told_of_mig_and_never_to_enable_peer_access() {
     let explanation = explain(&inputs, 1, 4000);
     let words = text(&explanation);
     assert!(
-        words.contains("MIG") && words.contains("serve 2 replicas of TP1"),
+        words.contains("MIG") && words.contains("compare 2 replicas of TP1 with TP2 at equal load"),
         "{words}"
     );
     assert!(
@@ -104,11 +104,7 @@ fn case_2_is_told_of_mig_and_never_to_enable_peer_access() {
     assert!(!lower.contains("simulated on"), "{words}");
     // Without a curve of this box the first sentence bounds communication.
     assert!(
-        words
-            .lines()
-            .next()
-            .unwrap()
-            .contains("communication at most"),
+        words.lines().next().unwrap().contains("and at most 12."),
         "{words}"
     );
     let json = serde_json::to_string(&explanation).unwrap();

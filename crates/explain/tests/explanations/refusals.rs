@@ -2,6 +2,7 @@
 
 use crate::boxes::{mean, nvidia, rtxpro6000_mig, run};
 use explain::{Inputs, KnownBox, Priors, Verdict, attribute, explain, gates, text};
+use measure::import::collectives::Trouble;
 use measure::import::{ServeRun, Spread};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
 
@@ -31,6 +32,7 @@ fn l40x4() -> Inputs {
         engines: vec![EngineFacts::vllm(2, &around)],
         serve: vec![(2, run)],
         curve: vec![],
+        troubles: vec![],
         around,
         known: KnownBox {
             gpu: Some("NVIDIA L40".to_owned()),
@@ -86,6 +88,7 @@ fn mxc500x4(of: &[(f64, f64, u64, u64)]) -> Inputs {
         engines: vec![EngineFacts::vllm(4, &around)],
         serve: serve.collect(),
         curve: vec![],
+        troubles: vec![],
         around,
         known: KnownBox::default(),
         priors: Priors::builtin().unwrap(),
@@ -169,6 +172,9 @@ fn measured_and_simulated_files_are_not_mixed() {
         (Verdict::Failed, "measured and rtxpro6000-mig")
     );
     inputs.serve[0].1.simulated = Some("rtxpro6000-mig".to_owned());
+    // The links, too: those of a real box say nothing about a simulated one.
+    assert_eq!(gate(&inputs, "measured or simulated").0, Verdict::Failed);
+    inputs.known.links_of = Some("rtxpro6000-mig".to_owned());
     assert_eq!(gate(&inputs, "measured or simulated").0, Verdict::Passed);
     let words = text(&explain(&inputs, 1, 2000));
     assert!(
@@ -204,4 +210,48 @@ fn what_no_file_says_is_a_reservation_and_not_a_refusal() {
             .any(|caveat| caveat.starts_with("no failures, TP1")),
         "{caveats:?}"
     );
+}
+
+#[test]
+fn wrong_sums_refuse_and_a_hang_is_a_reservation() {
+    let mut inputs = rtxpro6000_mig();
+    let trouble = |wrong_data, words: &str| Trouble {
+        wrong_data,
+        words: words.to_owned(),
+    };
+    inputs.troubles = vec![trouble(false, "all_reduce of 1 MiB, graph: hang")];
+    assert_eq!(gate(&inputs, "collectives are right").0, Verdict::Unknown);
+    assert!(attribute(&inputs, 1, 2000).is_ok());
+    inputs
+        .troubles
+        .push(trouble(true, "all_reduce of 256 KiB, graph: wrong data"));
+    let (verdict, seen) = gate(&inputs, "collectives are right");
+    assert_eq!(verdict, Verdict::Failed);
+    assert!(seen.contains("256 KiB"), "{seen}");
+    assert!(attribute(&inputs, 1, 2000).is_err());
+}
+
+#[test]
+fn a_model_that_cannot_have_run_there_is_refused() {
+    // 75 GB of weights on a GPU of 48 GB.
+    let mut inputs = rtxpro6000_mig();
+    inputs.around.memory_bytes = Some(48_000_000_000);
+    assert_eq!(gate(&inputs, "weights fit").0, Verdict::Failed);
+    // A file that names another model than the one asked about.
+    let mut inputs = rtxpro6000_mig();
+    inputs.serve[0].1.model = Some("meta-llama/Llama-3.1-8B".to_owned());
+    inputs.serve[1].1.model = Some("meta-llama/Llama-3.1-8B".to_owned());
+    assert_eq!(gate(&inputs, "the model asked about").0, Verdict::Failed);
+    // One file for both sizes.
+    let mut inputs = rtxpro6000_mig();
+    inputs.serve[1].1 = inputs.serve[0].1.clone();
+    assert_eq!(gate(&inputs, "a run of one GPU").0, Verdict::Failed);
+    // 72.7 GB of weights in 0.1 ms are 727 TB/s.
+    let mut inputs = rtxpro6000_mig();
+    for (_, run) in &mut inputs.serve {
+        if let Some(latency) = &mut run.e2el_ms {
+            latency.mean /= 600.0;
+        }
+    }
+    assert_eq!(gate(&inputs, "a step can read").0, Verdict::Failed);
 }

@@ -2,8 +2,8 @@
 
 use explain::{
     Advice, Attribution, Bar, Cause, Claim, Effect, Explanation, Gate, Grade, Implied, InputSource,
-    Measurement, NextStep, Outcome, PublishedTime, Range, Refusal, Rule, SCHEMA, VarianceShare,
-    Verdict, text,
+    Measurement, NextStep, Outcome, PublishedTime, Range, Refusal, Rule, SCHEMA, StepFrom,
+    VarianceShare, Verdict, text,
 };
 
 fn range(low: f64, mid: f64, high: f64) -> Range {
@@ -24,6 +24,7 @@ fn attribution() -> Attribution {
         tp: 2,
         batch: 16,
         padded_batch: 16,
+        step_from: StepFrom::DecodeGap,
         step_of_one: range(60.2, 61.2, 61.7),
         step_of_several: range(44.1, 45.9, 46.0),
         bars: vec![
@@ -117,7 +118,7 @@ fn the_first_screen_answers_and_the_rest_is_behind_it() {
     TP2 gives 1.34x the tokens per second of TP1 (1.33x a decode step), not 2x: a step takes 45.9 ms where 1/2 of one GPU's would be 30.6, and the 15.3 ms between are communication by this box's own curve 9.0 [8.5, 9.5], narrow GEMMs 2.6 [0.9, 4.5], work that never shards 1.6 [1.1, 2.1], unexplained 1.6 [-0.3, 3.1] (ms, median [5%, 95%]).
     What to do: serve 2 replicas of TP1 (1.50 [1.49, 1.51]x tokens/s of TP2), because these GPUs are MIG instances.
 
-    qwen2.5-72b-fp8, TP2 against TP1, 16 in flight; vLLM 0.13.0, graphs up to 512; box rtxpro6000-mig, GPU unknown
+    qwen2.5-72b-fp8, TP2 against TP1, 16 in flight; vLLM 0.13.0, graphs up to 512; box rtxpro6000-mig, GPU unknown; gates: 0 passed, 0 unknown, 1 failed
       ms a step        median    5%   95%  grade
       step on one GPU    61.2  60.2  61.7  simulated
       ideal share        30.6  30.1  30.9  arithmetic
@@ -129,7 +130,7 @@ fn the_first_screen_answers_and_the_rest_is_behind_it() {
      grade C: curve of this box times count, D: prior knowledge only; medians of 20000 draws, which need not sum
 
     step speed-up 1.33 [1.32, 1.34]x; at most 1.76 [1.66, 1.85]x if links were free
-    12% of the draws sum to more than was measured and were dropped
+    12% of the draws sum to more than was measured and were dropped: the ranges fit at their lower ends
     one all-reduce of 256 KiB (161 a step) takes at most 64 [51, 77] us
        published 18.5 us, library, peer access (somebody)
 
@@ -163,7 +164,7 @@ fn a_refusal_says_why_and_what_to_run() {
     Nothing is attributed: no failures, TP1: 2 of 64 requests failed.
     What to do first: run again until none fails.
 
-    qwen2.5-72b-fp8, TP2 against TP1; vLLM 0.13.0, graphs up to 512; box rtxpro6000-mig, GPU unknown
+    qwen2.5-72b-fp8, TP2 against TP1; vLLM 0.13.0, graphs up to 512; box rtxpro6000-mig, GPU unknown; gates: 0 passed, 0 unknown, 1 failed
     gates
      - FAILED: no failures, TP1 (2 of 64 requests failed); needed: every request succeeds; run again until none fails
 

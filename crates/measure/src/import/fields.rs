@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::error::ImportError;
+use crate::control;
 
 /// The tokens that Python's encoder writes and JSON does not have.
 const NOT_NUMBERS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
@@ -39,6 +40,11 @@ fn quoted(text: &str) -> String {
         rest = &rest[next.len_utf8()..];
     }
     out
+}
+
+/// Whether a text would be a number without its quotes; Python's tokens never had any.
+fn is_number(text: &str) -> bool {
+    text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 /// An object with the file that it came from.
@@ -95,14 +101,17 @@ impl Fields<'_> {
         }
     }
 
-    /// A text.
+    /// A text without control characters.
     pub(super) fn text(&self, key: &str) -> Option<String> {
-        self.value(key)?.as_str().map(str::to_owned)
+        self.value(key)?.as_str().map(control::replaced)
     }
 
     pub(super) fn nonsense(&self, key: &str, seen: &Value, want: &str) -> ImportError {
         let seen = match seen {
-            Value::String(text) => text.clone(),
+            Value::String(text) if is_number(text) => {
+                format!("the string \"{text}\"")
+            }
+            Value::String(text) => control::replaced(text),
             Value::Array(_) => "a list".to_owned(),
             Value::Object(_) => "an object".to_owned(),
             other => other.to_string(),
@@ -152,6 +161,8 @@ mod tests {
             ("{\"x\": -1.5}", "-1.5"),
             ("{\"x\": [1]}", "a list"),
             ("{\"x\": \"fast\"}", "fast"),
+            ("{\"x\": \"\\u001b[2J\"}", "\u{fffd}[2J"),
+            ("{\"x\": \"256\"}", "the string \"256\""),
         ] {
             let error = number(json).unwrap_err().to_string();
             assert_eq!(

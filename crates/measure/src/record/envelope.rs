@@ -57,8 +57,13 @@ pub enum Status {
         /// `SIGINT`, `SIGTERM` or `SIGHUP`.
         signal: String,
     },
-    /// It ended without saying so: killed, crashed, or the machine went down.
+    /// It ended without saying so: killed, crashed, its disk full, or the machine went down.
     Broken,
+    /// The program or its disk failed, which it could still say.
+    Failed {
+        /// Why, in words.
+        reason: String,
+    },
     /// Nothing could be measured.
     Refused {
         /// Why, with the next step.

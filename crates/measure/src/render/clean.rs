@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::control;
 use crate::record::Record;
 
 /// The record with every control character in its texts replaced, line breaks by a space.
@@ -27,9 +28,7 @@ pub(super) fn clean(record: &Record) -> Cow<'_, Record> {
 fn replace(value: &mut Value) -> bool {
     match value {
         Value::String(text) if text.contains(char::is_control) => {
-            *text = text
-                .replace('\n', " ")
-                .replace(char::is_control, "\u{fffd}");
+            *text = control::replaced(text);
             true
         }
         Value::Array(values) => values

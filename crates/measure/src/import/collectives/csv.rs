@@ -3,6 +3,7 @@
 //! Empty lines and lines that begin with `#` (a source, a note) are passed over.
 
 use super::curve::CurvePoint;
+use crate::control;
 use crate::import::error::ImportError;
 use crate::record::{CallMode, CollectiveKind};
 
@@ -47,7 +48,7 @@ pub(super) fn points(text: &str, origin: &str) -> Result<Vec<CurvePoint>, Import
             let nonsense = |column: &str, seen: &str, want: &str| ImportError::Nonsense {
                 origin: origin.to_owned(),
                 key: format!("{column} of line {number}"),
-                seen: format!("`{seen}`"),
+                seen: format!("`{}`", control::replaced(seen)),
                 want: want.to_owned(),
             };
             if cells.len() != columns {
@@ -86,7 +87,7 @@ pub(super) fn points(text: &str, origin: &str) -> Result<Vec<CurvePoint>, Import
                         })?,
                 ),
             };
-            Ok(CurvePoint {
+            let point = CurvePoint {
                 kind,
                 ranks,
                 bytes_per_rank,
@@ -95,9 +96,11 @@ pub(super) fn points(text: &str, origin: &str) -> Result<Vec<CurvePoint>, Import
                 high: None,
                 n: None,
                 mode,
+                library: None,
                 origin: origin.to_owned(),
                 simulated: None,
-            })
+            };
+            point.plausible(&format!("us of line {number}"))
         })
         .collect()
 }

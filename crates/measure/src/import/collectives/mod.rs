@@ -7,6 +7,8 @@ mod nccl_json;
 mod nccl_text;
 mod ours;
 mod read;
+mod trouble;
 
 pub use curve::CurvePoint;
-pub use read::read;
+pub use read::{read, troubles};
+pub use trouble::Trouble;

@@ -17,6 +17,8 @@ pub(super) struct Test<'a> {
 
 /// A row: bytes as nccl-tests counts them, time in us, bandwidths in GB/s, number of wrong elements.
 pub(super) struct Row {
+    /// Where it stands, such as `line 15`.
+    pub(super) place: String,
     pub(super) size: u64,
     pub(super) us: f64,
     pub(super) bandwidths: Option<(f64, f64)>,
@@ -83,7 +85,7 @@ impl Test<'_> {
             }
         };
         self.check_ranks(kind, row)?;
-        Ok(Some(CurvePoint {
+        let point = CurvePoint {
             kind,
             ranks: self.ranks,
             bytes_per_rank,
@@ -92,9 +94,12 @@ impl Test<'_> {
             high: None,
             n: Some(1),
             mode: Some(self.mode),
+            library: Some("nccl".to_owned()),
             origin: self.origin.to_owned(),
             simulated: None,
-        }))
+        };
+        let key = format!("the time of {}, {} bytes,", row.place, row.size);
+        point.plausible(&key).map(Some)
     }
 
     /// Bus over algorithm bandwidth depends on the number of ranks alone, so it shows a list of devices that is not whole.

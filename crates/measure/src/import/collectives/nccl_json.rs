@@ -46,17 +46,20 @@ pub(super) fn points(fields: &Fields) -> Result<Vec<CurvePoint>, ImportError> {
         .and_then(Value::as_array)
         .ok_or_else(|| fields.missing("`results`", next))?;
     let mut points = Vec::new();
-    for result in results.iter().filter_map(Value::as_object) {
+    for (index, result) in results.iter().enumerate() {
+        let Some(result) = result.as_object() else {
+            continue;
+        };
         let result = Fields {
             origin,
             map: result,
         };
-        points.extend(test.point(&row(&result)?)?);
+        points.extend(test.point(&row(&result, index + 1)?)?);
     }
     Ok(points)
 }
 
-fn row(result: &Fields) -> Result<Row, ImportError> {
+fn row(result: &Fields, number: usize) -> Result<Row, ImportError> {
     let next = "the file is not whole; run nccl-tests again";
     let size = result
         .count("size")?
@@ -73,6 +76,7 @@ fn row(result: &Fields) -> Result<Row, ImportError> {
         .ok_or_else(|| result.missing("`out_of_place.time` of a result", next))?;
     let algorithm = out_of_place.number("alg_bw")?;
     Ok(Row {
+        place: format!("result {number}"),
         size,
         us,
         bandwidths: algorithm.zip(out_of_place.number("bus_bw")?),

@@ -2,6 +2,7 @@
 
 use super::curve::CurvePoint;
 use super::nccl::{Row, Test, kind};
+use crate::control;
 use crate::import::error::ImportError;
 use crate::record::CallMode;
 
@@ -21,7 +22,7 @@ pub(super) fn points(text: &str, origin: &str) -> Result<Vec<CurvePoint>, Import
     };
     let mut columns = None;
     let mut points = Vec::new();
-    for line in text.lines().map(untagged) {
+    for (index, line) in text.lines().map(untagged).enumerate() {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let Some(found) = Columns::of(&line) {
             columns = Some(found);
@@ -45,12 +46,14 @@ pub(super) fn points(text: &str, origin: &str) -> Result<Vec<CurvePoint>, Import
                 .first()
                 .is_some_and(|word| word.parse::<u64>().is_ok())
         {
-            let row = columns.row(&words).ok_or_else(|| ImportError::Nonsense {
-                origin: origin.to_owned(),
-                key: "a row".to_owned(),
-                seen: format!("`{}`", words.join(" ")),
-                want: "the columns of the header with a time".to_owned(),
-            })?;
+            let row = columns
+                .row(&words, index + 1)
+                .ok_or_else(|| ImportError::Nonsense {
+                    origin: origin.to_owned(),
+                    key: format!("line {}", index + 1),
+                    seen: format!("`{}`", control::replaced(&words.join(" "))),
+                    want: "the columns of the header with a time".to_owned(),
+                })?;
             points.extend(test.point(&row)?);
         }
     }
@@ -113,13 +116,14 @@ impl Columns {
     }
 
     /// A row; `None` where a column is missing or no number.
-    fn row(&self, words: &[&str]) -> Option<Row> {
+    fn row(&self, words: &[&str], line: usize) -> Option<Row> {
         let number = |column: usize| words.get(column)?.parse::<f64>().ok();
         let wrong = match self.wrong.map(|column| words.get(column)) {
             Some(Some(&"N/A")) | None => 0.0,
             Some(word) => word?.parse().ok()?,
         };
         Some(Row {
+            place: format!("line {line}"),
             size: words.get(self.size)?.parse().ok()?,
             us: number(self.time)?,
             bandwidths: number(self.algorithm).zip(number(self.bus)),

@@ -1,19 +1,32 @@
 //! A record of `allreduce-bench` as points of a curve.
 
 use super::curve::CurvePoint;
+use crate::control;
 use crate::import::error::ImportError;
-use crate::record::{CollectiveOutcome, CollectivePoint, Payload, Record, Verification};
+use crate::record::{
+    CollectiveOutcome, CollectivePoint, Collectives, Payload, Record, Verification,
+};
+
+/// The collectives of a record of `allreduce-bench`.
+pub(super) fn payload<'a>(
+    record: &'a Record,
+    origin: &str,
+) -> Result<&'a Collectives, ImportError> {
+    match &record.payload {
+        Payload::Collectives(collectives) => Ok(collectives),
+        other => Err(ImportError::Unusable {
+            origin: origin.to_owned(),
+            why: format!("holds {}; give a record of allreduce-bench", other.kind()),
+        }),
+    }
+}
 
 /// The points that have a time; one whose data was wrong has none.
 pub(super) fn points(record: &Record, origin: &str) -> Result<Vec<CurvePoint>, ImportError> {
-    let Payload::Collectives(collectives) = &record.payload else {
-        let kind = record.payload.kind();
-        return Err(ImportError::Unusable {
-            origin: origin.to_owned(),
-            why: format!("holds {kind}; give a record of allreduce-bench"),
-        });
-    };
-    let simulated = record.soft_box();
+    let collectives = payload(record, origin)?;
+    let simulated = record.soft_box().map(|name| control::replaced(&name));
+    let library = collectives.library.as_ref();
+    let library = library.map(|library| control::replaced(&library.name));
     let of = |point: &CollectivePoint| match &point.outcome {
         CollectiveOutcome::Measured { time, verification }
             if !matches!(verification, Verification::WrongData { .. }) =>
@@ -27,6 +40,7 @@ pub(super) fn points(record: &Record, origin: &str) -> Result<Vec<CurvePoint>, I
                 high: time.interval.map(|interval| interval.high),
                 n: Some(time.n as u64),
                 mode: Some(point.mode),
+                library: library.clone(),
                 origin: origin.to_owned(),
                 simulated: simulated.clone(),
             })

@@ -2,8 +2,12 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::curve::CurvePoint;
-use super::{csv, nccl_json, nccl_text, ours};
+use super::trouble::Trouble;
+use super::{csv, nccl_json, nccl_text, ours, trouble};
+use crate::control;
 use crate::import::error::ImportError;
 use crate::import::fields::{Fields, parse};
 use crate::record::{Record, load, read_bounded};
@@ -12,41 +16,88 @@ use crate::record::{Record, load, read_bounded};
 const LOOKED_FOR: &str = "a record, journal or result folder of `allreduce-bench`; CSV with the header `op,ranks,bytes,us` and perhaps \
                           `,mode`; the text or JSON of nccl-tests or rccl-tests";
 
-/// Reads collective times of any format that is known here; points with wrong data or without a time are left out.
+/// Reads collective times of any format that is known here; points with wrong data or without a time are left out, which
+/// [`troubles`] tells.
 ///
 /// # Errors
 /// The file cannot be read, has no known format, lacks what cannot be done without (operation, ranks), holds a value that
 /// cannot be, or no point at all; every message names the file and the line or key.
 pub fn read(path: &Path) -> Result<Vec<CurvePoint>, ImportError> {
-    let origin = path.display().to_string();
-    let points = if path.is_dir() {
-        ours::points(&load(path)?, &origin)?
-    } else {
-        of_text(&read_bounded(path)?, &origin)?
+    let origin = origin(path);
+    let (points, troubles) = match source(path, &origin)? {
+        Source::Ours(record) => (
+            ours::points(&record, &origin)?,
+            trouble::of(&record, &origin)?,
+        ),
+        Source::Text(text) => (of_text(&text, &origin)?, Vec::new()),
     };
     if points.is_empty() {
+        let more = match troubles.as_slice() {
+            [] => String::new(),
+            [one] => format!(" ({})", one.words),
+            [first, others @ ..] => format!(" ({}; and {} more)", first.words, others.len()),
+        };
         return Err(ImportError::Unusable {
             origin,
-            why: "holds no time of an all-reduce or all-gather; measure again".to_owned(),
+            why: format!("holds no time of an all-reduce or all-gather{more}; measure again"),
         });
     }
     Ok(points)
 }
 
+/// What went wrong while the collectives of a record of ours were measured: one entry for each point with wrong data, each
+/// hang, each failure, and one where the run was broken off. Files of other tools tell none.
+///
+/// # Errors
+/// The file cannot be read, or is a record of another program.
+pub fn troubles(path: &Path) -> Result<Vec<Trouble>, ImportError> {
+    let origin = origin(path);
+    match source(path, &origin)? {
+        Source::Ours(record) => trouble::of(&record, &origin),
+        Source::Text(_) => Ok(Vec::new()),
+    }
+}
+
+/// The file's name in messages.
+fn origin(path: &Path) -> String {
+    control::replaced(&path.display().to_string())
+}
+
+/// What a file is.
+enum Source {
+    /// A record of this project.
+    Ours(Box<Record>),
+    /// Anything else.
+    Text(String),
+}
+
+fn source(path: &Path, origin: &str) -> Result<Source, ImportError> {
+    if path.is_dir() {
+        return Ok(Source::Ours(Box::new(load(path)?)));
+    }
+    let text = read_bounded(path)?;
+    let value = first_value(&text);
+    let has = |key: &str| value.as_ref().is_some_and(|value| value.get(key).is_some());
+    let record = match (has("header"), has("payload")) {
+        (true, true) => Record::from_json(&text, origin)?,
+        (true, false) => Record::from_journal(&text, origin)?,
+        (false, _) => return Ok(Source::Text(text)),
+    };
+    Ok(Source::Ours(Box::new(record)))
+}
+
+/// The JSON of a text, or of its first line, as in a journal.
+fn first_value(text: &str) -> Option<Value> {
+    parse(text).or_else(|| text.lines().next().and_then(parse))
+}
+
 fn of_text(text: &str, origin: &str) -> Result<Vec<CurvePoint>, ImportError> {
-    let first = text.lines().next().and_then(parse);
-    if let Some(value) = parse(text).or(first)
+    if let Some(value) = first_value(text)
         && let Some(map) = value.as_object()
+        && map.contains_key("results")
+        && map.contains_key("config")
     {
-        if map.contains_key("header") && map.contains_key("payload") {
-            return ours::points(&Record::from_json(text, origin)?, origin);
-        }
-        if map.contains_key("header") {
-            return ours::points(&Record::from_journal(text, origin)?, origin);
-        }
-        if map.contains_key("results") && map.contains_key("config") {
-            return nccl_json::points(&Fields { origin, map });
-        }
+        return nccl_json::points(&Fields { origin, map });
     }
     if csv::is_one(text) {
         return csv::points(text, origin);

@@ -89,6 +89,22 @@ pub(super) const INPUT_TOKENS: Alias = alias(
         "input_tokens_total",
     ],
 );
+/// The total or one request's: what the rate agrees with.
+pub(super) const INPUT_TOKENS_EITHER: Alias =
+    alias(Kind::Plain, &["input_tokens", "prompt_tokens"]);
+pub(super) const INPUT_TOKENS_EACH: Alias = alias(
+    Kind::Plain,
+    &[
+        "input_tokens_per_request",
+        "prompt_tokens_per_request",
+        "prompt_tokens_each",
+        "input_tokens_each",
+        "input_len",
+        "avg_input_tokens",
+        "mean_input_tokens",
+        "average_input_tokens_per_request",
+    ],
+);
 pub(super) const OUTPUT_TOKENS: Alias = alias(
     Kind::Plain,
     &[
@@ -97,6 +113,22 @@ pub(super) const OUTPUT_TOKENS: Alias = alias(
         "total_generated_tokens",
         "output_tokens_total",
         "completion_tokens_total",
+    ],
+);
+/// The total or one request's: what the rate agrees with.
+pub(super) const OUTPUT_TOKENS_EITHER: Alias =
+    alias(Kind::Plain, &["output_tokens", "completion_tokens"]);
+pub(super) const OUTPUT_TOKENS_EACH: Alias = alias(
+    Kind::Plain,
+    &[
+        "output_tokens_per_request",
+        "completion_tokens_per_request",
+        "tokens_per_request",
+        "output_tokens_each",
+        "output_len",
+        "mean_output_tokens",
+        "avg_output_tokens",
+        "average_output_tokens_per_request",
     ],
 );
 pub(super) const COMPLETED: Alias = alias(
@@ -147,14 +179,8 @@ pub(super) const MAX_TOKENS: Alias = alias(
         "max_completion_tokens",
     ],
 );
-pub(super) const INPUT_TOKENS_EACH: Alias = alias(
-    Kind::Plain,
-    &[
-        "prompt_tokens_each",
-        "prompt_tokens_per_request",
-        "input_tokens_per_request",
-    ],
-);
+/// Names of the model, which is a text.
+pub(super) const MODEL: &[&str] = &["model", "model_id", "model_name"];
 pub(super) const TP: Alias = alias(
     Kind::Plain,
     &["tp", "tensor_parallel_size", "tensor_parallel", "tp_size"],
@@ -200,3 +226,65 @@ pub(super) const MEDIAN: Alias = alias(
 pub(super) const MIN: Alias = alias(Kind::Latency, &["latency_min", "min_latency"]);
 pub(super) const MAX: Alias = alias(Kind::Latency, &["latency_max", "max_latency"]);
 pub(super) const P99: Alias = alias(Kind::Latency, &["latency_p99", "p99_latency", "p99_e2el"]);
+
+/// Every number, with what it means, in the order in which a reader wants them.
+const ACCEPTED: [(&str, &[&str]); 22] = [
+    ("requests completed", COMPLETED.keys),
+    ("requests failed", FAILED.keys),
+    ("requests sent", TOTAL.keys),
+    ("requests in flight", CONCURRENCY.keys),
+    ("requests per second", REQUESTS_PER_S.keys),
+    (
+        "duration (with _s or _ms in the key, else seconds)",
+        DURATION.keys,
+    ),
+    ("output tokens of all requests", OUTPUT_TOKENS.keys),
+    ("output tokens of one request", OUTPUT_TOKENS_EACH.keys),
+    (
+        "output tokens of all requests or of one, whichever the rate agrees with",
+        OUTPUT_TOKENS_EITHER.keys,
+    ),
+    ("output tokens per second", OUTPUT_TOKENS_PER_S.keys),
+    ("output tokens asked for, each request", MAX_TOKENS.keys),
+    ("input tokens of all requests", INPUT_TOKENS.keys),
+    ("input tokens of one request", INPUT_TOKENS_EACH.keys),
+    (
+        "input tokens of all requests or of one, whichever the rate agrees with",
+        INPUT_TOKENS_EITHER.keys,
+    ),
+    ("input tokens per second", INPUT_TOKENS_PER_S.keys),
+    ("mean latency (with _s or _ms in the key)", MEAN.keys),
+    ("median latency (with _s or _ms in the key)", MEDIAN.keys),
+    ("least latency (with _s or _ms in the key)", MIN.keys),
+    ("largest latency (with _s or _ms in the key)", MAX.keys),
+    (
+        "99th percentile of latency (with _s or _ms in the key)",
+        P99.keys,
+    ),
+    ("model", MODEL),
+    ("tensor parallel size", TP.keys),
+];
+
+/// What a flat summary may hold: for each number its meaning and the keys that name it, the preferred one first.
+#[must_use]
+pub fn accepted_keys() -> &'static [(&'static str, &'static [&'static str])] {
+    &ACCEPTED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_has_two_meanings() {
+        let mut keys: Vec<&str> = ACCEPTED
+            .iter()
+            .flat_map(|(_, keys)| *keys)
+            .copied()
+            .collect();
+        let all = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), all);
+    }
+}

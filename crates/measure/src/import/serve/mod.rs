@@ -6,7 +6,9 @@ mod ours;
 mod read;
 mod run;
 mod summary;
+mod tokens;
 mod vllm;
 
+pub use aliases::accepted_keys;
 pub use read::read;
 pub use run::{ServeFormat, ServeRun, Spread};

@@ -1,6 +1,7 @@
 //! A record of `serve-bench run` as a serving result.
 
 use super::run::{ServeFormat, ServeRun, Spread};
+use crate::control;
 use crate::import::error::ImportError;
 use crate::metric::decode_gap;
 use crate::record::{Distribution, Payload, Record, ServeRequest};
@@ -32,8 +33,8 @@ pub(super) fn run(record: &Record, origin: &str) -> Result<ServeRun, ImportError
     Ok(ServeRun {
         origin: origin.to_owned(),
         format: ServeFormat::Tplens,
-        simulated: record.soft_box(),
-        model: Some(target.model.clone()),
+        simulated: record.soft_box().map(|name| control::replaced(&name)),
+        model: Some(control::replaced(&target.model)),
         tp: target.tp,
         streamed: target.streamed,
         concurrency_asked: Some(f64::from(load.concurrency)),

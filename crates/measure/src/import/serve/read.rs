@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::run::ServeRun;
 use super::{block, ours, summary, vllm};
+use crate::control;
 use crate::import::error::ImportError;
 use crate::import::fields::{Fields, parse};
 use crate::record::{Record, load, read_bounded};
@@ -22,7 +23,7 @@ const LOOKED_FOR: &str = "a record, journal or result folder of `serve-bench run
 /// The file cannot be read, has no known format, lacks what cannot be done without, or holds a value that cannot be; every
 /// message names the file and the key.
 pub fn read(path: &Path) -> Result<ServeRun, ImportError> {
-    let origin = path.display().to_string();
+    let origin = control::replaced(&path.display().to_string());
     if path.is_dir() {
         return ours::run(&load(path)?, &origin);
     }

@@ -8,16 +8,16 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::aliases::{
-    Alias, COMPLETED, CONCURRENCY, DURATION, FAILED, INPUT_TOKENS, INPUT_TOKENS_EACH,
-    INPUT_TOKENS_PER_S, Kind, MAX, MAX_TOKENS, MEAN, MEDIAN, MIN, OUTPUT_TOKENS,
-    OUTPUT_TOKENS_PER_S, P99, REQUESTS_PER_S, TOTAL, TP,
+    Alias, COMPLETED, CONCURRENCY, DURATION, FAILED, Kind, MAX, MAX_TOKENS, MEAN, MEDIAN, MIN,
+    MODEL, P99, REQUESTS_PER_S, TOTAL, TP,
 };
 use super::run::{ServeFormat, ServeRun, Spread};
+use super::tokens::{INPUT, OUTPUT};
 use crate::import::error::ImportError;
 use crate::import::fields::Fields;
 
-/// How far completed / duration may lie from the rate that the file gives.
-const TOLERANCE: f64 = 0.05;
+/// How far numbers that must agree may lie apart, such as completed / duration and the rate that the file gives.
+pub(super) const TOLERANCE: f64 = 0.05;
 
 /// Objects that only group others: their names say nothing about the numbers within.
 const GROUPS: [&str; 6] = [
@@ -69,8 +69,8 @@ fn flatten(prefix: &str, map: &Map<String, Value>, flat: &mut Map<String, Value>
 }
 
 /// A summary's flat keys.
-struct Found<'a> {
-    fields: &'a Fields<'a>,
+pub(super) struct Found<'a> {
+    pub(super) fields: &'a Fields<'a>,
 }
 
 impl Found<'_> {
@@ -102,22 +102,16 @@ impl Found<'_> {
         let mean = self.one(&MEAN)?.ok_or_else(|| {
             self.missing(&MEAN, "add it with its unit, such as \"latency_mean_s\"")
         })?;
-        let output_tokens = self.tokens(&OUTPUT_TOKENS, &OUTPUT_TOKENS_PER_S, duration_s)?;
+        let output_tokens = self.tokens(&OUTPUT, completed, duration_s)?;
+        let input_tokens = self.tokens(&INPUT, completed, duration_s)?;
         let asked = self.count(&MAX_TOKENS)?;
-        let each = self.count(&INPUT_TOKENS_EACH)?;
-        let input_tokens = match self.tokens(&INPUT_TOKENS, &INPUT_TOKENS_PER_S, duration_s)? {
-            None => each.map(|each| each * completed),
-            tokens => tokens,
-        };
         // No request gives more tokens than asked for, so a total of exactly that many says that each gave them all.
         let all = asked.map(|asked| asked * completed);
         Ok(ServeRun {
             origin: self.fields.origin.to_owned(),
             format: ServeFormat::Summary,
             simulated: self.fields.text("simulated"),
-            model: ["model", "model_id", "model_name"]
-                .iter()
-                .find_map(|key| self.fields.text(key)),
+            model: MODEL.iter().find_map(|key| self.fields.text(key)),
             tp: self.count(&TP)?.and_then(|tp| u32::try_from(tp).ok()),
             streamed: false,
             concurrency_asked: self.count(&CONCURRENCY)?.map(|count| count as f64),
@@ -177,26 +171,6 @@ impl Found<'_> {
         }))
     }
 
-    /// A total, or the rate times the duration, right to the digits of the rate.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rounded product of two numbers above zero"
-    )]
-    fn tokens(
-        &self,
-        total: &Alias,
-        rate: &Alias,
-        duration_s: f64,
-    ) -> Result<Option<u64>, ImportError> {
-        match self.count(total)? {
-            Some(total) => Ok(Some(total)),
-            None => Ok(self
-                .one(rate)?
-                .map(|rate| (rate * duration_s).round() as u64)),
-        }
-    }
-
     fn latency(&self, mean_s: f64, completed: u64) -> Result<Spread, ImportError> {
         let (min, median) = (self.one(&MIN)?, self.one(&MEDIAN)?);
         let (p99, max) = (self.one(&P99)?, self.one(&MAX)?);
@@ -232,7 +206,7 @@ impl Found<'_> {
     }
 
     /// The keys of the file that name this number, with the seconds that one of them counts.
-    fn keys(&self, alias: &Alias) -> Vec<(&str, Option<f64>)> {
+    pub(super) fn keys(&self, alias: &Alias) -> Vec<(&str, Option<f64>)> {
         let unit = |word: &str| match word {
             "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
             "ms" | "milliseconds" => Some(1e-3),
@@ -259,7 +233,7 @@ impl Found<'_> {
     }
 
     /// The number above zero that the file has under one of its names, times in seconds.
-    fn one(&self, alias: &Alias) -> Result<Option<f64>, ImportError> {
+    pub(super) fn one(&self, alias: &Alias) -> Result<Option<f64>, ImportError> {
         let mut found: Option<(&str, f64)> = None;
         for (key, scale) in self.keys(alias) {
             let scale = match scale {
@@ -287,7 +261,7 @@ impl Found<'_> {
     }
 
     /// The whole number of zero or more that the file has under one of its names.
-    fn count(&self, alias: &Alias) -> Result<Option<u64>, ImportError> {
+    pub(super) fn count(&self, alias: &Alias) -> Result<Option<u64>, ImportError> {
         let keys = self.keys(alias);
         let Some((key, _)) = keys.first() else {
             return Ok(None);
@@ -308,9 +282,15 @@ impl Found<'_> {
         self.fields.missing(&what, next)
     }
 
-    fn nonsense(&self, alias: &Alias, seen: f64, want: &str) -> ImportError {
-        let keys = self.keys(alias);
-        let key = keys.first().map_or(alias.keys[0], |(key, _)| key);
-        self.fields.nonsense(key, &Value::from(seen), want)
+    pub(super) fn nonsense(&self, alias: &Alias, seen: f64, want: &str) -> ImportError {
+        self.fields
+            .nonsense(self.key(alias), &Value::from(seen), want)
+    }
+
+    /// The key of the file that names this number, or the preferred one.
+    pub(super) fn key(&self, alias: &Alias) -> &str {
+        self.keys(alias)
+            .first()
+            .map_or(alias.keys[0], |(key, _)| key)
     }
 }

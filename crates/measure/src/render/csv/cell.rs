@@ -26,7 +26,7 @@ pub(super) fn run_word(status: &Status) -> &'static str {
     match status {
         Status::Complete => "complete",
         Status::Interrupted { .. } => "interrupted",
-        Status::Broken => "broken off",
+        Status::Broken | Status::Failed { .. } => "broken off",
         Status::Refused { .. } => "refused",
     }
 }

@@ -4,7 +4,7 @@ use super::cell::{number, run_word, table};
 use crate::metric::{
     Metric, e2el, in_flight, itl, output_throughput, request_throughput, tpot, ttft,
 };
-use crate::record::{Distribution, Record, Serve, ServeSummary};
+use crate::record::{Distribution, Record, Serve, ServeSummary, summarise};
 use crate::stats::Interval;
 
 const COLUMNS: [&str; 14] = [
@@ -41,7 +41,12 @@ pub(super) fn lines(record: &Record, serve: &Serve) -> String {
     let target = serve.target.clone().unwrap_or_default();
     let load = serve.load.clone();
     let of_load = |count: Option<u32>| count.map_or_else(String::new, |count| count.to_string());
-    let numbers = serve.summary.iter().flat_map(numbers);
+    // A run that was broken off has the numbers of the requests that ended; the column `run` says so.
+    let summary = serve
+        .summary
+        .clone()
+        .or_else(|| summarise(&serve.requests, target.streamed));
+    let numbers = summary.iter().flat_map(numbers);
     let rows = numbers.map(|(quantity, statistic, value, unit, interval, n)| {
         [
             quantity,

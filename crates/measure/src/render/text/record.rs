@@ -54,8 +54,11 @@ fn ending(record: &Record) -> String {
             format!("INTERRUPTED by {signal}: what was measured until then is above")
         }
         Status::Broken => {
-            "BROKEN OFF (killed, crashed, or the machine went down): what was on the disk is above"
+            "BROKEN OFF (killed, crashed, its disk full, or the machine went down): what was on the disk is above"
                 .to_owned()
+        }
+        Status::Failed { reason } => {
+            format!("BROKEN OFF, {reason}: what was measured until then is above")
         }
         Status::Refused { reason } => format!("nothing was measured: {reason}"),
     };

@@ -6,7 +6,7 @@ use super::record::{line, reservations};
 use crate::caveat::Caveat;
 use crate::metric::{Metric, e2el, in_flight, itl, tpot, ttft};
 use crate::record::{
-    Distribution, Record, RequestErrorKind, Serve, ServeLoad, ServeSummary, ServeTarget, failures,
+    Distribution, Record, RequestErrorKind, Serve, ServeLoad, ServeSummary, ServeTarget, failures, summarise,
 };
 use crate::stats::Interval;
 
@@ -24,9 +24,19 @@ pub(super) fn block(record: &Record, serve: &Serve, soft: Option<&str>) -> Strin
         line(&mut text, &load_line(load));
     }
     let mark = if soft.is_some() { " [simulated]" } else { "" };
-    match &serve.summary {
+    let broken_off = match &serve.summary {
+        Some(_) => None,
+        None => {
+            let streamed = serve.target.as_ref().is_some_and(|target| target.streamed);
+            summarise(&serve.requests, streamed)
+        }
+    };
+    match serve.summary.as_ref().or(broken_off.as_ref()) {
         Some(summary) => {
             line(&mut text, &format!("\nServing benchmark result{mark}"));
+            if broken_off.is_some() {
+                line(&mut text, &broken_off_line(serve));
+            }
             text.push_str(&counts(summary, serve.load.as_ref()));
             line(&mut text, &format!("\nLatency in ms{mark}"));
             text.push_str(&metrics(summary));
@@ -41,6 +51,19 @@ pub(super) fn block(record: &Record, serve: &Serve, soft: Option<&str>) -> Strin
         .collect();
     reservations(&mut text, &general);
     text
+}
+
+/// Says over what the numbers of a run without an end are.
+fn broken_off_line(serve: &Serve) -> String {
+    let of = serve
+        .load
+        .as_ref()
+        .map_or_else(String::new, |load| format!(" of {}", load.requests));
+    format!(
+        "  broken off: over the {} requests that ended until then{of}; those in flight are not counted, so latencies lean to \
+         short replies",
+        serve.requests.len()
+    )
 }
 
 fn target_line(target: &ServeTarget) -> String {

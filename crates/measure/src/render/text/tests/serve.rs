@@ -171,6 +171,30 @@ fn failures_are_told_by_kind_and_a_soft_box_is_marked() {
 }
 
 #[test]
+fn a_run_that_was_broken_off_has_the_numbers_of_what_ended() {
+    // The first three of eight: sends at 0, 0 and 130 ms, ends at 130, 130 and 260 ms: 3 / 0.26 = 11.54 req/s.
+    let mut made = whole(requests().into_iter().take(3).collect(), true);
+    made.status = Status::Broken;
+    if let Payload::Serve(serve) = &mut made.payload {
+        serve.summary = None;
+    }
+    let text = record(&made);
+    let csv = crate::render::csv::record(&made);
+    for part in [
+        "broken off: over the 3 requests that ended until then of 8",
+        "Successful requests:                    3\n",
+        "Request throughput (req/s):             11.54\n",
+        "Total generated tokens:                 15\n",
+    ] {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+    assert!(
+        csv.contains("\nCompleted requests,value,3,requests,,,,qwen2.5-72b,2,2,89,5,broken off,"),
+        "{csv}"
+    );
+}
+
+#[test]
 fn a_run_without_a_completed_request_says_so() {
     let failed: Vec<ServeRequest> = requests().into_iter().map(timed_out).collect();
     let mut made = whole(failed, true);
