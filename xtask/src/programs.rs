@@ -71,7 +71,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         subcommand: "demo",
         starts: MEASURING,
         soft: true,
-        about: "a study on a simulated box with the embedded engine, in about a minute",
+        about: "a study on a simulated box with the embedded engine, in half a minute",
     },
     Program {
         command: "explain",

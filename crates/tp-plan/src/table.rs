@@ -76,7 +76,7 @@ pub fn table(steps: &[PlannedStep]) -> String {
 fn row(step: &PlannedStep, collective: Option<&PlannedCollective>, rule: String) -> [String; 10] {
     let or_absent = |cell: Option<String>| cell.unwrap_or_else(|| ABSENT.to_owned());
     let total = |collective: &PlannedCollective| {
-        let bytes = u64::from(collective.count) * collective.bytes_per_rank;
+        let bytes = u64::from(collective.count).saturating_mul(collective.bytes_per_rank);
         ByteCount(bytes).to_string()
     };
     [

@@ -130,7 +130,7 @@ impl Sources {
                 .as_ref()
                 .map(|soft| soft.box_name.clone()));
             let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
-            return Ok(measured(links, name, of, file.display().to_string()));
+            return measured(links, tp, name, of, file.display().to_string());
         }
         Ok(match described {
             Some(described) => of_file(&described, tp)?,
@@ -145,13 +145,21 @@ impl Sources {
 /// What a record of p2p-bw says of its box.
 fn measured(
     links: &Links,
+    tp: u32,
     name: Option<String>,
     of: String,
     origin: String,
-) -> (Surroundings, KnownBox) {
-    let devices = &links.devices;
+) -> Result<(Surroundings, KnownBox), String> {
+    // The engine runs on the first devices of the list.
+    let used = (tp as usize).min(links.devices.len());
+    let devices = &links.devices[..used];
     let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
-    let peers: Vec<_> = links.probes.iter().map(|probe| probe.verdict).collect();
+    let peers: Vec<_> = links
+        .probes
+        .iter()
+        .filter(|probe| probe.from < used && probe.to < used)
+        .map(|probe| probe.verdict)
+        .collect();
     let mig = devices.iter().any(|device| device.mig.is_some());
     let access = (!peers.is_empty()).then(|| {
         peers
@@ -170,7 +178,12 @@ fn measured(
         "hip" => Vendor::Amd,
         "maca" => Vendor::Metax,
         "host" => Vendor::Host,
-        _ => Vendor::Nvidia,
+        "cuda" => Vendor::Nvidia,
+        other => {
+            return Err(format!(
+                "{origin}: its driver is `{other}`, which is not known here"
+            ));
+        }
     };
     let known = KnownBox {
         name,
@@ -184,10 +197,10 @@ fn measured(
         links_of: Some(of),
         origins: vec![origin],
     };
-    (
+    Ok((
         Surroundings::of_gpus(vendor, &names, memory, mig, access),
         known,
-    )
+    ))
 }
 
 /// What a box file says of its box, the first `ranks` devices being used.

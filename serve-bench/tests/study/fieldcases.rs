@@ -2,7 +2,7 @@
 
 use crate::common::{Ran, Scratch, bar, range};
 
-/// Field case 2: Qwen2.5-VL-72B FP8 on two RTX Pro 6000 with MIG forced on, not streamed, 16 in flight, 64 requests of 256 tokens.
+/// Two GPUs without peers: Qwen2.5-VL-72B FP8 on two RTX Pro 6000 with MIG forced on, not streamed, 16 in flight, 64 requests of 256 tokens.
 fn case_2(scratch: &Scratch) -> [String; 2] {
     let file = |name: &str, [rate, prompt, output, p50, p95, mean, min, max, total]: [f64; 9]| {
         let text = serde_json::json!({
@@ -85,6 +85,11 @@ fn field_case_2_is_explained_as_it_was_by_hand() {
             low < by_hand.1 && by_hand.0 < high,
             "{name}: [{low}, {high}] and {by_hand:?}"
         );
+        // An interval that is much wider would overlap with anything.
+        assert!(
+            high - low < 2.0 * (by_hand.1 - by_hand.0),
+            "{name}: [{low}, {high}] and {by_hand:?}"
+        );
     }
     assert_eq!(attribution["implied"]["bytes_per_rank"], 262_144);
     let said = ran.stdout.to_lowercase();
@@ -118,7 +123,7 @@ fn a_prior_that_is_changed_moves_the_interval_as_arithmetic_says() {
     assert!(unknown.stderr.contains("no_such"), "{}", unknown.stderr);
 }
 
-/// Field case 1 as vLLM printed it: gpt-oss-120b on two of four L40, 1000 requests of 1024 tokens at once.
+/// A run of prompts, as vLLM printed it: gpt-oss-120b on two of four L40, 1000 requests of 1024 tokens at once.
 const CASE_1: &str = "============ Serving Benchmark Result ============
 Successful requests:                     1000
 Benchmark duration (s):                  92.72

@@ -16,10 +16,10 @@ impl BoxFile {
         )?;
         self.check_node(keys, &key("node"), device.node)?;
         keys.require(
-            device.memory_mib > 0,
+            (1..=1 << 30).contains(&device.memory_mib),
             &key("memory_mib"),
-            0,
-            "a device has memory",
+            device.memory_mib,
+            "a device has memory, and less than 2^30 MiB",
         )?;
         keys.require(
             device.copy_engines > 0,

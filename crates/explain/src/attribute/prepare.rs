@@ -49,6 +49,9 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     if one.wave_tokens().is_some() || several.wave_tokens().is_some() {
         deck.add(Knob::PrefillRate, inputs.prior("prefill_tflops")?);
         deck.add(Knob::PrefixCache, inputs.prior("prefix_cache_share")?);
+        if one.wave_tokens() == Some(0.0) || several.wave_tokens() == Some(0.0) {
+            caveats.push("a file does not say how long its prompts were: prefill is taken to cost nothing, so the step reads longer than it is".to_owned());
+        }
         caveats.push("the step is not measured but worked out, since replies were not streamed: the step is the latency less an assumed prefill, over the tokens; run with a stream".to_owned());
     }
     let unstated = inputs.prior("unstated_spread")?;
@@ -139,7 +142,7 @@ fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term> {
             continue;
         }
         for mut collective in plan(&inputs.model, engine, 0, Some(tokens)).collectives {
-            collective.count *= times;
+            collective.count = collective.count.saturating_mul(times);
             terms.push(curves.term(&collective).0);
         }
     }

@@ -1,4 +1,4 @@
-//! Field cases as inputs: the figures as their users reported them.
+//! Boxes that users benchmarked by hand, as inputs: the figures as they reported them.
 
 use explain::{Inputs, KnownBox, Priors};
 use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
@@ -59,7 +59,7 @@ pub(super) fn nvidia(peer_access: Option<bool>, reason: &str, memory_gib: u64) -
     }
 }
 
-/// Field case 2: two RTX Pro 6000 under MIG, Qwen2.5-VL-72B in FP8, 64 requests, 16 in flight, 89 in and 256 out, no stream.
+/// Two RTX Pro 6000 under MIG, Qwen2.5-VL-72B in FP8, 64 requests, 16 in flight, 89 in and 256 out, no stream.
 pub(super) fn rtxpro6000_mig() -> Inputs {
     let around = nvidia(Some(false), "MIG", 96);
     let of = |tp, seconds, mean_s: f64, p50_s: f64, min_s: f64, max_s: f64| {

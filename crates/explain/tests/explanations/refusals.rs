@@ -6,7 +6,7 @@ use measure::import::collectives::Trouble;
 use measure::import::{ServeRun, Spread};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
 
-/// Field case 1: two of four L40, gpt-oss-120b, 1000 requests all at once, 1024 in, at most 128 out.
+/// Two of four L40, gpt-oss-120b, 1000 requests all at once, 1024 in, at most 128 out.
 fn l40x4() -> Inputs {
     let around = nvidia(None, "", 45);
     let mut run = run(2, 1000, 92.72);
@@ -68,7 +68,7 @@ fn case_1_is_refused_because_it_is_prefill() {
     assert!(words.starts_with("Nothing is attributed: "), "{words}");
 }
 
-/// Field case 5: four MXC500, Qwen2.5-72B at TP4, 100 in flight asked, with three NUMA bindings.
+/// Four MXC500, Qwen2.5-72B at TP4, 100 in flight asked, with three NUMA bindings.
 fn mxc500x4(of: &[(f64, f64, u64, u64)]) -> Inputs {
     let around = Surroundings {
         vendor: Vendor::Metax,

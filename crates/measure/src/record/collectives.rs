@@ -230,7 +230,7 @@ impl CollectivePoint {
     pub fn algorithm_bytes(&self) -> u64 {
         match self.kind {
             CollectiveKind::AllReduce => self.bytes_per_rank,
-            CollectiveKind::AllGather => self.bytes_per_rank * u64::from(self.ranks),
+            CollectiveKind::AllGather => self.bytes_per_rank.saturating_mul(u64::from(self.ranks)),
         }
     }
 

@@ -133,7 +133,7 @@ fn step_line(step: &PlannedStep) -> String {
     let of = |collective: &PlannedCollective| {
         (
             u64::from(collective.count),
-            u64::from(collective.count) * collective.bytes_per_rank,
+            u64::from(collective.count).saturating_mul(collective.bytes_per_rank),
         )
     };
     let (count, bytes) = step

@@ -6,7 +6,8 @@ use super::record::{line, reservations};
 use crate::caveat::Caveat;
 use crate::metric::{Metric, e2el, in_flight, itl, tpot, ttft};
 use crate::record::{
-    Distribution, Record, RequestErrorKind, Serve, ServeLoad, ServeSummary, ServeTarget, failures, summarise,
+    Distribution, Record, RequestErrorKind, Serve, ServeLoad, ServeSummary, ServeTarget, failures,
+    summarise,
 };
 use crate::stats::Interval;
 
