@@ -8,9 +8,12 @@ use crate::explain::ExplainArgs;
 use crate::study::{DemoArgs, StudyArgs};
 use crate::{load, server};
 
+/// What the codes of `measure::exit` mean here.
+const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong command line or input, 3 inconclusive (requests failed, nothing could be measured or explained), 4 not written or a fault of the program, 5 wrong data (in a study), 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM with what was measured kept";
+
 /// Measures how a server of language models answers.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

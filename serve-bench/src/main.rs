@@ -17,6 +17,7 @@ use program::{Stop, command_line, say};
 use supervisor::Interrupt;
 
 use crate::cli::{Cli, Command};
+use crate::study::watcher;
 
 /// How records are shown, whichever program wrote them.
 const RENDERING: Rendering = Rendering {
@@ -25,10 +26,8 @@ const RENDERING: Rendering = Rendering {
 };
 
 fn main() -> ExitCode {
-    if command_line::first_argument().as_deref() == Some(study::server::HIDDEN) {
-        let error = study::server::become_server(std::env::args_os().skip(2));
-        say!("error: {error:#}");
-        return ExitCode::from(exit::INTERNAL);
+    if let Some(code) = command_line::first_argument().and_then(|first| hidden(&first)) {
+        return ExitCode::from(code);
     }
     ExitCode::from(match command_line::parse::<Cli>() {
         Err(code) => code,
@@ -41,6 +40,23 @@ fn main() -> ExitCode {
             Command::Show { path, csv } => outputs::show(&path, csv, RENDERING),
         },
     })
+}
+
+/// Runs what a study starts this program for, and gives the exit code; `None` where that is not asked for.
+fn hidden(first: &str) -> Option<u8> {
+    let words = std::env::args_os().skip(2);
+    let error = if watcher::is_watch(first) {
+        match watcher::watch(first, words) {
+            Ok(code) => return Some(code),
+            Err(error) => error,
+        }
+    } else if first == watcher::TIED {
+        watcher::become_tied(words)
+    } else {
+        return None;
+    };
+    say!("error: {error:#}");
+    Some(exit::INTERNAL)
 }
 
 /// Runs a study, which may be told to stop.

@@ -22,6 +22,9 @@ const STARVED: f64 = 0.05;
 /// Counts that differ by more than this part from what was asked for are told.
 const OFF: f64 = 0.1;
 
+/// Models that are named at most.
+const MODELS: usize = 3;
+
 /// Tokens above chunks by more than this part count as several tokens in a chunk.
 const MERGED: f64 = 0.02;
 
@@ -41,6 +44,7 @@ pub(super) fn caveats(
         other_input(serve),
         cached(serve, tally),
         soft(tally, simulated),
+        other_model(serve, tally),
         late(serve, tally),
         busy(own),
         starved(own),
@@ -118,8 +122,12 @@ fn merged(serve: &Serve) -> Option<String> {
         .sum();
     let chunks: usize = streams().map(|r| r.token_chunks_ms.len()).sum();
     (tokens as f64 > chunks as f64 * (1.0 + MERGED)).then(|| {
+        let each = tokens as f64 / streams().count() as f64;
+        let share = (tokens as f64 / chunks as f64 - 1.0) / (each - 1.0);
         format!(
-            "{tokens} tokens came in {chunks} chunks: ITL is the gap between chunks, TPOT is what compares with other runs"
+            "{tokens} tokens came in {chunks} chunks: ITL is the gap between chunks, not tokens, and TPOT is too low by about \
+             (tokens in the first chunk - 1) / (tokens - 1), which is {:.1}% if the first chunk holds as many as the others",
+            share * 100.0
         )
     })
 }
@@ -168,6 +176,23 @@ fn soft(tally: &Tally, simulated: Option<&str>) -> Option<String> {
         format!(
             "replies came from the soft box {}, which the record's head does not name: these numbers are simulated",
             other.join(" and ")
+        )
+    })
+}
+
+fn other_model(serve: &Serve, tally: &Tally) -> Option<String> {
+    let asked = &serve.target.as_ref()?.model;
+    let names: Vec<&str> = tally
+        .other_models
+        .iter()
+        .map(String::as_str)
+        .take(MODELS)
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "replies say that they are of the model {}, not of {asked}, which was asked for: these may be numbers of another \
+             model",
+            names.join(" and ")
         )
     })
 }
@@ -240,7 +265,7 @@ fn ms(duration: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use measure::record::{RequestError, RequestErrorKind, ServeLoad};
+    use measure::record::{RequestError, RequestErrorKind, ServeLoad, ServeTarget};
 
     use super::*;
 
@@ -262,6 +287,10 @@ mod tests {
             error: None,
         };
         Serve {
+            target: Some(ServeTarget {
+                model: "m".to_owned(),
+                ..ServeTarget::default()
+            }),
             load: Some(ServeLoad {
                 concurrency: 1,
                 requests: 2,
@@ -331,11 +360,10 @@ mod tests {
         );
         let mut merged = clean();
         merged.requests[0].token_chunks_ms.pop();
-        // 4 + 4 tokens in 3 + 4 chunks.
-        only(
-            &said(&merged, &Tally::default(), &QUIET),
-            "8 tokens came in 7 chunks",
-        );
+        // 4 + 4 tokens in 3 + 4 chunks: (8 / 7 - 1) / (8 / 2 - 1) = 0.0476.
+        let said_merged = said(&merged, &Tally::default(), &QUIET);
+        only(&said_merged, "8 tokens came in 7 chunks");
+        only(&said_merged, "which is 4.8%");
         let mut uncounted = clean();
         uncounted.requests[0].counted_by = Some(TokenCount::Chunks);
         only(
@@ -386,5 +414,10 @@ mod tests {
         };
         assert_eq!(said(&clean(), &boxes("box"), &QUIET), [""; 0]);
         only(&said(&clean(), &boxes("other"), &QUIET), "soft box other");
+        let tally = Tally {
+            other_models: ["x".to_owned()].into(),
+            ..Tally::default()
+        };
+        only(&said(&clean(), &tally, &QUIET), "model x, not of m");
     }
 }

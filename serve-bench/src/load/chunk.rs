@@ -20,6 +20,8 @@ pub(super) struct Seen {
     pub(super) usage: Option<Usage>,
     /// The server's words, where it is an error.
     pub(super) error: Option<String>,
+    /// The model that it says it is of.
+    pub(super) model: Option<String>,
 }
 
 /// Whether tokens came with a chunk.
@@ -63,6 +65,7 @@ struct Object {
     error: Option<Value>,
     object: Option<String>,
     message: Option<Value>,
+    model: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -105,6 +108,10 @@ pub(super) fn look(data: &[u8]) -> Result<Seen, serde_json::Error> {
         finished: choices.iter().any(Choice::is_finished),
         usage: object.usage,
         error,
+        model: match object.model {
+            Some(Value::String(name)) => Some(name),
+            _ => None,
+        },
     })
 }
 

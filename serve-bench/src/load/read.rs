@@ -19,10 +19,24 @@ pub(super) struct Read {
     pub(super) request: ServeRequest,
     /// Prompt tokens that the server took from its cache.
     pub(super) cached_tokens: Option<u32>,
+    /// The model that the reply says it is of, where that is not the one that was asked for.
+    pub(super) other_model: Option<String>,
+}
+
+/// What every request asks for.
+#[derive(Debug, Clone)]
+pub(super) struct AskedFor {
+    /// The model.
+    pub(super) model: String,
+    /// Output tokens at most; `None` where the body was made so that this is not known.
+    pub(super) max_tokens: Option<u32>,
+    /// Whether the reply is to be streamed.
+    pub(super) streamed: bool,
 }
 
 /// Reads a reply; instants are counted from `start`.
-pub(super) fn read(reply: &Reply, streamed: bool, start: Instant) -> Read {
+pub(super) fn read(reply: &Reply, asked: &AskedFor, start: Instant) -> Read {
+    let streamed = asked.streamed;
     let mut content = Content::default();
     let outcome = match reply.status {
         Some(status) if !status.is_success() => Err(Failure(
@@ -50,6 +64,14 @@ pub(super) fn read(reply: &Reply, streamed: bool, start: Instant) -> Read {
         )),
         _ => Ok(()),
     });
+    // Such a count is of something else, and rates from it would be too high.
+    let outcome = outcome.and_then(|()| match (counted, asked.max_tokens) {
+        (Some(count), Some(limit)) if count > limit => Err(Failure(
+            RequestErrorKind::WrongLength,
+            format!("the server counted {count} tokens where {limit} were the limit"),
+        )),
+        _ => Ok(()),
+    });
     let ms = |instant: Instant| instant.saturating_duration_since(start).as_secs_f64() * 1e3;
     Read {
         request: ServeRequest {
@@ -65,6 +87,7 @@ pub(super) fn read(reply: &Reply, streamed: bool, start: Instant) -> Read {
                 .map(|Failure(kind, seen)| RequestError { kind, seen }),
         },
         cached_tokens: content.usage.and_then(|usage| usage.cached_tokens()),
+        other_model: content.model.filter(|model| *model != asked.model),
     }
 }
 
@@ -78,6 +101,8 @@ struct Content {
     /// Empty text with a finish reason after which no more tokens came.
     empty_finish: Option<Instant>,
     usage: Option<Usage>,
+    /// The model that the last chunk with one names.
+    model: Option<String>,
     finished: bool,
     done: bool,
 }
@@ -142,6 +167,7 @@ impl Content {
         }
         self.finished |= seen.finished;
         self.usage = seen.usage.or(self.usage);
+        self.model = seen.model.or(self.model.take());
         Ok(())
     }
 
@@ -161,6 +187,7 @@ impl Content {
         }
         self.finished = seen.finished || seen.carries != Carries::Nothing;
         self.usage = seen.usage;
+        self.model = seen.model;
         Ok(())
     }
 
@@ -216,12 +243,12 @@ impl Content {
 
     /// The instants of chunks with tokens.
     ///
-    /// Empty text with the finish reason is a token where the server counted more tokens than other chunks came, or where
-    /// it counted none and nothing else came.
+    /// Empty text with the finish reason is a token where the server counted one more than other chunks came, or where it
+    /// counted none and nothing else came. With more than one token too many, chunks hold several, and it need not hold any.
     fn token_chunks(&self) -> Vec<Instant> {
         let certain = self.tokens.len();
         let counted = self.usage.and_then(|usage| usage.completion_tokens);
-        let is_token = counted.map_or(certain == 0, |count| count as usize > certain);
+        let is_token = counted.map_or(certain == 0, |count| count as usize == certain + 1);
         let last = self.empty_finish.filter(|_| is_token);
         self.tokens.iter().copied().chain(last).collect()
     }

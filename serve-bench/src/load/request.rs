@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::{Args, Endpoint, PromptArg};
 use super::prompt::{Kind, prompt};
+use super::read::AskedFor;
 
 /// Bytes of all bodies together that are kept ready at most.
 const MAX_BYTES: usize = 4 << 30;
@@ -42,6 +43,27 @@ pub(super) fn bodies(args: &Args, model: &str, seed: u64) -> Result<Bodies, Stri
         warmups: phase(FIRST_WARMUP, args.warmups())?,
         measured: phase(0, args.measured())?,
     })
+}
+
+/// What every body asks for, with what `--extra-body` put over it.
+pub(super) fn asked_for(args: &Args, model: &str) -> AskedFor {
+    let extra = |name: &str| args.extra_body.as_ref()?.get(name);
+    let limit = match extra("max_tokens") {
+        Some(value) => value.as_u64().and_then(|limit| u32::try_from(limit).ok()),
+        None => Some(args.output_tokens),
+    };
+    // With these a count is of several replies, or another limit holds.
+    let is_other = ["n", "best_of", "max_completion_tokens", "use_beam_search"]
+        .iter()
+        .any(|name| extra(name).is_some());
+    AskedFor {
+        model: extra("model")
+            .and_then(Value::as_str)
+            .unwrap_or(model)
+            .to_owned(),
+        max_tokens: limit.filter(|_| !is_other),
+        streamed: !args.no_stream,
+    }
 }
 
 /// The body of one request.
@@ -103,6 +125,24 @@ mod tests {
         assert_eq!(body["stream_options"]["include_usage"], true);
         assert_eq!(body["prompt"].as_str().unwrap().split(' ').count(), 2);
         assert_ne!(body["prompt"], warmup["prompt"]);
+    }
+
+    #[test]
+    fn the_limit_is_that_of_the_body() {
+        let limit = |extra: &str| {
+            let fixed = ["run", "--base-url", "http://x", "--output-tokens", "3"];
+            let more = ["--extra-body", extra];
+            let line = Line::parse_from(fixed.iter().chain(&more));
+            let asked = asked_for(&line.args, "m");
+            (asked.model, asked.max_tokens)
+        };
+        assert_eq!(limit("{}"), ("m".to_owned(), Some(3)));
+        assert_eq!(
+            limit(r#"{"max_tokens":7,"model":"x"}"#),
+            ("x".to_owned(), Some(7))
+        );
+        assert_eq!(limit(r#"{"n":2}"#), ("m".to_owned(), None));
+        assert_eq!(limit(r#"{"max_tokens":null}"#), ("m".to_owned(), None));
     }
 
     #[test]

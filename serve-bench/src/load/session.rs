@@ -22,8 +22,8 @@ use super::caveats::caveats;
 use super::closed_loop::{self, Told, Work};
 use super::own::Own;
 use super::progress::LoadProgress;
-use super::read::{Read, read};
-use super::request::bodies;
+use super::read::{AskedFor, Read, read};
+use super::request::{asked_for, bodies};
 use super::slot::Destination;
 use super::tally::Tally;
 use super::target::{self, Answers, BaseUrl};
@@ -53,6 +53,7 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
     let model = model(args, &answers).map_err(Stop::Usage)?;
     let seed = args.seed.unwrap_or_else(seed_of_now);
     let bodies = bodies(args, &model, seed).map_err(Stop::Usage)?;
+    let asked = asked_for(args, &model);
     let simulated = answers.soft_box.clone();
     let mut recorder = Recorder::<Serve>::begin(&folder, header(&machine, simulated.clone()))?;
     let begun = ServeEvent::Begun {
@@ -81,6 +82,7 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
     };
     let mut session = Session {
         args,
+        asked,
         interrupt,
         say,
         simulated,
@@ -184,6 +186,7 @@ fn without_headers(arguments: &mut [String]) {
 /// A run under way.
 struct Session<'a> {
     args: &'a Args,
+    asked: AskedFor,
     interrupt: &'a Interrupt,
     say: &'a dyn Fn(&str),
     simulated: Option<String>,
@@ -225,7 +228,6 @@ impl Session<'_> {
 
     /// Keeps each request as it ends, until the loop says no more.
     fn hear(&mut self, told: &Receiver<Told>, go: oneshot::Sender<()>) -> Result<Heard, Break> {
-        let streamed = !self.args.no_stream;
         let mut go = Some(go);
         let mut start = Instant::now();
         let mut warmups = Vec::new();
@@ -238,7 +240,7 @@ impl Session<'_> {
         let mut progress = LoadProgress::new(self.args.measured() as usize, self.say);
         while let Ok(told) = told.recv() {
             match told {
-                Told::Warmup(reply) => warmups.push(read(&reply, streamed, start)),
+                Told::Warmup(reply) => warmups.push(read(&reply, &self.asked, start)),
                 Told::WarmedUp => {
                     let failed = failures(&warmups);
                     if let Some(reason) = refusal(&warmups) {
@@ -254,7 +256,7 @@ impl Session<'_> {
                 }
                 Told::Began(instant) => start = instant,
                 Told::Reply(reply) => {
-                    let read = read(&reply, streamed, start);
+                    let read = read(&reply, &self.asked, start);
                     self.tally.add(&reply, &read);
                     progress.add(&read.request);
                     self.recorder.add(ServeEvent::Request {

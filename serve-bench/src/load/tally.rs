@@ -17,6 +17,8 @@ pub(super) struct Tally {
     pub(super) cached_tokens: Option<u64>,
     /// Soft boxes that replies named.
     pub(super) soft_boxes: BTreeSet<String>,
+    /// Models that replies named and that were not asked for.
+    pub(super) other_models: BTreeSet<String>,
 }
 
 impl Tally {
@@ -28,5 +30,6 @@ impl Tally {
             *self.cached_tokens.get_or_insert(0) += u64::from(cached);
         }
         self.soft_boxes.extend(reply.soft_box.clone());
+        self.other_models.extend(read.other_model.clone());
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use measure::record::{RequestErrorKind, TokenCount};
 
-use super::read::{Read, read};
+use super::read::{AskedFor, Read, read};
 use super::reply::{Broke, Reply};
 
 /// A reply whose parts were read 10, 20, 30 ms and so on after it was sent.
@@ -26,10 +26,19 @@ fn at(start: Instant, index: u64) -> Instant {
     start + Duration::from_millis(10 * index)
 }
 
+/// What was asked for, without a limit.
+fn asked(streamed: bool) -> AskedFor {
+    AskedFor {
+        model: "m".to_owned(),
+        max_tokens: None,
+        streamed,
+    }
+}
+
 fn stream(parts: &[&str]) -> Read {
     let start = Instant::now();
     let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
-    read(&reply(start, &parts), true, start)
+    read(&reply(start, &parts), &asked(true), start)
 }
 
 fn kind(read: &Read) -> Option<RequestErrorKind> {
@@ -115,7 +124,7 @@ fn streams_of_real_servers_give_their_counts_wherever_they_are_cut() {
         let start = Instant::now();
         for cut in (1..=97).chain([body.len()]) {
             let parts: Vec<&[u8]> = body.as_bytes().chunks(cut).collect();
-            let read = read(&reply(start, &parts), true, start).request;
+            let read = read(&reply(start, &parts), &asked(true), start).request;
             assert_eq!(read.error, None, "{name} cut every {cut} bytes");
             assert_eq!(
                 read.token_chunks_ms.len(),
@@ -221,13 +230,15 @@ fn an_empty_finish_chunk_is_a_token_only_where_the_count_says_so() {
             "data: {{\"choices\":[],\"usage\":{{\"prompt_tokens\":1,\"completion_tokens\":{tokens}}}}}\n\n"
         )
     };
-    let (a, one, two) = (text("a"), count(1), count(2));
-    let cases: [(&[&str], usize); 4] = [
+    let (a, one, two, three) = (text("a"), count(1), count(2), count(3));
+    let cases: [(&[&str], usize); 5] = [
         // Without a count: not after a token, but where nothing else came.
         (&[&a, FINISH, DONE], 1),
         (&[FINISH, DONE], 1),
         (&[&a, FINISH, &one, DONE], 1),
         (&[&a, FINISH, &two, DONE], 2),
+        // Three tokens in one chunk or two: nothing tells that the last one came with the end.
+        (&[&a, FINISH, &three, DONE], 1),
     ];
     for (parts, chunks) in cases {
         assert_eq!(
@@ -246,12 +257,12 @@ fn a_connection_that_breaks_after_the_end_breaks_nothing() {
         broke: cut(),
         ..reply(start, &[a.as_bytes(), FINISH.as_bytes()])
     };
-    assert_eq!(kind(&read(&whole, true, start)), None);
+    assert_eq!(kind(&read(&whole, &asked(true), start)), None);
     let half = Reply {
         broke: cut(),
         ..reply(start, &[a.as_bytes()])
     };
-    let half = read(&half, true, start);
+    let half = read(&half, &asked(true), start);
     assert_eq!(kind(&half), Some(RequestErrorKind::CutShort));
     // What came is kept with the failure.
     assert_eq!(half.request.token_chunks_ms.len(), 1);
@@ -267,7 +278,7 @@ fn statuses_time_outs_and_refused_connections_are_told_apart() {
             &[br#"{"error":{"message":"no model x","code":404}}"#],
         )
     };
-    let error = read(&status, true, start).request.error.unwrap();
+    let error = read(&status, &asked(true), start).request.error.unwrap();
     assert_eq!(
         (error.kind, error.seen.as_str()),
         (RequestErrorKind::Status, "404 Not Found: no model x")
@@ -276,7 +287,7 @@ fn statuses_time_outs_and_refused_connections_are_told_apart() {
         broke: Some(Broke::TimedOut(Duration::from_millis(500))),
         ..reply(start, &[text("a").as_bytes()])
     };
-    let error = read(&late, true, start).request.error.unwrap();
+    let error = read(&late, &asked(true), start).request.error.unwrap();
     assert_eq!(
         (error.kind, error.seen.as_str()),
         (
@@ -289,7 +300,7 @@ fn statuses_time_outs_and_refused_connections_are_told_apart() {
         broke: Some(Broke::Connect("connection refused".to_owned())),
         ..reply(start, &[])
     };
-    let nobody = read(&nobody, true, start).request;
+    let nobody = read(&nobody, &asked(true), start).request;
     assert_eq!(nobody.error.unwrap().kind, RequestErrorKind::Connect);
     assert_eq!((nobody.output_tokens, nobody.counted_by), (None, None));
 }
@@ -297,7 +308,7 @@ fn statuses_time_outs_and_refused_connections_are_told_apart() {
 #[test]
 fn a_reply_that_was_not_streamed_has_a_count_and_no_chunks() {
     let start = Instant::now();
-    let whole = |body: &str| read(&reply(start, &[body.as_bytes()]), false, start);
+    let whole = |body: &str| read(&reply(start, &[body.as_bytes()]), &asked(false), start);
     let read = whole(
         r#"{"choices":[{"text":"a b","finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}"#,
     );
@@ -338,4 +349,30 @@ fn one_json_object_where_a_stream_was_asked_for_says_what_to_do() {
     assert!(read.request.error.unwrap().seen.contains("--no-stream"));
     let refused = stream(&[r#"{"object":"error","message":"too long"}"#]);
     assert_eq!(kind(&refused), Some(RequestErrorKind::InStream));
+}
+
+#[test]
+fn a_count_above_the_limit_is_a_failure_and_another_model_is_told() {
+    let start = Instant::now();
+    let chunk = "data: {\"model\":\"x\",\"choices\":[{\"text\":\"a\",\"finish_reason\":\"length\"}],\"usage\":{\"completion_tokens\":5}}\n\n";
+    let with = |max_tokens, model: &str| {
+        let asked = AskedFor {
+            model: model.to_owned(),
+            max_tokens: Some(max_tokens),
+            streamed: true,
+        };
+        read(&reply(start, &[chunk.as_bytes()]), &asked, start)
+    };
+    let over = with(4, "m");
+    let error = over.request.error.unwrap();
+    assert_eq!(
+        (error.kind, error.seen.as_str()),
+        (
+            RequestErrorKind::WrongLength,
+            "the server counted 5 tokens where 4 were the limit"
+        )
+    );
+    assert_eq!(over.other_model.as_deref(), Some("x"));
+    let within = with(5, "x");
+    assert_eq!((within.request.error, within.other_model), (None, None));
 }

@@ -44,7 +44,9 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
     pub(crate) output_tokens: u32,
 
-    /// Address of a server that you run yourself, with its size, such as 2=http://127.0.0.1:8000; once for each of --tp.
+    /// Address of a server that you run yourself, with its size, such as 2=http://127.0.0.1:8000; once for each of --tp, each
+    /// another address. Replaces the server command: the study then starts and ends no server, and a size whose server does
+    /// not run yet is where it stops until it is started again.
     #[arg(long, value_name = "TP=URL")]
     pub(crate) base_url: Vec<String>,
 
@@ -61,7 +63,8 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// The server command; the tensor parallel size and, where it does not say one, a port are added.
+    /// The server command after `--`, started and ended once for each of --tp. vLLM, SGLang and serve-bench engine get their
+    /// size and port added; in any other command write {tp} and {port} where the numbers belong. Not with --base-url.
     #[arg(last = true, value_name = "SERVER COMMAND")]
     pub(crate) server: Vec<String>,
 }
@@ -119,6 +122,7 @@ impl StudyArgs {
         if !self.tp.is_sorted_by(|a, b| a < b) {
             return Err("--tp must name each size once, ascending, such as 1,2".to_owned());
         }
+        self.check_addresses()?;
         for size in &self.tp {
             if !self.base_url.is_empty() && self.url(*size).is_none() {
                 return Err(format!(
@@ -145,13 +149,53 @@ impl StudyArgs {
         })
     }
 
-    /// The address that was given for a size, without a slash at its end.
-    pub(crate) fn url(&self, tp: u32) -> Option<&str> {
-        self.base_url.iter().find_map(|entry| {
-            let (size, url) = entry.split_once('=')?;
-            (size.trim().parse() == Ok(tp)).then(|| url.trim().trim_end_matches('/'))
-        })
+    /// Addresses that are no addresses, or not one for each size.
+    fn check_addresses(&self) -> Result<(), String> {
+        let mut seen: Vec<(u32, String)> = Vec::new();
+        for entry in &self.base_url {
+            let (size, url) = address(entry).ok_or_else(|| {
+                format!(
+                    "--base-url {entry} is not of the form TP=URL, such as 2=http://127.0.0.1:8000"
+                )
+            })?;
+            if !self.tp.contains(&size) {
+                return Err(format!("--base-url {entry}: {size} is none of --tp"));
+            }
+            // Two names of one place; a server has one size.
+            let place = url
+                .to_lowercase()
+                .replacen("://localhost", "://127.0.0.1", 1);
+            for (other, taken) in &seen {
+                if *other == size {
+                    return Err(format!("--base-url names size {size} twice"));
+                }
+                if *taken == place {
+                    return Err(format!(
+                        "--base-url gives the same address {url} for sizes {other} and {size}: a server runs with one size, so each needs another port"
+                    ));
+                }
+            }
+            seen.push((size, place));
+        }
+        Ok(())
     }
+
+    /// The address that was given for a size, without a slash or `/v1` at its end.
+    pub(crate) fn url(&self, tp: u32) -> Option<&str> {
+        self.base_url
+            .iter()
+            .filter_map(|entry| address(entry))
+            .find_map(|(size, url)| (size == tp).then_some(url))
+    }
+}
+
+/// Size and address of `TP=URL`.
+fn address(entry: &str) -> Option<(u32, &str)> {
+    let (size, url) = entry.split_once('=')?;
+    let url = url.trim().trim_end_matches('/');
+    let url = url.strip_suffix("/v1").unwrap_or(url);
+    let url = url.trim_end_matches('/');
+    Some((size.trim().parse().ok()?, url)).filter(|_| url.contains("://"))
 }
 
 #[cfg(test)]
@@ -171,6 +215,21 @@ mod tests {
         assert!(study.settings().unwrap_err().contains("2=http"));
         study.base_url.push("2=http://b:2".to_owned());
         assert_eq!(study.settings().unwrap().requests, 32);
+        for (second, says) in [
+            (
+                "2=http://a:1/v1",
+                "same address http://a:1 for sizes 1 and 2",
+            ),
+            ("1=http://c:1", "size 1 twice"),
+            ("4=http://c:1", "none of --tp"),
+            ("http://c:1", "TP=URL"),
+        ] {
+            let other = StudyArgs {
+                base_url: vec!["1=http://a:1/".to_owned(), second.to_owned()],
+                ..study.clone()
+            };
+            assert!(other.settings().unwrap_err().contains(says), "{second}");
+        }
         study.tp = vec![2, 1];
         assert!(study.settings().unwrap_err().contains("ascending"));
     }

@@ -1,5 +1,6 @@
 //! The other programs of this repository as processes: found beside this one, run to their end, their words kept in a log.
 
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -8,17 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use supervisor::{Event, Interrupt, Ladder, Signal, Worker, WorkerSpec};
+use supervisor::{Event, Interrupt, Signal, Worker, WorkerSpec};
+
+use super::server::LADDER;
+use super::watcher;
 
 /// How long a program may be silent here: it has deadlines of its own for whatever can hang.
 const PATIENCE: Duration = Duration::from_secs(3600);
-
-/// How a program is ended: asked to write what it has.
-const LADDER: Ladder = Ladder {
-    abort: Duration::from_millis(100),
-    term: Duration::from_secs(30),
-    kill: Duration::from_secs(10),
-};
 
 /// How a program ended.
 pub(crate) enum Ended {
@@ -63,7 +60,11 @@ pub(crate) fn run(
         .open(log)
         .with_context(|| format!("cannot write {}", log.display()))?;
     let file = Arc::new(Mutex::new(file));
-    let mut spec = WorkerSpec::new(name, program, arguments);
+    // Watched over, because a program that outlived the study would write into the folder of the next one.
+    let words = [OsString::from(watcher::STEP), program.into()]
+        .into_iter()
+        .chain(arguments.iter().map(OsString::from));
+    let mut spec = WorkerSpec::this_program(name, words)?;
     spec.noise = Some(Arc::new(move |line: &str| {
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         // The program's own folder is what must be on the disk; its words may be lost on a full one.

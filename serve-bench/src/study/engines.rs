@@ -50,10 +50,13 @@ impl ServerCommand {
             .known
             .iter()
             .flat_map(|known| known.tp_flags)
-            .find(|flag| command.value_of(flag).is_some())
+            .find(|flag| {
+                let value = command.value_of(flag);
+                value.is_some_and(|value| !value.contains("{tp}"))
+            })
         {
             return Err(format!(
-                "the server command says {flag} itself: leave it out, the study adds it for each of --tp"
+                "the server command says {flag} itself: leave it out, the study adds it for each of --tp, or write {flag} {{tp}}"
             ));
         }
         let says_tp = command.words.iter().any(|word| word.contains("{tp}"));
@@ -126,7 +129,8 @@ impl ServerCommand {
 /// Whether a word names a file or module that begins so; folders above it do not count.
 fn is_named(word: &str, begins: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
-    name.starts_with(begins)
+    // A whole script after `sh -c` is no name.
+    name.starts_with(begins) && !name.contains(char::is_whitespace)
 }
 
 #[cfg(test)]
@@ -153,6 +157,15 @@ mod tests {
                 "python3 -m sglang.launch_server --model-path m --port 9 --tp-size 2",
             ),
             ("my-server --gpus {tp} -p {port}", "my-server --gpus 2 -p 7"),
+            // What says its places itself gets nothing added.
+            (
+                "vllm serve m --tensor-parallel-size {tp} --port {port}",
+                "vllm serve m --tensor-parallel-size 2 --port 7",
+            ),
+            (
+                "serve-bench engine --port={port} --tp={tp}",
+                "serve-bench engine --port=7 --tp=2",
+            ),
         ] {
             let made = command(given, &[1, 2]).unwrap().for_size(2, 7);
             assert_eq!(made, words(becomes));
@@ -174,6 +187,9 @@ mod tests {
         assert!(!alone.takes_a_port());
         let twice = command("vllm serve m --tensor-parallel-size=4", &[1, 2]);
         assert!(twice.unwrap_err().contains("leave it out"));
+        let script = vec!["sh".to_owned(), "-c".to_owned(), "vllm serve m".to_owned()];
+        let script = ServerCommand::new(script, &[1, 2]);
+        assert!(script.unwrap_err().contains("{tp}"));
         assert!(ServerCommand::new(Vec::new(), &[1]).is_err());
     }
 

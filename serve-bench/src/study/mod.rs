@@ -5,16 +5,17 @@
 
 mod args;
 mod child;
+mod descendants;
 mod engines;
-pub(crate) mod server;
+mod server;
 mod serving;
 mod settings;
 mod step;
+pub(crate) mod watcher;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::Context;
 use measure::exit;
 use program::{Stop, result_folder};
 use supervisor::Interrupt;
@@ -42,6 +43,7 @@ pub(crate) fn run(
         .clone()
         .unwrap_or_else(|| result_folder(None, "study"));
     let study = Study::new(args, settings, folder.clone(), interrupt, say)?;
+    study.ask_servers()?;
     if study.settings.keep(&folder).map_err(Stop::Usage)? {
         say(&format!("going on with the study in {}", folder.display()));
     }
@@ -50,13 +52,33 @@ pub(crate) fn run(
     }
     let code = study.all(note);
     if matches!(code, Err(Stop::Interrupted(_))) {
-        let program = std::env::args().next().unwrap_or_default();
-        say(&format!(
-            "broken off; `{program} study --out {}` with the same settings goes on",
-            folder.display()
-        ));
+        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let again = again(words.collect(), args.out.is_none().then_some(&*folder));
+        say(&format!("broken off; this goes on with it:\n  {again}"));
     }
     code
+}
+
+/// The command line that goes on with a study, for pasting into a shell; `folder` where the words do not name it.
+fn again(mut words: Vec<String>, folder: Option<&Path>) -> String {
+    if let Some(folder) = folder {
+        // What follows `--` belongs to the server.
+        let end = words.iter().position(|word| word == "--");
+        let end = end.unwrap_or(words.len());
+        let out = ["--out".to_owned(), folder.display().to_string()];
+        words.splice(end..end, out);
+    }
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 struct Study<'a> {
@@ -103,6 +125,29 @@ impl<'a> Study<'a> {
             interrupt,
             say,
         })
+    }
+
+    /// Asks the servers that the user runs, before anything is measured.
+    ///
+    /// The one that is measured first must be there; a later one may not have room beside it yet.
+    fn ask_servers(&self) -> Result<(), Stop> {
+        let mut is_first = true;
+        for tp in &self.settings.tp {
+            let done = step::complete(&self.folder.join(format!("serve-tp{tp}"))).is_some();
+            let Some(url) = self.args.url(*tp).filter(|_| !done) else {
+                continue;
+            };
+            if !server::answers(url)? {
+                if is_first {
+                    return Err(no_answer(url, *tp));
+                }
+                (self.say)(&format!(
+                    "no server answers at {url}/health yet: before the load on {tp} GPU(s) this study will stop, to go on when started again"
+                ));
+            }
+            is_first = false;
+        }
+        Ok(())
     }
 
     fn all(&self, note: Option<&str>) -> Result<u8, Stop> {
@@ -229,6 +274,13 @@ impl<'a> Study<'a> {
     }
 }
 
+/// Nobody is there where the user runs a server.
+fn no_answer(url: &str, tp: u32) -> Stop {
+    Stop::Refused(format!(
+        "no server answers at {url}/health; start the one for {tp} GPU(s), then start this study again"
+    ))
+}
+
 /// Batches whose message sizes are measured: powers of two on both sides of the one that is served, so that there is a curve.
 fn batches(concurrency: u32) -> String {
     let most = concurrency.saturating_mul(2).max(64);
@@ -244,7 +296,7 @@ fn batches(concurrency: u32) -> String {
 
 /// The embedded engine on a soft box, as a server command.
 fn embedded(sim: &str, model: &str) -> Result<Vec<String>, Stop> {
-    let own = std::env::current_exe().context("finding this program's own file")?;
+    let own = child::beside("serve-bench").map_err(Stop::Usage)?;
     Ok(words(&[
         &own.display().to_string(),
         "engine",
@@ -266,5 +318,25 @@ mod tests {
         assert_eq!(batches(16), "1,2,4,8,16,32,64");
         // Twice 100 is 200; powers of two up to it, and 100 itself.
         assert_eq!(batches(100), "1,2,4,8,16,32,64,100,128");
+    }
+
+    #[test]
+    fn the_command_that_goes_on_can_be_pasted() {
+        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
+        assert_eq!(
+            again(
+                words(&["p", "study", "--", "vllm", "serve", "it's m"]),
+                Some(Path::new("a b"))
+            ),
+            r"p study --out 'a b' -- vllm serve 'it'\''s m'"
+        );
+        assert_eq!(
+            again(words(&["p", "demo"]), Some(Path::new("r/s"))),
+            "p demo --out r/s"
+        );
+        assert_eq!(
+            again(words(&["p", "study", "--out", "x", ""]), None),
+            "p study --out x ''"
+        );
     }
 }

@@ -4,43 +4,27 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::net::TcpListener;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use supervisor::child;
 use supervisor::{Event, Interrupt, Ladder, Signal, Worker, WorkerSpec};
+
+use super::watcher;
 
 /// How long between two looks at a server that is starting.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How a server is ended: engines take some seconds to let go of their GPUs.
-const LADDER: Ladder = Ladder {
-    abort: Duration::from_millis(100),
-    term: Duration::from_secs(20),
-    kill: Duration::from_secs(10),
+/// How a server is ended: the end of its standard input asks its watcher, which has waits of its own.
+pub(super) const LADDER: Ladder = Ladder {
+    abort: watcher::AT_MOST,
+    term: Duration::from_secs(5),
+    kill: Duration::from_secs(5),
 };
 
-/// A hidden first argument of this program: become the server command that follows, and die with the study.
-pub(crate) const HIDDEN: &str = "__server";
-
-/// Becomes the server command; returns only where it cannot.
-pub(crate) fn become_server(mut words: impl Iterator<Item = OsString>) -> anyhow::Error {
-    let tied = child::expected_parent().and_then(child::die_with_parent);
-    if let Err(error) = tied {
-        return error.into();
-    }
-    let Some(program) = words.next() else {
-        return anyhow!("no server command");
-    };
-    let error = Command::new(&program).args(words).exec();
-    anyhow!("cannot start {}: {error}", program.display())
-}
-
-/// A running server.
+/// A running server; dropping it ends it and all it started.
 pub(crate) struct Server {
     worker: Worker,
 }
@@ -74,7 +58,7 @@ impl Server {
                 .open(log)
                 .with_context(|| format!("cannot write {}", log.display()))?;
             let file = Arc::new(Mutex::new(file));
-            let arguments = [HIDDEN]
+            let arguments = [watcher::SERVER]
                 .into_iter()
                 .chain(command.iter().map(String::as_str));
             let mut spec = WorkerSpec::this_program(name, arguments)?;
@@ -91,10 +75,8 @@ impl Server {
         };
         match server.wait(base_url, log, limit, interrupt) {
             Ok(()) => Ok(server),
-            Err(failed) => {
-                server.end();
-                Err(failed)
-            }
+            // Dropping it ends it.
+            Err(failed) => Err(failed),
         }
     }
 
@@ -112,7 +94,8 @@ impl Server {
                 Event::Exited(status) => {
                     let last = last_lines(&self.worker.tail());
                     return Err(Failed::Reason(anyhow!(
-                        "the server ended with {status} before it answered; its last words: {last} (all of them are in {})",
+                        "the server ended with {} before it answered; its last words: {last} (all of them are in {})",
+                        words(status),
                         log.display()
                     )));
                 }
@@ -131,10 +114,21 @@ impl Server {
             }
         }
     }
+}
 
+impl Drop for Server {
     /// Ends it and all it started.
-    pub(crate) fn end(mut self) {
+    fn drop(&mut self) {
         self.worker.end(LADDER);
+    }
+}
+
+/// How a server ended: its watcher gives 128 and the number for a signal.
+fn words(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) if code > 128 => format!("exit code {code} (signal {})", code - 128),
+        Some(code) => format!("exit code {code}"),
+        None => status.to_string(),
     }
 }
 

@@ -7,7 +7,7 @@ use program::Stop;
 
 use super::server::{self, Failed, Server};
 use super::step::Step;
-use super::{Study, words};
+use super::{Study, no_answer, words};
 
 /// Seed of the prompts: the same prompts for every size, each server being started afresh.
 const SEED: &str = "1";
@@ -49,9 +49,8 @@ impl Study<'_> {
                 ]))
             },
         );
-        if let Some(server) = running {
-            server.end();
-        }
+        // Ends the server.
+        drop(running);
         step
     }
 
@@ -60,9 +59,7 @@ impl Study<'_> {
         let Some(command) = &self.command else {
             let url = self.args.url(tp).unwrap_or_default().to_owned();
             if !server::answers(&url)? {
-                return Err(Stop::Refused(format!(
-                    "no server answers at {url}/health; start the one for {tp} GPU(s), then start this study again"
-                )));
+                return Err(no_answer(&url, tp));
             }
             return Ok((None, url));
         };

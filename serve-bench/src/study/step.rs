@@ -72,7 +72,7 @@ impl Study<'_> {
 }
 
 /// The record of a step that ran to its end.
-fn complete(folder: &Path) -> Option<Record> {
+pub(super) fn complete(folder: &Path) -> Option<Record> {
     let record = load(folder).ok()?;
     let has_summary = match &record.payload {
         Payload::Serve(serve) => serve.summary.is_some(),

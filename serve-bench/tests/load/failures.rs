@@ -221,7 +221,8 @@ fn an_interrupt_drops_what_is_in_flight_and_keeps_what_ended() {
         _ => vec![head(), part(text("a")), Step::Stall],
     });
     let scratch = Scratch::new();
-    let mut command = scratch.load(&mock.url, &["--requests", "9"]);
+    let more = ["--requests", "9", "--vllm-json", "v.json"];
+    let mut command = scratch.load(&mock.url, &more);
     let child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -236,5 +237,19 @@ fn an_interrupt_drops_what_is_in_flight_and_keeps_what_ended() {
     assert_eq!(ran.serve().summary, None);
     let shown = scratch.program(&["show", "out"]).output().unwrap();
     assert_eq!(shown.status.code(), Some(0));
-    assert!(String::from_utf8(shown.stdout).unwrap().contains("SIGINT"));
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    for part in [
+        "SIGINT",
+        "broken off: over the 2 requests that ended until then of 9",
+        "Successful requests:                    2\n",
+    ] {
+        assert!(shown.contains(part), "no `{part}` in {shown}");
+    }
+    let vllm = std::fs::read_to_string(scratch.join("v.json")).unwrap();
+    let vllm: serde_json::Value = serde_json::from_str(&vllm).unwrap();
+    assert_eq!(
+        (&vllm["completed"], &vllm["broken_off"]),
+        (&2.into(), &true.into())
+    );
+    assert!(ran.stderr.contains("v.json holds the requests"), "{}", ran.stderr);
 }

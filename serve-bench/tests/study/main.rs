@@ -6,3 +6,4 @@ mod fieldcases;
 mod planted;
 mod real;
 mod resumed;
+mod watched;
