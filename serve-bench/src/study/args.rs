@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use measure::record::redacted_arguments;
 use program::command_line::seconds;
 
 use super::settings::{SCHEMA, Settings};
@@ -21,7 +22,7 @@ pub(crate) struct StudyArgs {
     pub(crate) gpus: Option<String>,
 
     /// Whose driver to use, as p2p-bw takes it.
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = ["auto", "cuda", "hip", "maca", "host"])]
     pub(crate) backend: String,
 
     /// Tensor parallel sizes, ascending; 1 is what the others are compared with.
@@ -29,7 +30,7 @@ pub(crate) struct StudyArgs {
     pub(crate) tp: Vec<u32>,
 
     /// Requests in flight at once.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=16_384))]
     pub(crate) concurrency: u32,
 
     /// Measured requests for each size. Default: four for each in flight.
@@ -37,11 +38,11 @@ pub(crate) struct StudyArgs {
     pub(crate) requests: Option<u32>,
 
     /// Prompt tokens of each request.
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(crate) input_tokens: u32,
 
     /// Output tokens of each request.
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(2..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(2..=4_000_000))]
     pub(crate) output_tokens: u32,
 
     /// Address of a server that you run yourself, with its size, such as 2=http://127.0.0.1:8000; once for each of --tp, each
@@ -69,7 +70,7 @@ pub(crate) struct StudyArgs {
     pub(crate) server: Vec<String>,
 }
 
-/// A study on a soft box with the embedded engine: shows what a study gives, on any machine, in about a minute.
+/// A study on a soft box with the embedded engine: shows what a study gives, on any machine, in half a minute.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DemoArgs {
     /// The soft box: a built-in name or a box file.
@@ -85,7 +86,7 @@ pub(crate) struct DemoArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// What the demonstration asks for: field case 2 with 32 requests of 64 tokens instead of 64 of 256, so that it takes a minute.
+/// What the demonstration asks for: a load that was reported for such a box, with 32 requests of 64 tokens instead of 64 of 256.
 const DEMO: (u32, u32, u32, u32) = (16, 32, 89, 64);
 
 /// What the demonstration leaves out, in words.
@@ -122,6 +123,9 @@ impl StudyArgs {
         if !self.tp.is_sorted_by(|a, b| a < b) {
             return Err("--tp must name each size once, ascending, such as 1,2".to_owned());
         }
+        if self.tp.len() > 1 && self.tp[0] != 1 {
+            return Err("--tp has several sizes without 1, which is what the others are compared with: add it, or study one size".to_owned());
+        }
         self.check_addresses()?;
         for size in &self.tp {
             if !self.base_url.is_empty() && self.url(*size).is_none() {
@@ -145,7 +149,8 @@ impl StudyArgs {
             output_tokens: self.output_tokens,
             sim: self.sim.clone(),
             base_url: self.base_url.clone(),
-            server: self.server.clone(),
+            // Kept without the values of flags that name a secret.
+            server: redacted_arguments(self.server.iter().cloned()),
         })
     }
 
@@ -153,6 +158,10 @@ impl StudyArgs {
     fn check_addresses(&self) -> Result<(), String> {
         let mut seen: Vec<(u32, String)> = Vec::new();
         for entry in &self.base_url {
+            if entry.contains('@') {
+                // Not shown again: what stands before it may be a secret.
+                return Err("--base-url holds credentials: leave them out, a key is named to the server's own client".to_owned());
+            }
             let (size, url) = address(entry).ok_or_else(|| {
                 format!(
                     "--base-url {entry} is not of the form TP=URL, such as 2=http://127.0.0.1:8000"

@@ -100,9 +100,9 @@ impl<'a> Study<'a> {
         interrupt: &'a Interrupt,
         say: &'a dyn Fn(&str),
     ) -> Result<Self, Stop> {
-        let words = match (&settings.sim, settings.server.is_empty()) {
+        let words = match (&settings.sim, args.server.is_empty()) {
             (Some(sim), true) if settings.base_url.is_empty() => embedded(sim, &settings.model)?,
-            _ => settings.server.clone(),
+            _ => args.server.clone(),
         };
         let command = if settings.base_url.is_empty() {
             Some(ServerCommand::new(words, &settings.tp).map_err(Stop::Usage)?)

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::time::Instant;
 
+use measure::record::redacted_arguments;
 use program::Stop;
 
 use super::server::{self, Failed, Server};
@@ -79,7 +80,8 @@ impl Study<'_> {
             )));
         }
         let words = command.for_size(tp, port);
-        (self.say)(&format!("  starting: {}", words.join(" ")));
+        let shown = redacted_arguments(words.iter().cloned());
+        (self.say)(&format!("  starting: {}", shown.join(" ")));
         let begun = Instant::now();
         let started = Server::start(
             &format!("server tp{tp}"),
@@ -103,19 +105,61 @@ impl Study<'_> {
         }
     }
 
-    /// What a server sees of the devices: those of its size, where they were named by number.
+    /// What a server sees of the devices: those of its size, where they were named. Numbers count within what this process
+    /// sees itself, as they do for the other programs.
     fn environment(&self, tp: u32) -> Result<Vec<(OsString, OsString)>, Stop> {
         const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
-        let named = self.settings.gpus.is_some() && self.settings.sim.is_none();
-        if !named || std::env::var_os(VARIABLE).is_some() {
+        if self.settings.gpus.is_none() || self.settings.sim.is_some() {
             return Ok(Vec::new());
         }
         let devices = self.devices(tp as usize)?;
-        let numbers = devices.split(',').all(|name| name.parse::<u32>().is_ok());
-        Ok(if numbers {
-            vec![(VARIABLE.into(), devices.into())]
-        } else {
-            Vec::new()
-        })
+        let seen = std::env::var(VARIABLE).ok();
+        let visible = visible(&devices, seen.as_deref()).map_err(Stop::Usage)?;
+        Ok(vec![(VARIABLE.into(), visible.into())])
+    }
+}
+
+/// The devices of a list, in the words of CUDA_VISIBLE_DEVICES, `seen` being what it holds now.
+///
+/// # Errors
+/// A device that the variable cannot name, or that it hides.
+fn visible(devices: &str, seen: Option<&str>) -> Result<String, String> {
+    let seen: Option<Vec<&str>> = seen.map(|seen| seen.split(',').map(str::trim).collect());
+    let one = |name: &str| -> Result<String, String> {
+        let is_uuid = ["GPU-", "MIG-"].iter().any(|kind| name.starts_with(kind));
+        match (name.parse::<usize>(), &seen) {
+            (Ok(number), None) => Ok(number.to_string()),
+            (Ok(number), Some(seen)) => {
+                seen.get(number)
+                    .map(|name| (*name).to_owned())
+                    .ok_or_else(|| {
+                        format!(
+                            "--gpus {name}: CUDA_VISIBLE_DEVICES shows {} device(s)",
+                            seen.len()
+                        )
+                    })
+            }
+            (Err(_), _) if is_uuid => Ok(name.to_owned()),
+            (Err(_), _) => Err(format!(
+                "--gpus {name}: the server can be given devices by number or UUID; name them so"
+            )),
+        }
+    };
+    let names: Result<Vec<String>, String> = devices.split(',').map(str::trim).map(one).collect();
+    Ok(names?.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_sees_the_devices_that_were_measured() {
+        assert_eq!(visible("2,3", None).unwrap(), "2,3");
+        // Of 4 to 7 the numbers 2 and 3 are 6 and 7.
+        assert_eq!(visible("2,3", Some("4,5,6,7")).unwrap(), "6,7");
+        assert_eq!(visible("MIG-a", Some("0")).unwrap(), "MIG-a");
+        assert!(visible("2", Some("0,1")).unwrap_err().contains("shows 2"));
+        assert!(visible("0000:21:00.0", None).unwrap_err().contains("UUID"));
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Read;
+use std::num::NonZeroI32;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -48,9 +49,6 @@ pub(super) const AT_MOST: Duration = IN_ORDER
 
 /// How often processes are looked for where no signal tells of their end: those that are nobody's child here.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// Looks for processes to tell to stop: one that forks meanwhile is found by the next look.
-const LOOKS: u32 = 8;
 
 /// Whether a first argument is one of a watcher.
 pub(crate) fn is_watch(first: &str) -> bool {
@@ -138,6 +136,17 @@ impl Asked {
     }
 }
 
+/// What runs below a watcher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// The command, and perhaps more.
+    Command,
+    /// Something that the command left behind.
+    Others,
+    /// Nothing.
+    Nothing,
+}
+
 /// A command that was started.
 struct Watched {
     id: Pid,
@@ -172,8 +181,8 @@ impl Watched {
         self.code.unwrap_or(measure::exit::INTERNAL)
     }
 
-    /// Reaps what has ended, and tells whether the command has not.
-    fn is_running(&mut self) -> bool {
+    /// Reaps what has ended, and tells what has not.
+    fn look(&mut self) -> Left {
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((id, status))) if id == self.id => {
@@ -184,9 +193,16 @@ impl Watched {
                     self.code.get_or_insert(measure::exit::INTERNAL);
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
-                Ok(None) | Err(_) => return self.code.is_none(),
+                // Every orphan below becomes a child of this process, so without children there is nobody below.
+                Err(_) => return Left::Nothing,
+                Ok(None) if self.code.is_some() => return Left::Others,
+                Ok(None) => return Left::Command,
             }
         }
+    }
+
+    fn is_running(&mut self) -> bool {
+        self.look() == Left::Command
     }
 
     /// SIGTERM to the command alone, and a wait for its end.
@@ -204,58 +220,45 @@ impl Watched {
 
     /// Ends the command and everything below this process: SIGTERM to each once, and SIGKILL to what is left.
     async fn end_all(&mut self, children: &mut Signals) {
-        self.terminate();
-        if self.all_ended(children, PATIENCE, |_| ()).await {
-            return;
-        }
-        self.all_ended(children, LAST, |left| {
-            // One that has ended meanwhile needs no signal.
-            for process in left {
-                let _ = kill_process(process.id, Signal::KILL);
-            }
-        })
-        .await;
-    }
-
-    /// SIGTERM to all that are there. What they start from then on is their own way of stopping, and is left to it.
-    fn terminate(&mut self) {
+        let begun = descendants::now();
         let mut told = BTreeSet::new();
-        let group = self.id.as_raw_nonzero().get();
         if self.is_running() {
-            told.extend(descendants::of(getpid()).iter().filter_map(|process| {
-                (process.group == group).then(|| process.id.as_raw_nonzero())
-            }));
-            // All of a group at once; it may be gone by now.
+            let group = self.id.as_raw_nonzero();
+            let of_group = |process: &Descendant| process.group == group.get();
+            let below = descendants::of(getpid());
+            told.extend(below.iter().filter(|process| of_group(process)).map(number));
+            // All of a group at once. It is not reaped, so its group is there.
             let _ = kill_process_group(self.id, Signal::TERM);
         }
-        for _ in 0..LOOKS {
-            let before = told.len();
-            for process in descendants::of(getpid()) {
-                if told.insert(process.id.as_raw_nonzero()) {
-                    let _ = kill_process(process.id, Signal::TERM);
-                }
+        // What they start from now on is their own way of stopping, and is left to it.
+        let terminate = |process: &Descendant| {
+            if process.started <= begun && told.insert(number(process)) {
+                let _ = kill_process(process.id, Signal::TERM);
             }
-            if told.len() == before {
-                return;
-            }
+        };
+        if self.all_ended(children, PATIENCE, terminate).await {
+            return;
         }
+        let kill = |process: &Descendant| {
+            // One that has ended meanwhile needs no signal.
+            let _ = kill_process(process.id, Signal::KILL);
+        };
+        self.all_ended(children, LAST, kill).await;
     }
 
-    /// Waits until nothing is left below this process, at most so long; `each` is done with what is left at every look.
+    /// Waits until nothing is left below this process, at most so long; `each` is done with what is found at every look.
     async fn all_ended(
         &mut self,
         children: &mut Signals,
         limit: Duration,
-        each: impl Fn(&[Descendant]),
+        mut each: impl FnMut(&Descendant),
     ) -> bool {
         let end = Instant::now() + limit;
         loop {
-            self.is_running();
-            let left = descendants::of(getpid());
-            if left.is_empty() {
+            if self.look() == Left::Nothing {
                 return true;
             }
-            each(&left);
+            descendants::of(getpid()).iter().for_each(&mut each);
             if Instant::now() >= end {
                 return false;
             }
@@ -263,4 +266,8 @@ impl Watched {
             drop(tokio::time::timeout(LOOK, children.recv()).await);
         }
     }
+}
+
+fn number(process: &Descendant) -> NonZeroI32 {
+    process.id.as_raw_nonzero()
 }

@@ -251,5 +251,9 @@ fn an_interrupt_drops_what_is_in_flight_and_keeps_what_ended() {
         (&vllm["completed"], &vllm["broken_off"]),
         (&2.into(), &true.into())
     );
-    assert!(ran.stderr.contains("v.json holds the requests"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("v.json holds the requests"),
+        "{}",
+        ran.stderr
+    );
 }

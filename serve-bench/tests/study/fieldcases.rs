@@ -50,6 +50,24 @@ fn explain_case_2(scratch: &Scratch, more: &[&str]) -> Ran {
 }
 
 #[test]
+fn json_or_page_on_standard_output_come_alone() {
+    let scratch = Scratch::new();
+    let json = explain_case_2(&scratch, &["--json", "-"]);
+    json.expect(0);
+    let printed: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(printed, scratch.json("out/explanation.json"));
+    let page = explain_case_2(&scratch, &["--html", "-"]);
+    page.expect(0);
+    assert!(
+        page.stdout.starts_with("<!doctype html>") && page.stdout.trim_end().ends_with("</html>")
+    );
+    let both = explain_case_2(&scratch, &["--json", "-", "--html", "-"]);
+    both.expect(2);
+    assert!(both.stdout.is_empty() && both.stderr.contains("standard output"));
+    assert!(!scratch.join("-").exists());
+}
+
+#[test]
 fn field_case_2_is_explained_as_it_was_by_hand() {
     let scratch = Scratch::new();
     let ran = explain_case_2(&scratch, &[]);

@@ -35,7 +35,7 @@ fn a_study_that_was_broken_off_goes_on_where_it_was() {
         .unwrap();
     // Ended as soon as the first step is on the disk and the next has begun.
     let begun = Instant::now();
-    while !scratch.join("study/allreduce-tp2.log").exists() {
+    while !scratch.join("study/allreduce-tp2/journal.jsonl").exists() {
         assert!(
             begun.elapsed() < Duration::from_secs(120),
             "the second step never began"
@@ -129,4 +129,29 @@ fn what_cannot_be_studied_is_said_before_anything_is_measured() {
             "{arguments:?} made a folder"
         );
     }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_before_anything_is_measured() {
+    // Ports that were free a moment ago.
+    let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let [one, two] = [free(), free()].map(|listener| listener.local_addr().unwrap());
+    let (one, two) = (format!("1=http://{one}"), format!("2=http://{two}/v1"));
+    let scratch = Scratch::new();
+    let ran = scratch.run(&[
+        "study",
+        "--model",
+        "qwen2.5-72b",
+        "--base-url",
+        &one,
+        "--base-url",
+        &two,
+    ]);
+    ran.expect(3);
+    assert!(
+        ran.stderr.contains("/health; start the one for 1 GPU(s)"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!scratch.join("tplens-results").exists());
 }
