@@ -63,7 +63,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         subcommand: "study",
         starts: MEASURING,
         soft: false,
-        about: "links, collectives, the server with 1 and 2 GPUs, and why the second gives what it gives",
+        about: "links, collectives, the server at each size under load, and why it is as fast as it is",
     },
     Program {
         command: "demo",

@@ -29,6 +29,12 @@ pub(super) fn is_one(fields: &Fields) -> bool {
 /// The result in vLLM's keys.
 pub(super) fn run(fields: &Fields) -> Result<ServeRun, ImportError> {
     let next = "save it again with vllm bench serve --save-result";
+    if fields.map.get("broken_off") == Some(&Value::Bool(true)) {
+        return Err(ImportError::Unusable {
+            origin: fields.origin.to_owned(),
+            why: "is of a run that was broken off; run it again".to_owned(),
+        });
+    }
     let completed = fields
         .count("completed")?
         .ok_or_else(|| fields.missing("`completed`", next))?;
