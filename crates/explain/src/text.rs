@@ -129,8 +129,13 @@ fn why(attribution: &Attribution) -> String {
     .into_iter()
     .flatten()
     .collect();
+    let doubt = if attribution.speed_up.mid <= 1.0 {
+        "SLOWER THAN ONE GPU (are the files mixed up?): "
+    } else {
+        ""
+    };
     format!(
-        "TP{tp} gives {:.2}x the tokens per second of TP1 ({:.2}x a decode step), not {tp}x: a step takes {step:.1} ms where 1/{tp} of one GPU's would be \
+        "{doubt}TP{tp} gives {:.2}x the tokens per second of TP1 ({:.2}x a decode step), not {tp}x: a step takes {step:.1} ms where 1/{tp} of one GPU's would be \
          {ideal:.1}, and the {:.1} ms between are {} (ms, median [5%, 95%]).",
         attribution.throughput_gain,
         attribution.speed_up.mid,

@@ -12,6 +12,9 @@ use crate::priors::{PublishedCurve, PublishedPath};
 /// From this size on the time of a message grows about as its size does.
 const BANDWIDTH_BOUND: u64 = 256 << 10;
 
+/// A curve's bandwidth is not taken for messages of more than this many times its largest size.
+const BEYOND: u64 = 16;
+
 /// Curves that a plan's collectives are read from.
 #[derive(Debug, Clone)]
 pub(super) struct Curves {
@@ -145,9 +148,10 @@ impl Curves {
         })
     }
 
-    /// Whether the largest size shows the bandwidth that still larger messages get.
-    pub(super) fn show_bandwidth(&self) -> bool {
-        self.all_reduce.largest() >= BANDWIDTH_BOUND
+    /// Whether the largest size shows the bandwidth that messages of `bytes` get.
+    pub(super) fn show_bandwidth(&self, bytes: u64) -> bool {
+        let largest = self.all_reduce.largest();
+        largest >= BANDWIDTH_BOUND && largest.saturating_mul(BEYOND) >= bytes
     }
 
     /// Why these curves cannot be read at an all-reduce of the plan; `None` where they can.

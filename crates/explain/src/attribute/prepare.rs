@@ -90,7 +90,16 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         deck.drop_unused(&used);
         terms = Some(decode);
         if let Some(tokens) = several.wave_tokens() {
-            if curves.show_bandwidth() {
+            let row = u64::from(model.hidden) * u64::from(model.activation_bytes);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "tokens of a wave, held below a billion"
+            )]
+            let largest = (tokens.clamp(0.0, 1e9) as u64)
+                .min(u64::from(engine.max_batched_tokens))
+                .saturating_mul(row);
+            if curves.show_bandwidth(largest) {
                 prefill_terms = prefill(inputs, curves, tokens);
             } else {
                 caveats.push("the curve is too short for the messages of a prefill, which are taken to cost nothing".to_owned());
