@@ -170,8 +170,11 @@ impl Pace {
             let earliest = under_way.take().map(|step| self.end(&step));
             match self.begin(earliest) {
                 Ok(step) => under_way = step,
-                // Every reply ends without its last token, which its connection reports.
-                Err(_) => return,
+                // Every reply ends without its last token, which its connection reports; why is said here.
+                Err(error) => {
+                    program::say!("error: the engine stopped: {error}");
+                    return;
+                }
             }
         }
     }

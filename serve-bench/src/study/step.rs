@@ -37,7 +37,16 @@ impl Study<'_> {
                 code: record.exit_code,
             });
         }
-        set_aside(&folder)?;
+        if let Some(kept) = set_aside(&folder)? {
+            let why = load(&kept).err().map_or_else(
+                || "it was broken off or has no result".to_owned(),
+                |error| error.to_string(),
+            );
+            (self.say)(&format!(
+                "{name}: done again; what was there is kept as {} ({why})",
+                kept.display()
+            ));
+        }
         (self.say)(&format!("{name}: {about}"));
         let begun = Instant::now();
         let file = child::beside(program).map_err(Stop::Usage)?;
@@ -82,16 +91,18 @@ pub(super) fn complete(folder: &Path) -> Option<Record> {
 }
 
 /// Gives what a broken step left another name, so that it is kept and the step can be done again.
-fn set_aside(folder: &Path) -> Result<(), Stop> {
+fn set_aside(folder: &Path) -> Result<Option<PathBuf>, Stop> {
     if !folder.exists() {
-        return Ok(());
+        return Ok(None);
     }
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let free = (1..)
         .map(|number| folder.with_file_name(format!("{name}.broken-{number}")))
         .find(|other| !other.exists());
-    let other = free.unwrap_or_else(|| folder.with_extension("broken"));
+    let Some(other) = free else {
+        return Ok(None);
+    };
     std::fs::rename(folder, &other)
         .with_context(|| format!("cannot set {} aside", folder.display()))?;
-    Ok(())
+    Ok(Some(other))
 }

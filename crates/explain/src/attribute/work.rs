@@ -189,7 +189,7 @@ impl Prepared<'_> {
                 cause: Cause::Ideal,
                 ms: range(shown, |draw| draw.ideal)?,
                 grade: None,
-                source: format!("the measured step of one GPU over {tp}"),
+                source: format!("the step of one GPU over {tp}"),
             },
             Bar {
                 cause: Cause::NarrowGemm,
