@@ -2,6 +2,7 @@
 
 use measure::unit::ByteCount;
 
+use crate::grid::grid;
 use crate::scale::Log;
 use crate::svg::{Anchor, Drawing};
 
@@ -83,30 +84,7 @@ impl Curves {
         let mut drawing = Drawing::begin(WIDTH, bottom + 46.0, &self.title);
         let across = Log::over(least / 1.2, most * 1.2, LEFT, RIGHT);
         let up = Log::over(fastest / 1.25, slowest * 1.25, bottom, top);
-        for tick in up.one_two_five() {
-            drawing.line("grid", (LEFT, up.at(tick)), (RIGHT, up.at(tick)));
-            drawing.text(
-                "tick",
-                (LEFT - 8.0, up.at(tick) + 4.0),
-                Anchor::End,
-                &format!("{tick}"),
-            );
-        }
-        for tick in across.powers(2.0, 12) {
-            drawing.line("grid", (across.at(tick), top), (across.at(tick), bottom));
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a power of two within the sizes drawn"
-            )]
-            let size = ByteCount(tick.round() as u64).to_string();
-            drawing.text(
-                "tick",
-                (across.at(tick), bottom + 18.0),
-                Anchor::Middle,
-                &size,
-            );
-        }
+        grid(&mut drawing, (&across, &up), (LEFT, RIGHT), (top, bottom));
         drawing.text("tick", (LEFT - 8.0, top - 8.0), Anchor::End, "us");
         drawing.text(
             "tick",

@@ -1,16 +1,22 @@
-//! One-file HTML reports with inline SVG pictures: no script, no font, no file beside them.
+//! One-file HTML reports with inline SVG pictures, and pictures that are files of their own: no script, no font, no file beside them.
 //!
-//! A [`Page`] is made of plain blocks; [`Waterfall`] and [`Curves`] are the pictures. The pictures are drawn here and not by a
+//! A [`Page`] is made of plain blocks; [`Waterfall`] and [`Curves`] are its pictures; [`HeatMap`] and [`Sweep`] are
+//! files of their own. The pictures are drawn here and not by a
 //! plotting library, because labels, whiskers and the mark of a simulated box have to stay readable at every width.
 //! This crate works nothing out: every number on a page comes from its caller.
 #![forbid(unsafe_code)]
 
 mod curves;
+mod grid;
+mod heat_map;
 mod page;
 mod scale;
 mod svg;
+mod sweep;
 mod waterfall;
 
 pub use curves::{CurvePoint, CurveSeries, Curves, SizeMark};
+pub use heat_map::{HeatCell, HeatMap};
 pub use page::{Block, Page, Section, Table};
+pub use sweep::{DISTINCT_CURVES, Sweep, SweepPoint, SweepSeries};
 pub use waterfall::{Bar, BarKind, Waterfall};

@@ -79,8 +79,17 @@ impl Log {
         all.into_iter().step_by(every).collect()
     }
 
+    /// Round values along the axis: 1, 2 and 5 times powers of ten, or in even steps where too few of those lie on it.
+    pub(crate) fn ticks(&self) -> Vec<f64> {
+        let coarse = self.one_two_five();
+        if coarse.len() >= 3 {
+            return coarse;
+        }
+        Linear::over(self.low, self.high, self.from, self.to).ticks()
+    }
+
     /// 1, 2 and 5 times powers of ten along the axis.
-    pub(crate) fn one_two_five(&self) -> Vec<f64> {
+    fn one_two_five(&self) -> Vec<f64> {
         let first = self.low.log10().floor();
         (0..24)
             .flat_map(|index| {
@@ -114,6 +123,13 @@ mod tests {
             Log::over(9.0, 120.0, 0.0, 1.0).one_two_five(),
             [10.0, 20.0, 50.0, 100.0]
         );
+    }
+
+    #[test]
+    fn a_short_logarithmic_axis_has_even_steps() {
+        // 11 to 33 has 20 alone; a seventh of 22 is 3.1, the next round step 5.
+        let axis = Log::over(11.0, 33.0, 0.0, 1.0);
+        assert_eq!(axis.ticks(), [15.0, 20.0, 25.0, 30.0]);
     }
 
     #[test]

@@ -20,6 +20,13 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// The style of pictures that are files of their own.
+const PICTURE_STYLE: &str = include_str!("picture.css");
+
+/// The pattern of cells without a number.
+const HATCH: &str = "<defs><pattern id=\"hatch\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" \
+                     patternTransform=\"rotate(45)\"><line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"7\"/></pattern></defs>";
+
 /// A drawing under construction.
 pub(crate) struct Drawing {
     body: String,
@@ -44,6 +51,20 @@ impl Drawing {
             "<svg viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{title}\"><title>{title}</title>"
         );
         Self { body }
+    }
+
+    /// Begins a drawing that is a file of its own, on white paper, with its style in it.
+    pub(crate) fn file(width: f64, height: f64, title: &str) -> Self {
+        let mut body = String::new();
+        let title = escape(title);
+        let _ = write!(
+            body,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+             role=\"img\" aria-label=\"{title}\"><title>{title}</title><style>{PICTURE_STYLE}</style>{HATCH}"
+        );
+        let mut drawing = Self { body };
+        drawing.rectangle("paper", (0.0, 0.0), (width, height));
+        drawing
     }
 
     /// A filled rectangle.

@@ -1,0 +1,263 @@
+//! A heat map: devices by devices, a number in each cell, darker where it is larger, hatched where there is none.
+//!
+//! One hue from light to dark, so that it reads the same without colours; the number stands in every cell in any case.
+
+use crate::scale::Linear;
+use crate::svg::{Anchor, Drawing};
+
+/// A number for each pair.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HeatMap {
+    /// What it shows, one line.
+    pub title: String,
+    /// Further lines below the title, such as what rows and columns are.
+    pub notes: Vec<String>,
+    /// The unit of the numbers.
+    pub unit: String,
+    /// The soft box behind it.
+    pub simulated: Option<String>,
+    /// What the rows are, such as `from`.
+    pub row_axis: String,
+    /// What the columns are, such as `to`.
+    pub column_axis: String,
+    /// The rows' labels.
+    pub rows: Vec<String>,
+    /// The columns' labels.
+    pub columns: Vec<String>,
+    /// Cells by row; a row that is too short is filled with absent ones.
+    pub cells: Vec<Vec<HeatCell>>,
+}
+
+/// A cell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum HeatCell {
+    /// There is nothing to measure.
+    #[default]
+    Absent,
+    /// A number of zero or more.
+    Value(f64),
+    /// No number, for the reason in a word, such as `FAILED`.
+    Word(String),
+}
+
+const LABEL: f64 = 96.0;
+const CELL: (f64, f64) = (92.0, 46.0);
+const LINE: f64 = 18.0;
+/// Shades from light to dark; more are not told apart in print.
+const SHADES: usize = 9;
+/// From this shade on, text is white.
+const DARK: usize = 5;
+const LEGEND: f64 = 270.0;
+
+impl HeatMap {
+    /// The picture as a file of its own; empty where it has no cell.
+    #[must_use]
+    pub fn svg_file(&self) -> String {
+        let most = self
+            .cells
+            .iter()
+            .flatten()
+            .filter_map(|cell| match cell {
+                HeatCell::Value(value) if value.is_finite() => Some(*value),
+                _ => None,
+            })
+            .fold(0.0, f64::max);
+        if self.rows.is_empty() || self.columns.is_empty() {
+            return String::new();
+        }
+        let heads = self.heads();
+        let top = 16.0 + LINE * count(heads.len()) + 2.0 * LINE;
+        let grid = (
+            CELL.0 * count(self.columns.len()),
+            CELL.1 * count(self.rows.len()),
+        );
+        let longest = heads.iter().map(|head| head.chars().count()).max();
+        // About 8.5 units a character of the widest head, which is bold.
+        let text_width = 8.5 * count(longest.unwrap_or(0)) + 32.0;
+        let width = (LABEL + grid.0 + 24.0)
+            .max(LABEL + LEGEND + 60.0)
+            .max(text_width);
+        let mut drawing = Drawing::file(width, top + grid.1 + 96.0, &self.title);
+        for (index, head) in heads.iter().enumerate() {
+            let class = if index == 0 { "head" } else { "legend" };
+            let class = if head.starts_with("SIMULATED") {
+                "warn"
+            } else {
+                class
+            };
+            let y = 24.0 + LINE * count(index);
+            drawing.text(class, (16.0, y), Anchor::Start, head);
+        }
+        let axes = format!("{} \\ {}", self.row_axis, self.column_axis);
+        drawing.text("tick", (LABEL - 10.0, top - 8.0), Anchor::End, &axes);
+        for (column, label) in self.columns.iter().enumerate() {
+            let x = LABEL + CELL.0 * (count(column) + 0.5);
+            drawing.text("tick", (x, top - 8.0), Anchor::Middle, label);
+        }
+        for (row, label) in self.rows.iter().enumerate() {
+            let y = top + CELL.1 * count(row);
+            let middle = y + CELL.1 / 2.0 + 5.0;
+            drawing.text("tick", (LABEL - 10.0, middle), Anchor::End, label);
+            for column in 0..self.columns.len() {
+                let x = LABEL + CELL.0 * count(column);
+                let cell = self.cells.get(row).and_then(|cells| cells.get(column));
+                self.draw_cell(
+                    &mut drawing,
+                    (x, y),
+                    cell.unwrap_or(&HeatCell::Absent),
+                    most,
+                );
+            }
+        }
+        self.draw_legend(&mut drawing, top + grid.1 + 24.0, most);
+        drawing.end()
+    }
+
+    fn heads(&self) -> Vec<String> {
+        let mark = self
+            .simulated
+            .as_ref()
+            .map(|name| format!("SIMULATED on soft box {name}: arithmetic, not a measurement"));
+        std::iter::once(self.title.clone())
+            .chain(mark)
+            .chain(self.notes.iter().cloned())
+            .collect()
+    }
+
+    fn draw_cell(&self, drawing: &mut Drawing, (x, y): (f64, f64), cell: &HeatCell, most: f64) {
+        let middle = x + CELL.0 / 2.0;
+        let class = match cell {
+            HeatCell::Value(value) => format!("cell shade{}", shade(*value, most)),
+            HeatCell::Absent => "cell absent".to_owned(),
+            HeatCell::Word(_) => "cell broken".to_owned(),
+        };
+        drawing.rectangle(&class, (x, y), CELL);
+        match cell {
+            HeatCell::Value(value) => {
+                let class = if shade(*value, most) >= DARK {
+                    " light"
+                } else {
+                    ""
+                };
+                let number = format!("number{class}");
+                let unit = format!("unit{class}");
+                drawing.text(&number, (middle, y + 21.0), Anchor::Middle, &shown(*value));
+                drawing.text(&unit, (middle, y + 37.0), Anchor::Middle, &self.unit);
+            }
+            HeatCell::Word(word) => {
+                drawing.text("number", (middle, y + 28.0), Anchor::Middle, word);
+            }
+            HeatCell::Absent => {}
+        }
+    }
+
+    /// The shades with the numbers at both ends and in the middle.
+    fn draw_legend(&self, drawing: &mut Drawing, y: f64, most: f64) {
+        let across = Linear::over(0.0, count(SHADES), LABEL, LABEL + LEGEND);
+        for step in 0..SHADES {
+            let (from, to) = (across.at(count(step)), across.at(count(step) + 1.0));
+            let class = format!("cell shade{step}");
+            drawing.rectangle(&class, (from, y), (to - from, 14.0));
+        }
+        for (part, anchor) in [
+            (0.0, Anchor::Middle),
+            (0.5, Anchor::Middle),
+            (1.0, Anchor::Middle),
+        ] {
+            let x = across.at(count(SHADES) * part);
+            drawing.text("tick", (x, y + 30.0), anchor, &shown(most * part));
+        }
+        let right = LABEL + LEGEND + 28.0;
+        drawing.text("tick", (right, y + 30.0), Anchor::Start, &self.unit);
+        drawing.rectangle("cell absent", (LABEL, y + 42.0), (28.0, 14.0));
+        let hatched = (LABEL + 36.0, y + 53.0);
+        drawing.text("tick", hatched, Anchor::Start, "nothing to measure");
+    }
+}
+
+/// Which shade a number has, from 0 to the largest number.
+fn shade(value: f64, most: f64) -> usize {
+    if most <= 0.0 || !value.is_finite() {
+        return 0;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a small number of zero or more"
+    )]
+    let step = (value.max(0.0) / most * count(SHADES)) as usize;
+    step.min(SHADES - 1)
+}
+
+/// A number with three or four digits.
+fn shown(value: f64) -> String {
+    match value.abs() {
+        v if v >= 1000.0 => format!("{value:.0}"),
+        v if v >= 100.0 => format!("{value:.1}"),
+        0.0 => "0".to_owned(),
+        _ => format!("{value:.2}"),
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a picture has a handful of cells"
+)]
+fn count(number: usize) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map() -> HeatMap {
+        let cells = vec![
+            vec![HeatCell::Absent, HeatCell::Value(24.5)],
+            vec![HeatCell::Word("HANG".to_owned())],
+        ];
+        HeatMap {
+            title: "d2d <write>".to_owned(),
+            unit: "GB/s".to_owned(),
+            rows: vec!["GPU0".to_owned(), "GPU1".to_owned()],
+            columns: vec!["GPU0".to_owned(), "GPU1".to_owned()],
+            cells,
+            ..HeatMap::default()
+        }
+    }
+
+    #[test]
+    fn each_cell_is_a_number_a_word_or_hatched() {
+        let svg = map().svg_file();
+        assert!(svg.contains(">24.50<") && svg.contains(">HANG<"), "{svg}");
+        // The diagonal, the cell that the second row lacks, and the one of the legend.
+        assert_eq!(svg.matches("class=\"cell absent\"").count(), 3);
+        assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+        assert!(svg.contains("d2d &lt;write&gt;") && !svg.contains("<write>"));
+        assert!(!svg.contains("SIMULATED"));
+    }
+
+    #[test]
+    fn a_soft_box_is_marked_in_the_picture() {
+        let soft = HeatMap {
+            simulated: Some("l40x4".to_owned()),
+            ..map()
+        };
+        assert!(soft.svg_file().contains("SIMULATED on soft box l40x4"));
+    }
+
+    #[test]
+    fn shades_go_from_nothing_to_the_largest() {
+        // Nine shades of 0 to 90: ten each; the largest number has the last one.
+        assert_eq!(
+            [0.0, 9.9, 10.0, 89.0, 90.0].map(|v| shade(v, 90.0)),
+            [0, 0, 1, 8, 8]
+        );
+        assert_eq!(shade(1.0, 0.0), 0);
+    }
+
+    #[test]
+    fn without_devices_there_is_no_picture() {
+        assert_eq!(HeatMap::default().svg_file(), "");
+    }
+}
