@@ -1,6 +1,7 @@
 //! [`PathType`]: how near two PCI devices are, in the words of `nvidia-smi topo -m`.
 //!
-//! The class is derived from the PCI tree alone; whether peer copies work on the path is measured, not derived.
+//! The class is derived from the PCI tree alone, but for a link beside it, which `mx_smi.rs` reads; whether peer copies
+//! work on the path is measured, not derived.
 
 use std::fmt;
 
@@ -14,6 +15,9 @@ pub enum PathType {
     /// The same PCI function, as two MIG instances of one GPU are.
     #[serde(rename = "X")]
     Same,
+    /// MetaXLink, beside PCI Express: `mx-smi topo -m` says so, the PCI tree does not.
+    #[serde(rename = "MX")]
+    Mx,
     /// At most one PCIe switch.
     #[serde(rename = "PIX")]
     Pix,
@@ -35,10 +39,11 @@ pub enum PathType {
 }
 
 impl PathType {
-    /// The name in `nvidia-smi topo -m`; `UNKNOWN` is ours.
+    /// The name in `nvidia-smi topo -m`, for [`PathType::Mx`] in `mx-smi topo -m`; `UNKNOWN` is ours.
     pub fn name(self) -> &'static str {
         match self {
             Self::Same => "X",
+            Self::Mx => "MX",
             Self::Pix => "PIX",
             Self::Pxb => "PXB",
             Self::Phb => "PHB",

@@ -13,7 +13,7 @@ const AMD: u16 = 0x1002;
 ///
 /// NVIDIA and AMD graphics cards have class 0x03 (0x0302 without display outputs), AMD Instinct from MI300 on 0x12, MetaX
 /// any of display, co-processor and processing accelerator. The graphics of a management controller has another vendor.
-const GPUS: [(u16, u32); 6] = [
+const GPUS: &[(u16, u32)] = &[
     (0x10de, 0x03),
     (AMD, 0x03),
     (AMD, 0x12),

@@ -117,6 +117,13 @@ impl Machine {
         Ok(SlotPath { card, links })
     }
 
+    /// [`Machine::slot_path`] of a device at the address that its driver gives, or in words why there is none.
+    pub fn slot_path_of(&self, pci: Option<&str>) -> Result<SlotPath, String> {
+        let pci = pci.ok_or("the device has no PCI address")?;
+        let address: PciAddress = pci.parse().map_err(|error| format!("{error}"))?;
+        self.slot_path(address).map_err(|error| error.to_string())
+    }
+
     /// The narrowest link between a GPU and the root complex, as it is now; idle links train down.
     pub fn slot_link(&self, sysfs: &Sysfs, gpu: PciAddress) -> Result<SlotLink, SlotLinkUnknown> {
         self.slot_path(gpu)?.read(sysfs)

@@ -5,4 +5,6 @@
 mod fixture;
 mod links;
 mod machine;
+mod mx_smi;
 mod paths;
+mod surroundings;

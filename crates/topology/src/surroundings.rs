@@ -1,0 +1,196 @@
+//! [`PeerSurroundings`]: what stands beside a verdict on a pair: how far apart, ACS, IOMMU, and how much of the memory is shown.
+//!
+//! Facts and their reasons only; what a peer copy does is measured, and these say what may have made it so.
+
+use serde::{Deserialize, Serialize};
+
+use crate::acs::{self, AcsPort};
+use crate::bar::{self, LargeBar};
+use crate::iommu::{self, IommuMode};
+use crate::{Machine, PathType, PciAddress, PciDevice, Sysfs};
+
+/// Something that is known, or why it is not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fact<T> {
+    /// It is known.
+    Known(T),
+    /// It is not, for this reason.
+    Unknown(String),
+}
+
+/// What lies around the way between two devices; of what has two, the first device's comes first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerSurroundings {
+    /// How far up the PCI tree the way goes.
+    pub crossing: Fact<Crossing>,
+    /// The ports on the way with their ACS control.
+    pub acs: Fact<Vec<AcsPort>>,
+    /// What the IOMMU does with the requests of each device.
+    pub iommu: [Fact<IommuMode>; 2],
+    /// How much of each device's memory its window shows.
+    pub bars: [Fact<LargeBar>; 2],
+}
+
+/// How far up the PCI tree the way between two devices goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Crossing {
+    /// Nowhere: one device.
+    OneDevice,
+    /// Up to a switch.
+    Switch,
+    /// Through one root complex.
+    RootComplex,
+    /// From one root complex to another of the same NUMA node.
+    RootComplexes,
+    /// From one NUMA node to another.
+    Nodes,
+}
+
+impl std::fmt::Display for Crossing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::OneDevice => "within one device",
+            Self::Switch => "below one root port, no root complex",
+            Self::RootComplex => "through one root complex",
+            Self::RootComplexes => "from one root complex to another of its node",
+            Self::Nodes => "from one NUMA node to another",
+        })
+    }
+}
+
+impl<T> Fact<T> {
+    /// It, where it is known.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::Unknown(_) => None,
+        }
+    }
+}
+
+impl<T: std::fmt::Display> std::fmt::Display for Fact<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Known(value) => value.fmt(f),
+            Self::Unknown(why) => write!(f, "unknown, {why}"),
+        }
+    }
+}
+
+/// What lies around the way between two GPUs of the machine.
+#[must_use]
+pub fn peer_surroundings(
+    machine: &Machine,
+    sysfs: &Sysfs,
+    a: PciAddress,
+    b: PciAddress,
+) -> PeerSurroundings {
+    let ends = [a, b].map(|address| (address, machine.gpu(address)));
+    let absent = |address: PciAddress| format!("{address} is not a GPU of this machine");
+    let missing = ends
+        .iter()
+        .find(|(_, gpu)| gpu.is_none())
+        .map(|(address, _)| absent(*address));
+    // A processor that does not tell (Arm) is taken as the machine's own.
+    let guest = machine.hypervisor == Some(true);
+    let of_both = match ends {
+        [(_, Some(a)), (_, Some(b))] => Some((a, b)),
+        _ => None,
+    };
+    let unknown = || missing.clone().unwrap_or_default();
+    PeerSurroundings {
+        crossing: of_both.map_or_else(|| Fact::Unknown(unknown()), |(a, b)| crossing(a, b)),
+        acs: match of_both {
+            None => Fact::Unknown(unknown()),
+            Some((a, b)) if a.address == b.address => Fact::Known(Vec::new()),
+            Some((a, b)) => acs::ports_between(sysfs, guest, a, b),
+        },
+        iommu: ends.map(|(address, _)| iommu::mode(sysfs, guest, address)),
+        bars: ends.map(|(address, gpu)| {
+            gpu.map_or_else(|| Fact::Unknown(absent(address)), |gpu| bar::of(sysfs, gpu))
+        }),
+    }
+}
+
+fn crossing(a: &PciDevice, b: &PciDevice) -> Fact<Crossing> {
+    Fact::Known(match a.path_to(b) {
+        PathType::Same => Crossing::OneDevice,
+        PathType::Pix | PathType::Pxb => Crossing::Switch,
+        PathType::Phb => Crossing::RootComplex,
+        PathType::Node => Crossing::RootComplexes,
+        PathType::Sys => Crossing::Nodes,
+        PathType::Mx | PathType::Unknown => {
+            return Fact::Unknown("the NUMA node of one of them is not shown".to_owned());
+        }
+    })
+}
+
+impl PeerSurroundings {
+    /// The ports that send packets between the two up to the root complex; empty where none is known to.
+    pub fn redirecting(&self) -> impl Iterator<Item = &AcsPort> {
+        let ports = self.acs.known().into_iter().flatten();
+        ports.filter(|port| port.redirects() == Some(true))
+    }
+
+    fn acs_line(&self) -> String {
+        let ports = match &self.acs {
+            Fact::Unknown(why) => return format!("unknown, {why}"),
+            Fact::Known(ports) => ports,
+        };
+        let redirecting: Vec<String> = self
+            .redirecting()
+            .map(|port| {
+                let control = port.control.known().copied().flatten().unwrap_or_default();
+                format!("{} (control {control:#04x})", port.address)
+            })
+            .collect();
+        if !redirecting.is_empty() {
+            return format!(
+                "redirects to the root complex at {}",
+                redirecting.join(", ")
+            );
+        }
+        let unread = ports.iter().filter_map(|port| match &port.control {
+            Fact::Unknown(why) => Some((port.address, why)),
+            Fact::Known(_) => None,
+        });
+        let unread: Vec<_> = unread.collect();
+        match unread[..] {
+            [] if ports.is_empty() => "no port between them".to_owned(),
+            [] => format!("no redirect at {} ports", ports.len()),
+            [(first, why), ..] => {
+                // One reason for all of them needs no address.
+                let is_common =
+                    unread.len() == ports.len() && unread.iter().all(|(_, other)| *other == why);
+                let of = if is_common {
+                    String::new()
+                } else {
+                    format!("{first} ")
+                };
+                format!(
+                    "unknown, {} of {} ports not read: {of}{why}",
+                    unread.len(),
+                    ports.len()
+                )
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for PeerSurroundings {
+    /// One line for each fact.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "path: {}", self.crossing)?;
+        writeln!(f, "ACS: {}", self.acs_line())?;
+        writeln!(f, "IOMMU: {}", both(&self.iommu))?;
+        write!(f, "BAR: {}", both(&self.bars))
+    }
+}
+
+/// The text of both ends, once where they are equal.
+fn both<T: std::fmt::Display>([a, b]: &[Fact<T>; 2]) -> String {
+    let (a, b) = (a.to_string(), b.to_string());
+    if a == b { a } else { format!("{a} | {b}") }
+}
