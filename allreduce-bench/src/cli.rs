@@ -39,8 +39,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "LIST")]
     pub(crate) gpus: Option<String>,
 
-    /// Whose driver to use. `auto` takes the first that answers of cuda, hip, maca; host memory only on a machine that
-    /// shows no GPU at all.
+    /// Whose driver to use. `auto` takes the first that answers, in the order of this list; host memory only on a machine
+    /// that shows no GPU at all.
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
     pub(crate) backend: BackendArg,
 

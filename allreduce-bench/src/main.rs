@@ -51,7 +51,8 @@ fn main() -> ExitCode {
     ExitCode::from(match command_line::parse::<Cli>() {
         Err(code) => code,
         Ok(cli) => match cli.command {
-            Some(Command::Show { path, csv }) => outputs::show(&path, csv, RENDERING),
+            Some(Command::Show { path, csv }) => outputs::opened(&path)
+                .map_or_else(|code| code, |record| outputs::show(&record, csv, RENDERING)),
             None => measure(&cli.run),
         },
     })

@@ -3,11 +3,7 @@
 //! It is a process of its own and ends before the ranks start: to ask, it opens all devices, and a rank has only its own. It
 //! copies nothing: that a driver says so is no proof, which is what `p2p-bw` is for.
 
-use device::Backend;
-use device::Device;
-use device::cuda::Cuda;
-use device::host::Host;
-use inventory::Built;
+use device::{Backend, Device, Visit};
 use program::child::Line;
 
 use crate::messages::{PeersReply, PeersRequest};
@@ -24,16 +20,24 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let Some(PeersRequest { backend, ordinals }) = line.request()? else {
         return Ok(());
     };
-    let told = match backend {
-        Built::Cuda => every_pair::<Cuda>(&ordinals),
-        Built::Host => every_pair::<Host>(&ordinals),
-    };
+    let told = backend.visit(EveryPair(&ordinals));
     line.send(&match told {
         Ok(every_pair) => PeersReply::Told { every_pair },
         Err(error) => PeersReply::NotTold {
             reason: error.to_string(),
         },
     })
+}
+
+/// The question, for whichever backend is meant.
+struct EveryPair<'a>(&'a [usize]);
+
+impl Visit for EveryPair<'_> {
+    type Output = device::Result<bool>;
+
+    fn visit<B: Backend>(self) -> device::Result<bool> {
+        every_pair::<B>(self.0)
+    }
 }
 
 fn every_pair<B: Backend>(ordinals: &[usize]) -> device::Result<bool> {

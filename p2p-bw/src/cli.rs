@@ -1,12 +1,17 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use inventory::BackendArg;
 use program::command_line::{Sizes, seconds, sizes};
 use program::outputs::Outputs;
+
+use crate::cases;
+use crate::compare::CompareArgs;
+use crate::formats::{Format, Forms};
+use crate::monitor::MonitorArgs;
 
 /// Measures the links of a GPU box: host and GPU, GPU and GPU, with intervals, the link each number went over, and
 /// the fraction of what that link can carry.
@@ -26,9 +31,18 @@ pub(crate) enum Command {
         /// A result folder, a journal.jsonl or a record.json.
         path: PathBuf,
         /// Print CSV instead of tables.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "format")]
         csv: bool,
+        #[command(flatten)]
+        forms: Forms,
     },
+    /// Compares two runs, also those of nvbandwidth: which numbers are worse, the worst first.
+    ///
+    /// Exit code 1 where a number or peer access is worse or was lost; 3 where a part of A was not tried in B or nothing can be
+    /// compared; 2 where a file cannot be read or only one of them is simulated.
+    Compare(CompareArgs),
+    /// Writes links, PCIe bytes, clocks, power and CPU use by NUMA node as JSON lines while something else runs.
+    Monitor(MonitorArgs),
 }
 
 /// What to measure and how.
@@ -36,16 +50,17 @@ pub(crate) enum Command {
 pub(crate) struct RunArgs {
     /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`. Default: `all`, on the host
     /// backend `0,1`.
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
     pub(crate) gpus: Option<String>,
 
-    /// Whose driver to use. `auto` takes the first that answers of cuda, hip, maca; host memory only on a machine that
-    /// shows no GPU at all.
+    /// Whose driver to use. `auto` takes the first that answers, in the order of this list; host memory only on a machine
+    /// that shows no GPU at all.
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
     pub(crate) backend: BackendArg,
 
-    /// Cases by key, with `*` and `?`, separated by commas, such as `h2d_*,local_ce`.
-    #[arg(long, value_name = "GLOB", default_value = "*")]
+    /// Cases by key, with `*` and `?`, separated by commas, such as `h2d_*,local_ce`; `core` is the set that a
+    /// bare run takes, `all` is every case. See --list.
+    #[arg(long, value_name = "GLOB", default_value = cases::DEFAULT)]
     pub(crate) cases: String,
 
     /// List the cases and the devices, and measure nothing.
@@ -55,7 +70,7 @@ pub(crate) struct RunArgs {
     /// Bytes of one copy, K, M and G being powers of 1024: sizes such as 64M, lists such as 4K,1M, ranges in powers of
     /// two such as 4K..1G; without a letter bytes. Default:
     /// 256M; on the host backend the power of two above the last-level cache, 64M to 1G; on a soft box 16M.
-    #[arg(long, value_name = "SIZES", value_parser = sizes)]
+    #[arg(long, value_name = "SIZES", value_parser = sizes, allow_negative_numbers = true)]
     pub(crate) sizes: Option<Sizes>,
 
     /// Timed samples of each number at most; at least 6 are taken where this allows, so that there is an interval.
@@ -90,10 +105,32 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) outputs: Outputs,
 
+    #[command(flatten)]
+    pub(crate) forms: Forms,
+
     /// Folder that remembers which peer copies were under way when a machine went down. Default: tplens in
     /// $XDG_STATE_HOME or ~/.local/state, and without a home in /var/tmp.
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
+}
+
+impl RunArgs {
+    /// Whether what is to be written can be, before anything is measured.
+    ///
+    /// # Errors
+    /// Says which output cannot be written, or which two want standard output.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let svg = self.forms.svg.as_deref().map(|folder| ("--svg", folder));
+        self.outputs.check_with(svg)?;
+        let is_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+        let taken = [("--json", &self.outputs.json), ("--csv", &self.outputs.csv)];
+        match taken.into_iter().find(|(_, path)| is_stdout(path)) {
+            Some((flag, _)) if self.forms.format != Format::Text => Err(format!(
+                "{flag} - and --format both want standard output; give {flag} a file"
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +147,9 @@ mod tests {
     fn a_refusal_is_one_line_that_names_the_value() {
         for (arguments, says) in [
             (&["--budget", "-1"][..], "`-1` is not above 0"),
+            (&["--sizes", "-1"], "`-1` is not a size"),
+            (&["monitor", "--pids", "abc"], "`abc` is not a process id"),
+            (&["compare", "a", "b", "--threshold", "-5%"], "`-5%`"),
             (&["--samples", "0"], "'0'"),
             (&["--backend", "metal"], "possible values: auto"),
             (&["--gpu", "0"], "'--gpus'"),

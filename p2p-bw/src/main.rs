@@ -6,26 +6,38 @@
 mod cases;
 mod children;
 mod cli;
+mod compare;
+mod formats;
 mod messages;
+mod monitor;
 mod parent;
+mod pictures;
 
+use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use measure::exit;
-use measure::render::{csv, text};
+use measure::record::Record;
+use measure::render::csv;
 use program::outputs::{self, Rendering};
 use program::{command_line, say};
 use supervisor::Interrupt;
 
 use crate::children::Child;
 use crate::cli::{Cli, Command, RunArgs};
+use crate::compare::CompareArgs;
+use crate::formats::Forms;
+use crate::monitor::MonitorArgs;
 use crate::parent::Outcome;
 
 /// How links are shown.
-const RENDERING: Rendering = Rendering {
-    text: text::links,
-    csv: csv::links,
-};
+fn rendering(forms: &Forms) -> Rendering {
+    Rendering {
+        text: forms.text(),
+        csv: csv::links,
+    }
+}
 
 fn main() -> ExitCode {
     if let Some(child) = command_line::first_argument().and_then(|first| Child::of(&first)) {
@@ -40,27 +52,107 @@ fn main() -> ExitCode {
     ExitCode::from(match command_line::parse::<Cli>() {
         Err(code) => code,
         Ok(cli) => match cli.command {
-            Some(Command::Show { path, csv }) => outputs::show(&path, csv, RENDERING),
+            Some(Command::Show { path, csv, forms }) => show(&path, csv, &forms),
+            Some(Command::Compare(args)) => compared(&args),
+            Some(Command::Monitor(args)) => watch(&args),
             None => measure(&cli.run),
         },
     })
 }
 
 fn measure(args: &RunArgs) -> u8 {
-    if let Err(reason) = args.outputs.check() {
+    if let Err(reason) = args.check() {
         say!("error: {reason}");
         return exit::USAGE;
     }
-    let interrupt = match Interrupt::install() {
+    let interrupt = match interrupt() {
         Ok(interrupt) => interrupt,
-        Err(error) => {
-            say!("error: cannot catch signals: {error}");
-            return exit::INTERNAL;
-        }
+        Err(code) => return code,
     };
     match parent::run(args, &interrupt, &|line| say!("{line}")) {
         Ok(Outcome::Listed(text)) => outputs::print(&text),
-        Ok(Outcome::Ended(ended)) => args.outputs.finish(&ended, RENDERING),
+        Ok(Outcome::Ended(mut ended)) => {
+            let drawn = beside(&args.forms, &ended.record);
+            ended.record.exit_code = exit::fold([ended.record.exit_code, drawn]);
+            args.outputs.finish(&ended, rendering(&args.forms))
+        }
         Err(stop) => outputs::stopped(&stop),
     }
+}
+
+fn show(path: &Path, as_csv: bool, forms: &Forms) -> u8 {
+    if let Err(reason) = forms.check() {
+        say!("error: {reason}");
+        return exit::USAGE;
+    }
+    match outputs::opened(path) {
+        Ok(record) => exit::fold([
+            beside(forms, &record),
+            outputs::show(&record, as_csv, rendering(forms)),
+        ]),
+        Err(code) => code,
+    }
+}
+
+/// Writes what is asked for beside the text, says what the text leaves out, and gives the exit code.
+fn beside(forms: &Forms, record: &Record) -> u8 {
+    for line in forms.left_out(record) {
+        say!("left out: {line}");
+    }
+    if let Some(folder) = &forms.svg
+        && let Err(error) = std::fs::create_dir_all(folder)
+    {
+        say!(
+            "error: cannot make the folder {}: {error}",
+            folder.display()
+        );
+        return exit::INTERNAL;
+    }
+    let pictures = forms.pictures(record).into_iter();
+    exit::fold(pictures.map(|(path, svg)| outputs::write(&path, Ok(svg))))
+}
+
+fn compared(args: &CompareArgs) -> u8 {
+    if let Err(reason) = args.check() {
+        say!("error: {reason}");
+        return exit::USAGE;
+    }
+    match compare::run(args) {
+        Ok(compared) => {
+            let written = compared
+                .file
+                .map(|(path, json)| outputs::write(&path, Ok(json)));
+            exit::fold([
+                outputs::print(&compared.shown),
+                written.unwrap_or(exit::DONE),
+                compared.exit_code,
+            ])
+        }
+        Err(error) => {
+            say!("error: {error:#}");
+            exit::USAGE
+        }
+    }
+}
+
+fn watch(args: &MonitorArgs) -> u8 {
+    let interrupt = match interrupt() {
+        Ok(interrupt) => interrupt,
+        Err(code) => return code,
+    };
+    // A reader gets each line when it is written.
+    let mut sink = |line: &str| {
+        let mut stdout = io::stdout().lock();
+        writeln!(stdout, "{line}").and_then(|()| stdout.flush())
+    };
+    monitor::run(args, &interrupt, &|line| say!("{line}"), &mut sink)
+        .unwrap_or_else(|stop| outputs::stopped(&stop))
+}
+
+/// Begins to catch signals; the exit code where that cannot be.
+fn interrupt() -> Result<Interrupt, u8> {
+    Interrupt::install().map_err(|error| {
+        say!("error: cannot catch signals: {error}");
+        exit::INTERNAL
+    })
 }

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use inventory::Built;
 use measure::caveat::Caveat;
 use measure::plan::{Plan, StopReason};
-use measure::quantity::{Quantity, Timing};
+use measure::quantity::{TimeSource, Timing, Unit};
 use measure::record::{Endpoint, Placement, StepOutcome, Verification};
 use serde::{Deserialize, Serialize};
 use topology::PcieLink;
+
+use crate::cases::{Case, Stream};
 
 /// What the measuring worker is asked.
 #[derive(Debug, Serialize, Deserialize)]
@@ -31,20 +33,30 @@ pub(crate) struct Job {
     /// Ends as ordinals of the backend; for two-way cases the first direction's.
     pub(crate) from: Endpoint,
     pub(crate) to: Endpoint,
+    /// The chosen devices in the order of the record, by whose positions shares are named.
+    pub(crate) all: Vec<Member>,
     pub(crate) bytes: u64,
     pub(crate) plan: Plan,
     pub(crate) verify: bool,
-    /// Where the issuing thread and the host memory belong.
-    pub(crate) place: Place,
+    /// CPUs that the issuing thread belongs to; empty where unknown or of no meaning.
+    pub(crate) cpus: Vec<usize>,
 }
 
-/// Where the issuing thread and the host memory of a job belong.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Place {
-    /// Node of the host memory; `None` where unknown or of no meaning.
+impl Job {
+    /// What the case moves, by the backend's ordinals.
+    pub(crate) fn streams(&self, case: &Case) -> Vec<Stream> {
+        let all: Vec<usize> = self.all.iter().map(|member| member.ordinal).collect();
+        case.streams(self.from, self.to, &all)
+    }
+}
+
+/// A chosen device.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Member {
+    /// Its number in the backend.
+    pub(crate) ordinal: usize,
+    /// Node of the host memory for copies with it; `None` where unknown or of no meaning.
     pub(crate) node: Option<u32>,
-    /// CPUs of that node; empty where unknown.
-    pub(crate) cpus: Vec<usize>,
 }
 
 /// What the measuring worker answers.
@@ -68,8 +80,8 @@ pub(crate) enum WorkerReply {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub(crate) enum JobOutcome {
     Measured {
-        /// Samples by name, in GB/s.
-        series: Vec<(String, Vec<f64>)>,
+        series: Vec<Series>,
+        /// How all were timed, but for the clock of each.
         timing: Timing,
         stopped: StopReason,
         verification: Verification,
@@ -86,6 +98,17 @@ pub(crate) enum JobOutcome {
     },
 }
 
+/// The samples of one quantity.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Series {
+    /// Its name in the record.
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
+    /// The clock behind it.
+    pub(crate) source: TimeSource,
+    pub(crate) samples: Vec<f64>,
+}
+
 /// Asks for the probe of one ordered pair.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ProbeRequest {
@@ -99,20 +122,87 @@ pub(crate) struct ProbeRequest {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub(crate) enum ProbeReply {
     /// A step begins.
-    Begin { step: String },
+    Begin { step: ProbeStep },
     /// A step ended.
-    Step { step: String, outcome: StepOutcome },
+    Step {
+        step: ProbeStep,
+        outcome: StepOutcome,
+    },
     /// All steps that make sense were done.
-    End { small: Option<SmallCopies> },
+    End,
     /// The probe itself could not go on.
     Failed { reason: String },
 }
 
-/// Time of small copies with peer access on and off, in microseconds.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SmallCopies {
-    pub(crate) with: Quantity,
-    pub(crate) without: Quantity,
+/// A step of a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ProbeStep {
+    Start,
+    Open,
+    Access,
+    SmallCopiesWithoutAccess,
+    Enable,
+    Write,
+    Read,
+    LoadKernels,
+    SmallCopies,
+    Graph,
+    KernelWrite,
+    KernelRead,
+    KernelGraph,
+    WriteRate,
+    ReadRate,
+    KernelWriteRate,
+    KernelReadRate,
+    KernelLocalRate,
+    Disable,
+}
+
+impl ProbeStep {
+    /// The steps in the order in which they come: the name in records, and whether it is kernels that take it.
+    const ALL: [(Self, &'static str, bool); 19] = [
+        (Self::Start, "start", false),
+        (Self::Open, "open", false),
+        (Self::Access, "access", false),
+        (
+            Self::SmallCopiesWithoutAccess,
+            "small_copies_without_access",
+            false,
+        ),
+        (Self::Enable, "enable", false),
+        (Self::Write, "write", false),
+        (Self::Read, "read", false),
+        (Self::LoadKernels, "load_kernels", true),
+        (Self::SmallCopies, "small_copies", false),
+        (Self::Graph, "graph", false),
+        (Self::KernelWrite, "kernel_write", true),
+        (Self::KernelRead, "kernel_read", true),
+        (Self::KernelGraph, "kernel_graph", true),
+        (Self::WriteRate, "write_rate", false),
+        (Self::ReadRate, "read_rate", false),
+        (Self::KernelWriteRate, "kernel_write_rate", true),
+        (Self::KernelReadRate, "kernel_read_rate", true),
+        (Self::KernelLocalRate, "kernel_local_rate", true),
+        (Self::Disable, "disable", false),
+    ];
+
+    /// Its name in records.
+    pub(crate) fn name(self) -> &'static str {
+        let row = Self::ALL.iter().find(|(step, ..)| *step == self);
+        row.map_or("", |(_, name, _)| name)
+    }
+
+    /// Whether kernels take it.
+    pub(crate) fn is_of_kernels(self) -> bool {
+        Self::ALL.iter().any(|row| row.0 == self && row.2)
+    }
+}
+
+impl std::fmt::Display for ProbeStep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 /// What the monitor is asked; first `Watch`, then `Read` as often as wanted.

@@ -37,7 +37,8 @@ fn main() -> ExitCode {
             Command::Study(args) => studied(&args, None),
             Command::Demo(args) => studied(&args.study(), Some(study::DEMO_SAYS)),
             Command::Explain(args) => ended(explain::run(&args)),
-            Command::Show { path, csv } => outputs::show(&path, csv, RENDERING),
+            Command::Show { path, csv } => outputs::opened(&path)
+                .map_or_else(|code| code, |record| outputs::show(&record, csv, RENDERING)),
         },
     })
 }

@@ -5,11 +5,11 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::cargo;
+use crate::{cargo, python};
 
 /// The wheel, at the version that the tests were written against.
 const WHEEL: &str = "xllamacpp==2026.10.11549";
@@ -28,21 +28,8 @@ pub(crate) fn install(out: &mut impl Write) -> Result<Result<PathBuf, String>> {
         return Ok(Ok(python));
     }
     writeln!(out, "installing {WHEEL} into {}", folder.display())?;
-    let mut venv = Command::new("python3");
-    venv.args(["-m", "venv"]).arg(&folder);
-    let mut pip = Command::new(&python);
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        WHEEL,
-    ]);
-    for (what, command) in [("python3 -m venv", &mut venv), ("pip install", &mut pip)] {
-        if let Err(reason) = done(command) {
-            return Ok(Err(format!("{what} {WHEEL}: {reason}")));
-        }
+    if let Err(reason) = python::environment(&folder, &[WHEEL]) {
+        return Ok(Err(reason));
     }
     Ok(if has_engine(&python) {
         Ok(python)
@@ -54,20 +41,5 @@ pub(crate) fn install(out: &mut impl Write) -> Result<Result<PathBuf, String>> {
 fn has_engine(python: &PathBuf) -> bool {
     let mut command = Command::new(python);
     command.args(["-c", "import xllamacpp"]);
-    done(&mut command).is_ok()
-}
-
-/// Runs a command with its output kept; why it did not do what it should.
-fn done(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .context("it did not start")
-        .map_err(|error| format!("{error:#}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let text = String::from_utf8_lossy(&output.stderr);
-    let last = text.lines().rfind(|line| !line.trim().is_empty());
-    Err(last.unwrap_or("no reason given").to_owned())
+    python::done(&mut command).is_ok()
 }

@@ -6,7 +6,9 @@
 
 mod cargo;
 mod engine;
+mod kernels;
 mod programs;
+mod python;
 mod soft;
 mod test;
 mod tidy;
@@ -27,10 +29,14 @@ fn main() -> ExitCode {
     let command = arguments.next().unwrap_or_default();
     let rest: Vec<OsString> = arguments.collect();
     let result = match (command.to_str(), rest.as_slice()) {
+        (Some("kernels"), []) => verdict(kernels::run(&mut stdout(), kernels::Mode::Write)),
+        (Some("kernels"), [check]) if check == "--check" => {
+            verdict(kernels::run(&mut stdout(), kernels::Mode::Check))
+        }
         (Some("soft"), []) => soft::install(false).map(|_| 0),
         (Some("soft"), [release]) if release == "--release" => soft::install(true).map(|_| 0),
-        (Some("test"), []) => test::run(&mut stdout()).map(|clean| if clean { 0 } else { FAILED }),
-        (Some("tidy"), []) => tidy::run(&mut stdout()).map(|clean| if clean { 0 } else { FAILED }),
+        (Some("test"), []) => verdict(test::run(&mut stdout())),
+        (Some("tidy"), []) => verdict(tidy::run(&mut stdout())),
         (Some("help" | "--help" | "-h"), _) => stdout()
             .write_all(usage().as_bytes())
             .map(|()| 0)
@@ -57,6 +63,11 @@ fn main() -> ExitCode {
     }
 }
 
+/// The exit code of a check.
+fn verdict(clean: anyhow::Result<bool>) -> anyhow::Result<u8> {
+    clean.map(|clean| if clean { 0 } else { FAILED })
+}
+
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask COMMAND [ARGUMENTS]\n\n");
     for program in programs::PROGRAMS {
@@ -67,7 +78,8 @@ fn usage() -> String {
         ));
     }
     text.push_str(
-        "  soft [--release]   build the soft vendor libraries into target/soft\n  \
+        "  kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
+           soft [--release]   build the soft vendor libraries into target/soft\n  \
            test               format, lints, soft libraries, all tests, tidy; ends with the counts\n  \
            tidy               check the rules of the repository that no compiler checks\n",
     );

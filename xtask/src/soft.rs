@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use crate::cargo;
 
 /// A soft library: its package, its C library target, and the names it is installed under, of which the others are links to the
-/// first: a program that loads two of them must get one library.
+/// first: a program that loads two of them must get one library. Two vendors' names of one package are two rows, hence two files.
 struct Library {
     package: &'static str,
     target: &'static str,
@@ -34,6 +34,16 @@ const LIBRARIES: &[Library] = &[
         package: "soft-nccl",
         target: "soft_nccl",
         names: &["libnccl.so.2", "libnccl.so"],
+    },
+    Library {
+        package: "soft-runtime",
+        target: "soft_runtime",
+        names: &["libamdhip64.so.7", "libamdhip64.so"],
+    },
+    Library {
+        package: "soft-runtime",
+        target: "soft_runtime",
+        names: &["libmcruntime.so"],
     },
 ];
 

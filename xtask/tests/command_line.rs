@@ -20,6 +20,7 @@ fn no_command_or_an_unknown_one_shows_the_usage_and_exits_with_2() {
         &["test", "--fast"],
         &["tidy", "x"],
         &["soft", "--debug"],
+        &["kernels", "--write"],
     ] {
         let output = xtask(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -37,7 +38,13 @@ fn help_is_a_result_and_names_every_command() {
     let output = xtask(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
-    for command in ["  p2p ARGS...", "  soft [--release]", "  test ", "  tidy "] {
+    for command in [
+        "  p2p ARGS...",
+        "  kernels [--check]",
+        "  soft [--release]",
+        "  test ",
+        "  tidy ",
+    ] {
         assert!(text.contains(command), "{command} in {text}");
     }
 }

@@ -36,6 +36,7 @@ const CRATES: &[(&str, Place)] = &[
     ("report", Layer(2)),
     ("engine", Layer(3)),
     ("explain", Layer(3)),
+    ("kernels", Layer(3)),
     ("program", Layer(3)),
     ("inventory", Layer(4)),
     ("p2p-bw", Layer(5)),
@@ -44,6 +45,7 @@ const CRATES: &[(&str, Place)] = &[
     ("softbox", SoftCore),
     ("soft-cuda", SoftDriver),
     ("soft-nvml", SoftDriver),
+    ("soft-runtime", SoftDriver),
     ("soft-nccl", SoftCollectives),
     ("xtask", Builder),
 ];

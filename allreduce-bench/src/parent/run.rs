@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::{Context, anyhow};
-use inventory::{BackendArg, Built, Chosen, Found, choose};
+use anyhow::Context;
+use inventory::{Built, Chosen, Found, choose, played};
 use measure::record::{Collectives, ElementType, Header, LinkDevice};
 use measure::unit::ByteCount;
 use program::{Ended, Recorder, Stop, passing_folder, result_folder, sim};
@@ -38,11 +38,7 @@ pub(crate) fn run(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<Outcome, Stop> {
-    if args.sim.is_some() && args.backend == BackendArg::Host {
-        return Err(Stop::Usage(
-            "--sim plays GPUs and --backend host measures this machine's memory: leave one of them out".to_owned(),
-        ));
-    }
+    played::refuse_host(args.sim.as_deref(), args.backend)?;
     let outputs = [("--json", &args.outputs.json), ("--csv", &args.outputs.csv)];
     let asked = outputs.into_iter().find(|(_, file)| file.is_some());
     if let Some((flag, _)) = asked.filter(|_| args.plan) {
@@ -69,16 +65,7 @@ fn run_in(
     // Whatever is wrong with the model is said before any driver is asked.
     let model = args.model.as_deref().map(ModelFacts::resolve).transpose();
     let model = model.map_err(|error| Stop::Usage(format!("--model: {error}")))?;
-    let root = sim::sysfs_root();
-    if let (Some(name), None) = (&args.sim, &root) {
-        let [driver, management] = inventory::SOFT_LIBRARIES;
-        return Err(sim::restart(
-            name,
-            folder,
-            &[driver, management, SOFT_LIBRARY],
-        ));
-    }
-    let sysfs = root.map_or_else(Sysfs::real, Sysfs::at);
+    let sysfs = played::sysfs(args.sim.as_deref(), folder, &[SOFT_LIBRARY])?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let keeps = !args.list && !args.plan;
     let refused = |reason: String, soft_box: Option<String>| -> Result<Outcome, Stop> {
@@ -90,12 +77,7 @@ fn run_in(
         chosen => chosen?,
     };
     let soft = &chosen.inventory.soft_box;
-    if args.sim.is_some() && soft.is_none() {
-        return Err(Stop::Internal(anyhow!(
-            "--sim was asked for, but what answered is the real {} backend",
-            chosen.backend.name()
-        )));
-    }
+    played::expect_soft(args.sim.as_deref(), &chosen)?;
     if args.list {
         chosen.said.iter().for_each(|line| say(line));
         return Ok(Outcome::Listed(inventory::listing(&chosen)));
@@ -135,6 +117,14 @@ fn run_in(
         Some(_) => steps.wanted(),
         None => by_hand(args).map_err(Stop::Usage)?,
     };
+    if let Some(library) = crate::rank::missing_library(chosen.backend) {
+        let name = chosen.backend.name();
+        let reason = format!(
+            "collectives of the {name} backend need {library}, which this version does not load yet; measure links with p2p-bw, or \
+             collectives with --backend cuda or host"
+        );
+        return refused(reason, soft.clone());
+    }
     let device_is_host = soft.is_some() || chosen.backend == Built::Host;
     not_whole(&wanted, ElementType::from(args.dtype))
         .or_else(|| too_much(&wanted, ranks, device_is_host))
@@ -238,7 +228,7 @@ fn planned_for(soft_box: Option<&str>, backend: Built) -> String {
             "planned for this machine's CPUs (no graphs, no kernel of the engine's own); --sim BOX plans for a described box\n"
                 .to_owned()
         }
-        (None, Built::Cuda) => String::new(),
+        (None, _) => String::new(),
     }
 }
 

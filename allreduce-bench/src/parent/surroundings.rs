@@ -21,13 +21,11 @@ pub(super) fn surroundings(
     let mig = found.iter().any(|device| device.mig.is_some());
     let names: Vec<&str> = found.iter().map(|device| device.name.as_str()).collect();
     let memory = found.iter().filter_map(|device| device.memory_bytes).min();
-    let vendor = match backend {
-        Built::Cuda => Vendor::Nvidia,
-        Built::Host => Vendor::Host,
-    };
+    let vendor = Vendor::of(backend.name());
     let told = match backend {
-        Built::Cuda if !mig => ask(backend, found, deadline, interrupt)?,
-        Built::Cuda | Built::Host => Err(String::new()),
+        Built::Host => Err(String::new()),
+        _ if mig => Err(String::new()),
+        _ => ask(backend, found, deadline, interrupt)?,
     };
     let access = told.as_ref().ok().copied();
     let mut around = Surroundings::of_gpus(vendor, &names, memory, mig, access);

@@ -18,6 +18,14 @@ use bench::Bench;
 /// The hidden subcommand.
 pub(crate) const CHILD: &str = "__rank";
 
+/// The library that a backend's collectives need and that is not loaded yet; `None` where they are there.
+pub(crate) fn missing_library(backend: Built) -> Option<&'static str> {
+    match backend {
+        Built::Cuda | Built::Host => None,
+        other => other.collective_library(),
+    }
+}
+
 /// Does what the parent asks until it has no more to ask.
 ///
 /// # Errors
@@ -32,6 +40,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         }) => match backend {
             Built::Cuda => serve::<Nccl>(line, ordinal, library.as_deref()),
             Built::Host => serve::<SharedMemory>(line, ordinal, library.as_deref()),
+            _ => bail!("the {} backend has no collectives", backend.name()),
         },
         Some(other) => bail!("{other:?} came before the device was opened"),
         None => Ok(()),

@@ -24,8 +24,14 @@ pub struct Device {
     pub node: Option<u32>,
     /// Device memory in MiB.
     pub memory_mib: u64,
+    /// Size of the window through which others reach the device's memory (PCI BAR), MiB; absent: all of the memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bar_mib: Option<u64>,
     /// Copies that can run at one time on this device.
     pub copy_engines: u32,
+    /// Multiprocessors or compute units, as the driver counts them; absent: the driver does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multiprocessors: Option<u32>,
     /// Link under load as the device function shows it; absent where a guest cannot read it. On AMD cards with an on-card
     /// switch this is the internal link.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,10 +50,25 @@ pub struct Device {
     pub h2d_pageable: Figure,
     /// Payload rate device to host into pageable memory, decimal GB/s.
     pub d2h_pageable: Figure,
+    /// Payload rate host to device from write-combined memory, decimal GB/s; absent: `h2d_pinned`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub h2d_write_combined: Option<Figure>,
+    /// Payload rate device to host into write-combined memory, decimal GB/s; absent: `d2h_pinned`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub d2h_write_combined: Option<Figure>,
+    /// Payload rate host to device from registered memory, decimal GB/s; absent: `h2d_pinned`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub h2d_registered: Option<Figure>,
+    /// Payload rate device to host into registered memory, decimal GB/s; absent: `d2h_pinned`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub d2h_registered: Option<Figure>,
     /// Copy within the device, bytes copied per second (each byte is read once and written once, and counted once), decimal GB/s.
     pub local: Figure,
     /// Time from the start of a copy until its first byte moves, microseconds.
     pub copy_latency_us: Figure,
+    /// What kernels do on the device; absent: it takes none, and loading code is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<KernelFigures>,
     /// Segments that host copies of this device cross.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_segments: Vec<String>,
@@ -60,6 +81,24 @@ pub struct Device {
     /// MIG instances; when there are any, MIG is on and the instances are the CUDA devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mig: Vec<MigInstance>,
+}
+
+/// What kernels of a device reach; all of them are above 0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelFigures {
+    /// Rate at which a copy kernel reads pinned host memory, decimal GB/s.
+    pub h2d: Figure,
+    /// Rate at which a copy kernel writes pinned host memory, decimal GB/s.
+    pub d2h: Figure,
+    /// Rate of a kernel within the device's memory, decimal GB/s: of a copy, counted as [`Device::local`] is, a fill, a check.
+    pub local: Figure,
+    /// Time from the start of a kernel until its first byte moves or its first load is issued, microseconds.
+    pub launch_us: Figure,
+    /// Time of one dependent load from pinned host memory, nanoseconds.
+    pub host_chase_ns: Figure,
+    /// Time of one dependent load from the device's own memory, nanoseconds.
+    pub local_chase_ns: Figure,
 }
 
 /// What somebody else already holds on a device.
@@ -102,6 +141,24 @@ pub struct Sensors {
     /// Utilisation of the device memory's interface in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_utilization_percent: Option<u32>,
+    /// Clock of the multiprocessors in MHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sm_clock_mhz: Option<u32>,
+    /// Clock of the memory in MHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_clock_mhz: Option<u32>,
+    /// What the device receives over PCIe, KB/s as NVML counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pcie_rx_kb_per_s: Option<u32>,
+    /// What it sends, KB/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pcie_tx_kb_per_s: Option<u32>,
+    /// Packets that the link had to send again so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pcie_replays: Option<u32>,
+    /// Why clocks are held down, as NVML's bits; without it a device that idles says so and another says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttle_bits: Option<u64>,
 }
 
 /// One MIG instance of a device.

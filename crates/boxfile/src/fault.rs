@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 /// One injected fault; `kind` in TOML names the variant in snake case.
 ///
 /// Device numbers are positions in the file's `[[device]]` list. A fault on a peer pair concerns copies that go directly
-/// (peer access is enabled); what the driver stages through the host is not touched by it.
+/// (peer access is enabled), by copy engines and by kernels; what the driver stages through the host is not touched by it.
+/// A fault on host or local copies, and the count of copies, concern copy engines only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fault {
@@ -54,7 +55,7 @@ pub enum Fault {
     Hang {
         /// Which operation.
         op: HangOp,
-        /// Its device, for host and local copies.
+        /// Its device, for host and local copies and for kernels.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<usize>,
         /// Source and destination for `peer`, accessing and accessed device for `enable_peer`.
@@ -129,7 +130,7 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HangOp {
-    /// A direct peer copy.
+    /// A direct peer copy by a copy engine.
     Peer,
     /// A host to device copy.
     H2d,
@@ -137,6 +138,8 @@ pub enum HangOp {
     D2h,
     /// A copy within a device.
     Local,
+    /// A copy kernel of the device, whatever it copies.
+    Kernel,
     /// Enabling peer access.
     EnablePeer,
     /// Initialising the driver.

@@ -20,16 +20,18 @@ mod peer;
 mod read;
 pub mod sysfs;
 mod validate;
+mod vendor;
 
 pub use collective::{Collective, CollectiveKind, CollectiveLibrary};
-pub use device::{Busy, Device, MigInstance, Process, Sensors};
+pub use device::{Busy, Device, KernelFigures, MigInstance, Process, Sensors};
 pub use error::BoxError;
 pub use fault::{AllocSite, Direction, Fault, HangOp};
 pub use figure::{Figure, Origin};
 pub use link::Link;
-pub use model::{BoxFile, Node, Noise, Port, Segment, Vendor};
+pub use model::{BoxFile, Iommu, Node, Noise, Port, Segment};
 pub use peer::{Peer, PeerDefault, PeerPath};
 pub use read::builtin_names;
+pub use vendor::Vendor;
 
 /// The version of the box file format that this crate reads and writes.
 pub const SCHEMA: u32 = 1;

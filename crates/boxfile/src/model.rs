@@ -1,6 +1,6 @@
 //! The box file's top level and its host side: nodes, ports, segments, noise. Devices, peers and faults have files of their own.
 
-use crate::{Collective, Device, Fault, Figure, Link, Peer, PeerDefault};
+use crate::{Collective, Device, Fault, Figure, Link, Peer, PeerDefault, Vendor};
 use serde::{Deserialize, Serialize};
 
 /// A described box.
@@ -24,6 +24,9 @@ pub struct BoxFile {
     pub driver_api: u32,
     /// Whether the box is a virtual machine.
     pub guest: bool,
+    /// How the IOMMU stands; absent: the box does not show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iommu: Option<Iommu>,
     /// CPU model as `/proc/cpuinfo` shows it.
     pub cpu_model: String,
     /// Size of the largest last-level cache of CPU 0 in KiB.
@@ -31,6 +34,9 @@ pub struct BoxFile {
     pub last_level_cache_kib: Option<u64>,
     /// Rate of a copy that the driver stages through host memory, as a part of the slower host link's pinned rate.
     pub driver_staging_fraction: Figure,
+    /// Latency in microseconds of a copy that the driver stages; without it, the sum of both devices' copy latencies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver_staging_latency_us: Option<Figure>,
     /// NUMA nodes.
     pub node: Vec<Node>,
     /// PCI bridges.
@@ -59,18 +65,18 @@ pub struct BoxFile {
     pub fault: Vec<Fault>,
 }
 
-/// Whose driver answers on a box.
+/// How the IOMMU of a box stands, by the words of `/sys/kernel/iommu_groups/N/type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Vendor {
-    /// NVIDIA: CUDA driver API and NVML.
-    Nvidia,
-    /// AMD: HIP.
-    Amd,
-    /// MetaX: MACA.
-    Metax,
-    /// No GPU.
-    Host,
+pub enum Iommu {
+    /// It is off: there are no groups.
+    #[serde(rename = "off")]
+    Off,
+    /// It passes addresses through.
+    #[serde(rename = "identity")]
+    Identity,
+    /// It translates addresses.
+    #[serde(rename = "DMA")]
+    Translated,
 }
 
 /// A NUMA node.
@@ -106,6 +112,9 @@ pub struct Port {
     /// What the port shows as maximum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum: Option<Link>,
+    /// Whether Access Control Services send peer requests up to the root; absent: the box does not show config space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acs_redirect: Option<bool>,
 }
 
 /// A capacity that every copy whose route names it shares.

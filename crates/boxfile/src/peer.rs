@@ -21,6 +21,15 @@ pub struct PeerDefault {
     /// Time from the start of a copy until its first byte moves, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<Figure>,
+    /// Rate at which a copy kernel reads the other device's memory, decimal GB/s; absent: the pair's rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_read: Option<Figure>,
+    /// Rate at which a copy kernel writes the other device's memory, decimal GB/s; absent: the pair's rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_write: Option<Figure>,
+    /// Time of one dependent load from the other device's memory, nanoseconds; absent: such a load is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chase_ns: Option<Figure>,
     /// Segments that every peer copy crosses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<String>,
@@ -47,6 +56,15 @@ pub struct Peer {
     /// Time from the start of a copy until its first byte moves, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<Figure>,
+    /// Rate at which a copy kernel reads the other device's memory, decimal GB/s; absent: that of `[peer_default]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_read: Option<Figure>,
+    /// Rate at which a copy kernel writes the other device's memory, decimal GB/s; absent: that of `[peer_default]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_write: Option<Figure>,
+    /// Time of one dependent load from the other device's memory, nanoseconds; absent: that of `[peer_default]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chase_ns: Option<Figure>,
     /// Segments crossed instead of those of `[peer_default]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segments: Option<Vec<String>>,
@@ -64,6 +82,12 @@ pub struct PeerPath {
     pub gbps: Option<f64>,
     /// Start-up time of a copy in microseconds; absent where the file gives none.
     pub latency_us: Option<f64>,
+    /// Rate at which a copy kernel reads the other device's memory, decimal GB/s: `gbps` where the file gives none of its own.
+    pub kernel_read: Option<f64>,
+    /// Rate at which a copy kernel writes the other device's memory, decimal GB/s: `gbps` where the file gives none of its own.
+    pub kernel_write: Option<f64>,
+    /// Time of one dependent load from the other device's memory, nanoseconds; absent where the file gives none.
+    pub chase_ns: Option<f64>,
     /// Segments crossed, by id.
     pub segments: Vec<String>,
     /// The bytes go through host memory although access is reported.
@@ -110,16 +134,24 @@ impl BoxFile {
             };
             default.segments.iter().chain(cross).cloned().collect()
         };
+        // The pair's own figure, else that of `[peer_default]`.
+        let figure = |of_pair: fn(&Peer) -> &Option<Figure>,
+                      of_all: fn(&PeerDefault) -> &Option<Figure>| {
+            own.and_then(|own| of_pair(own).as_ref())
+                .or(default.and_then(|default| of_all(default).as_ref()))
+                .map(|figure| figure.value)
+        };
+        let gbps = own
+            .and_then(|own| own.gbps.as_ref())
+            .or(default_gbps)
+            .map(|figure| figure.value);
         PeerPath {
             access: own.and_then(|own| own.access).unwrap_or(default_access),
-            gbps: own
-                .and_then(|own| own.gbps.as_ref())
-                .or(default_gbps)
-                .map(|figure| figure.value),
-            latency_us: own
-                .and_then(|own| own.latency_us.as_ref())
-                .or(default.and_then(|default| default.latency_us.as_ref()))
-                .map(|figure| figure.value),
+            gbps,
+            latency_us: figure(|own| &own.latency_us, |all| &all.latency_us),
+            kernel_read: figure(|own| &own.kernel_read, |all| &all.kernel_read).or(gbps),
+            kernel_write: figure(|own| &own.kernel_write, |all| &all.kernel_write).or(gbps),
+            chase_ns: figure(|own| &own.chase_ns, |all| &all.chase_ns),
             segments: own
                 .and_then(|own| own.segments.clone())
                 .unwrap_or_else(default_segments),

@@ -1,6 +1,11 @@
 //! Writes the sysfs and procfs files of a described box below a folder, so that what reads a machine's topology can read
 //! the box instead. It reads none of the running machine's files, and writes only what is listed here: PCI functions, links,
-//! NUMA nodes, CPUs, boot id, cpuinfo. Config space, interrupts and drivers are not shown.
+//! NUMA nodes, CPUs, boot id, cpuinfo; in `gpus` the windows and what AMD's driver shows, in `isolation` ACS and IOMMU groups;
+//! in `mx_smi` that program. Interrupts and drivers are not shown, of config space only what says how peer requests go.
+
+mod gpus;
+mod isolation;
+mod mx_smi;
 
 use crate::{BoxError, BoxFile, Link, cpulist};
 use std::fs;
@@ -44,6 +49,9 @@ pub fn write_tree(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
         };
         folder.write()?;
     }
+    gpus::write(described, root)?;
+    isolation::write(described, root)?;
+    mx_smi::write(described, root)?;
     for (index, device) in described.device.iter().enumerate() {
         if let Some(idle) = device.idle_link {
             set_slot_link(described, root, index, idle)?;
@@ -96,15 +104,7 @@ struct Function<'a> {
 
 impl Function<'_> {
     fn write(&self) -> Result<(), BoxError> {
-        let Some((pci_root, chain)) = self.described.ancestors(self.address) else {
-            let source =
-                std::io::Error::other("its ports form a ring; check the box with validate");
-            return Err(BoxError::Io {
-                path: self.address.to_owned(),
-                source,
-            });
-        };
-        let below: PathBuf = [pci_root].into_iter().chain(chain).collect();
+        let below = below(self.described, self.address)?;
         let folder = self.root.join("sys/devices").join(&below);
         let (vendor, device) = self.pci_id.split_once(':').unwrap_or((self.pci_id, ""));
         put(&folder.join("vendor"), &format!("0x{vendor}"))?;
@@ -130,15 +130,22 @@ impl Function<'_> {
                 )?;
             }
         }
-        let index = self.root.join("sys/bus/pci/devices");
-        make_folder(&index)?;
         let target = Path::new("../../../devices").join(&below);
-        let name = index.join(self.address);
-        if fs::symlink_metadata(&name).is_ok() {
-            fs::remove_file(&name).map_err(at(&name))?;
-        }
-        std::os::unix::fs::symlink(target, &name).map_err(at(&name))
+        let index = self.root.join("sys/bus/pci/devices");
+        link(&target, &index.join(self.address))
     }
+}
+
+/// The folder of a function below `sys/devices`.
+fn below(described: &BoxFile, address: &str) -> Result<PathBuf, BoxError> {
+    let Some((pci_root, chain)) = described.ancestors(address) else {
+        let source = std::io::Error::other("its ports form a ring; check the box with validate");
+        return Err(BoxError::Io {
+            path: address.to_owned(),
+            source,
+        });
+    };
+    Ok([pci_root].into_iter().chain(chain).collect())
 }
 
 fn write_nodes(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
@@ -214,6 +221,17 @@ fn put(path: &Path, line: &str) -> Result<(), BoxError> {
         make_folder(folder)?;
     }
     fs::write(path, format!("{line}\n")).map_err(at(path))
+}
+
+/// Makes a link of this name, in place of one that is there already.
+fn link(target: &Path, name: &Path) -> Result<(), BoxError> {
+    if let Some(folder) = name.parent() {
+        make_folder(folder)?;
+    }
+    if fs::symlink_metadata(name).is_ok() {
+        fs::remove_file(name).map_err(at(name))?;
+    }
+    std::os::unix::fs::symlink(target, name).map_err(at(name))
 }
 
 fn replace(path: &Path, line: &str) -> Result<(), BoxError> {

@@ -103,6 +103,9 @@ impl BoxFile {
             "a name has letters, digits, `-`, `_` and `.`",
         )?;
         keys.positive("driver_staging_fraction", &self.driver_staging_fraction)?;
+        if let Some(figure) = &self.driver_staging_latency_us {
+            keys.positive("driver_staging_latency_us", figure)?;
+        }
         keys.require(
             self.driver_staging_fraction.value <= 1.0,
             "driver_staging_fraction",
@@ -110,7 +113,7 @@ impl BoxFile {
             "a part is at most 1",
         )?;
         keys.require(
-            self.vendor == Vendor::Host || !self.device.is_empty(),
+            self.vendor == Vendor::HOST || !self.device.is_empty(),
             "device",
             "[]",
             "a box needs at least one [[device]] unless its vendor is \"host\"",

@@ -80,6 +80,16 @@ cross_node = { value = 20.0, assumed = "test" }
 latency_us = { value = 3.0, assumed = "test" }
 "#;
 
+/// A table of a device's kernels with one figure that cannot be.
+const KERNELS: &str = r#"[device.kernels]
+h2d = { value = 20.0, assumed = "test" }
+d2h = { value = 20.0, assumed = "test" }
+local = { value = 200.0, assumed = "test" }
+launch_us = { value = 0.0, assumed = "test" }
+host_chase_ns = { value = 900.0, assumed = "test" }
+local_chase_ns = { value = 300.0, assumed = "test" }
+"#;
+
 fn refused(text: &str) -> String {
     BoxFile::from_toml(text, "small.toml")
         .expect_err("the box must be refused")
@@ -140,6 +150,24 @@ fn figures_carry_their_origin() {
         .position(|line| line.starts_with("h2d_pinned"))
         .expect("there");
     assert!(neither.contains(&format!("line {line}")), "{neither}");
+}
+
+#[test]
+fn built_in_boxes_are_in_the_order_of_the_alphabet() {
+    let names = builtin_names();
+    assert!(names.is_sorted() && names.contains(&"l40x4"), "{names:?}");
+}
+
+#[test]
+fn a_vendor_is_any_word_and_nothing_else() {
+    let other = SMALL.replacen("vendor = \"nvidia\"", "vendor = \"acme\"", 1);
+    let read = BoxFile::from_toml(&other, "small.toml").expect("valid");
+    assert_eq!(read.vendor.as_str(), "acme");
+    let wrong = changed("vendor = \"nvidia\"", "vendor = \"Acme 2\"");
+    assert!(
+        wrong.contains("Acme 2") && wrong.contains("line"),
+        "{wrong}"
+    );
 }
 
 #[test]
@@ -233,6 +261,32 @@ fn errors_name_key_and_value() {
             ["fault[0]", "either pair"],
         ),
         (
+            with("[[fault]]\nkind = \"hang\"\nop = \"kernel\"\npair = [0, 1]"),
+            ["fault[0]", "kernel take device"],
+        ),
+        (
+            changed(
+                "[peer_default]\n",
+                "[peer_default]\nchase_ns = { value = 0.0, assumed = \"t\" }\n",
+            ),
+            ["peer_default.chase_ns", "above 0"],
+        ),
+        (
+            changed(
+                "[[device]]\naddress = \"0000:22",
+                &format!("{KERNELS}\n[[device]]\naddress = \"0000:22"),
+            ),
+            ["device[0].kernels.launch_us", "above 0"],
+        ),
+        (
+            changed("copy_engines = 2", "copy_engines = 2\nbar_mib = 0"),
+            ["device[0].bar_mib", "1 to 2^30"],
+        ),
+        (
+            changed("guest = false", "guest = false\niommu = \"on\""),
+            ["iommu", "identity"],
+        ),
+        (
             with(
                 "[[fault]]\nkind = \"retrain\"\ndevice = 1\nafter_copies = 1\ngeneration = 1\nwidth = 1",
             ),
@@ -272,6 +326,36 @@ fn peer_paths_follow_nodes_and_exceptions() {
         (path.access, path.gbps, path.latency_us, path.staged),
         (true, Some(9.0), Some(14.0), true)
     );
+}
+
+#[test]
+fn figures_of_kernels_are_read_and_fall_back() {
+    let small = BoxFile::from_toml(SMALL, "small.toml").expect("old boxes load");
+    assert!(small.device[0].kernels.is_none() && small.device[0].multiprocessors.is_none());
+    let path = small.peer_path(0, 1);
+    // The pair's 20 GB/s, and no latency of a load.
+    assert_eq!(
+        (path.kernel_read, path.kernel_write, path.chase_ns),
+        (Some(20.0), Some(20.0), None)
+    );
+    let own = "kernel_read = { value = 2.0, assumed = \"t\" }\nchase_ns = { value = 900.0, assumed = \"t\" }";
+    let text = format!(
+        "{SMALL}{own}\n[[peer]]\npair = [1, 0]\nkernel_write = {{ value = 7.0, assumed = \"t\" }}"
+    );
+    let small = BoxFile::from_toml(&text, "small.toml").expect("valid");
+    let path = small.peer_path(0, 1);
+    assert_eq!(
+        (path.kernel_read, path.kernel_write, path.chase_ns),
+        (Some(2.0), Some(7.0), Some(900.0))
+    );
+    let l40 = BoxFile::builtin("l40x4").expect("built in");
+    let takes = |name| {
+        let read = BoxFile::builtin(name).expect("built in");
+        read.device.iter().all(|device| device.kernels.is_some())
+    };
+    assert!(takes("l40x4") && takes("h200x8") && takes("r9700-x8") && !takes("mxc500x4"));
+    let kernels = l40.device[0].kernels.clone().expect("takes kernels");
+    assert!(kernels.h2d.value <= l40.device[0].h2d_pinned.value);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The generated sysfs tree: what files hold and where links lead. Reading it as a machine is tested in `topology`.
 
-use boxfile::{BoxFile, Link, builtin_names, sysfs};
+use boxfile::{BoxFile, Busy, Iommu, Link, Sensors, builtin_names, sysfs};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -128,4 +128,134 @@ fn every_builtin_tree_can_be_written_twice() {
             .count();
         assert_eq!(shown, described.port.len() + described.device.len());
     }
+}
+
+#[test]
+fn every_gpu_shows_the_window_to_its_memory() {
+    let line = |name: &str, address: &str, number: usize| {
+        let (_, folder) = tree(name);
+        let path = format!("sys/bus/pci/devices/{address}/resource");
+        let resource = text(&folder.0, &path);
+        assert_eq!(resource.lines().count(), 13);
+        let fields: Vec<u64> = resource
+            .lines()
+            .nth(number)
+            .expect("13 lines")
+            .split(' ')
+            .map(|field| u64::from_str_radix(&field[2..], 16).expect("hexadecimal"))
+            .collect();
+        // Size, and the flags of a 64-bit prefetchable memory window.
+        (fields[1] + 1 - fields[0], fields[2])
+    };
+    // 46068 MiB need a window of 64 GiB, 32624 MiB one of 32 GiB.
+    assert_eq!(line("l40x4", "0000:61:00.0", 1), (64 << 30, 0x14_220c));
+    assert_eq!(line("r9700-x8", "0000:03:00.0", 0), (32 << 30, 0x14_220c));
+    assert_eq!(line("l40x4", "0000:61:00.0", 0), (1, 0));
+}
+
+#[test]
+fn an_amd_tree_has_the_files_of_its_driver() {
+    let mut described = BoxFile::builtin("r9700-x8").expect("built in");
+    described.device[1].bar_mib = Some(256);
+    described.device[1].busy = Some(Busy {
+        memory_mib: 100,
+        processes: Vec::new(),
+    });
+    described.device[1].sensors = Some(Sensors {
+        power_w: Some(41.5),
+        temperature_c: Some(50),
+        utilization_percent: Some(7),
+        ..Sensors::default()
+    });
+    let folder = Folder::new("amd-files");
+    sysfs::write_tree(&described, &folder.0).expect("written");
+    sysfs::write_tree(&described, &folder.0).expect("written again");
+    let of = |card: usize, file: &str| {
+        text(
+            &folder.0,
+            &format!("sys/class/drm/card{card}/device/{file}"),
+        )
+    };
+    // 32624 MiB x 1048576, all of it in the window of device 0 and 256 MiB in that of device 1.
+    assert_eq!(of(0, "mem_info_vram_total"), "34208743424");
+    assert_eq!(of(0, "mem_info_vis_vram_total"), "34208743424");
+    assert_eq!(of(1, "mem_info_vis_vram_total"), "268435456");
+    assert_eq!(of(0, "mem_info_vram_used"), "0");
+    assert_eq!(of(1, "mem_info_vram_used"), "104857600");
+    assert_eq!(of(1, "gpu_busy_percent"), "7");
+    assert_eq!(of(1, "hwmon/hwmon0/power1_average"), "41500000");
+    assert_eq!(of(1, "hwmon/hwmon0/temp1_input"), "50000");
+    assert_eq!(of(1, "vendor"), "0x1002");
+    let silent = folder
+        .0
+        .join("sys/bus/pci/devices/0000:03:00.0/gpu_busy_percent");
+    assert!(!silent.exists(), "what the box does not say is not shown");
+}
+
+#[test]
+fn ports_show_access_control_and_functions_their_group() {
+    let mut described = BoxFile::builtin("l40x4").expect("built in");
+    described.iommu = Some(Iommu::Translated);
+    described.port[0].acs_redirect = Some(true);
+    described.port[1].acs_redirect = Some(false);
+    let text_form = described.to_toml().expect("has a TOML form");
+    assert!(text_form.contains("iommu = \"DMA\"") && text_form.contains("acs_redirect = false"));
+    let folder = Folder::new("isolation");
+    sysfs::write_tree(&described, &folder.0).expect("written");
+    sysfs::write_tree(&described, &folder.0).expect("written again");
+    let pci = |address: &str| folder.0.join("sys/bus/pci/devices").join(address);
+    let control = |address: &str| {
+        let config = fs::read(pci(address).join("config")).expect("config space");
+        assert_eq!(config.len(), 4096);
+        assert_eq!(config[0x100..0x104], [0x0d, 0x00, 0x01, 0x00]);
+        u16::from_le_bytes([config[0x106], config[0x107]])
+    };
+    // Source validation 1, request redirect 4, completion redirect 8, upstream forwarding 16.
+    assert_eq!(control("0000:20:01.1"), 29);
+    assert_eq!(control("0000:60:01.1"), 0);
+    assert!(!pci("0000:80:01.1").join("config").exists());
+    let group = fs::canonicalize(pci("0000:61:00.0").join("iommu_group")).expect("leads there");
+    assert_eq!(
+        fs::read_to_string(group.join("type")).expect("type"),
+        "DMA\n"
+    );
+    assert_eq!(
+        fs::canonicalize(group.join("devices/0000:61:00.0")).expect("leads back"),
+        fs::canonicalize(pci("0000:61:00.0")).expect("there")
+    );
+    let units = |root: &Path| fs::read_dir(root.join("sys/class/iommu")).map(Iterator::count);
+    assert_eq!(units(&folder.0).expect("listed"), 1);
+    described.iommu = Some(Iommu::Off);
+    let off = Folder::new("isolation-off");
+    sysfs::write_tree(&described, &off.0).expect("written");
+    assert_eq!(units(&off.0).expect("listed"), 0);
+    let (_, silent) = tree("l40x4");
+    assert!(units(&silent.0).is_err(), "a box that does not say");
+}
+
+#[test]
+fn a_box_of_metax_has_a_program_that_prints_its_links() {
+    let (described, folder) = tree("mxc500x4");
+    let program = folder.0.join("opt/mxdriver/bin/mx-smi");
+    let run = |arguments: &[&str]| {
+        std::process::Command::new(&program)
+            .args(arguments)
+            .output()
+            .expect("runs")
+    };
+    let printed = run(&["topo", "-m"]);
+    assert!(printed.status.success());
+    let printed = String::from_utf8(printed.stdout).expect("text");
+    let lines: Vec<Vec<&str>> = printed
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(lines[0], ["Attached", "GPUs", ":", "4"]);
+    assert_eq!(lines[2][..4], ["GPU0", "GPU1", "GPU2", "GPU3"]);
+    let cpus = &described.node[0].cpus;
+    assert_eq!(lines[3], ["GPU0", "X", "MX", "MX", "MX", "0", cpus]);
+    assert_eq!(lines[6], ["GPU3", "MX", "MX", "MX", "X", "0", cpus]);
+    assert!(!run(&["-L"]).status.success());
+    let (_, nvidia) = tree("h200x8");
+    assert!(!nvidia.0.join("opt").exists());
 }

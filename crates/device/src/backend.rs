@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crate::error::Result;
+use crate::kernel::{HostFlag, KernelCode, Launch};
 use crate::memory::HostBuffer;
 
 /// How the memory of a host buffer was allocated.
@@ -13,6 +14,10 @@ pub enum HostKind {
     Pageable,
     /// Page-locked by the driver and directly reachable by the device; for the host backend, locked by the kernel.
     Pinned,
+    /// As pinned, but not cached by the host, which writes it fast in order and reads it very slowly.
+    WriteCombined,
+    /// Ordinary memory that was given to the driver to lock and map afterwards.
+    Registered,
 }
 
 /// Which clock a backend's events read.
@@ -56,6 +61,8 @@ pub struct DeviceDescription {
     pub copy_engines: Option<u32>,
     /// Last-level cache of the device in bytes, where the driver says.
     pub cache_bytes: Option<u64>,
+    /// Multiprocessors or compute units, where the driver says: what a grid that fills the chip is counted by.
+    pub multiprocessors: Option<u32>,
 }
 
 /// A driver that answered.
@@ -91,7 +98,10 @@ pub trait Backend: Sized {
 /// An opened device.
 pub trait Device: Clone {
     /// Its streams.
-    type Stream: Stream<Event = Self::Event, DeviceBuffer = Self::DeviceBuffer>;
+    type Stream: Launch<Kernel = Self::Kernel>
+        + Stream<Event = Self::Event, DeviceBuffer = Self::DeviceBuffer>;
+    /// Its loaded kernels.
+    type Kernel;
     /// Its events.
     type Event: Event;
     /// Its memory.
@@ -152,6 +162,21 @@ pub trait Device: Clone {
     /// # Errors
     /// The driver refuses.
     fn memory(&self) -> Result<(u64, u64)>;
+
+    /// Multiprocessors or compute units, where the driver says.
+    fn multiprocessors(&self) -> Option<u32>;
+
+    /// Loads a kernel, compiling it where the vendor's runtime does that. Its first launch does no loading any more.
+    ///
+    /// # Errors
+    /// `Unsupported` where the backend runs no kernels, has no form of this one or no compiler at hand; the driver's words.
+    fn load(&self, code: &KernelCode) -> Result<Self::Kernel>;
+
+    /// Makes a flag that kernels of this device can look at.
+    ///
+    /// # Errors
+    /// `Unsupported` where the backend runs no kernels; out of memory.
+    fn flag(&self) -> Result<HostFlag>;
 
     /// Loads code into the device and unloads it again: shows that the driver takes it.
     ///

@@ -56,7 +56,9 @@ pub enum DeviceError {
         what: String,
     },
     /// The device is gone, or its context is broken for the rest of the process.
-    #[error("device lost: {call} returned {name} ({code}); look for Xid lines in the kernel log")]
+    #[error(
+        "device lost: {call} returned {name} ({code}); look for Xid or amdgpu lines in the kernel log"
+    )]
     Lost {
         /// The call that reported it.
         call: &'static str,

@@ -1,18 +1,23 @@
 //! Devices behind one shape: memory, streams, events and copies, with every vendor's codes kept inside.
 //!
-//! [`Backend`] is implemented by [`cuda`] (the CUDA driver API, loaded at run time) and [`host`] (real
-//! host memory, one worker a device; never called a GPU). Copies hold their buffers until the stream was
+//! [`Backend`] is implemented by [`cuda`] (the CUDA driver API), by [`runtime`] for AMD and MetaX (an interface that vendors
+//! share), all loaded at run time, and by [`host`] (real host memory, one worker a device; never called a GPU). Copies hold their buffers until the stream was
 //! waited for, so memory is never freed or read by the host while a device may still move it.
-//! This crate measures nothing and prints nothing. `unsafe` stands in `ffi.rs` files only.
+//! This crate measures nothing and prints nothing. `unsafe` stands in `ffi.rs` files and in `library.rs` only.
 
 mod backend;
 pub mod collectives;
 pub mod cuda;
 mod error;
 pub mod host;
+pub mod kernel;
+mod library;
 pub mod management;
 mod memory;
 pub mod pattern;
+mod registry;
+pub mod runtime;
+mod vendors;
 
 pub use backend::{
     Backend, Device, DeviceBuffer, DeviceDescription, DriverFacts, Event, HostKind, Latch, Stream,
@@ -20,3 +25,5 @@ pub use backend::{
 };
 pub use error::{DeviceError, Result};
 pub use memory::HostBuffer;
+pub use registry::{PciVendor, Visit};
+pub use vendors::Built;

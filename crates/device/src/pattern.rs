@@ -21,6 +21,12 @@ impl Pattern {
         }
     }
 
+    /// The number that it follows from, for a kernel that writes or compares it.
+    #[must_use]
+    pub fn seed(self) -> u64 {
+        self.seed
+    }
+
     /// A pattern that no byte of this one equals: what a destination holds before a copy.
     #[must_use]
     pub fn poison(self) -> Poison {

@@ -111,12 +111,7 @@ pub fn surroundings(described: &BoxFile, ranks: u32) -> Result<Surroundings, Eng
     let devices = first_devices(described, ranks)?;
     let pairs = || (0..devices.len()).flat_map(|a| (0..a).map(move |b| described.peer_path(a, b)));
     let peer_access = pairs().all(|path| path.access);
-    let vendor = match described.vendor {
-        boxfile::Vendor::Nvidia => Vendor::Nvidia,
-        boxfile::Vendor::Amd => Vendor::Amd,
-        boxfile::Vendor::Metax => Vendor::Metax,
-        boxfile::Vendor::Host => Vendor::Host,
-    };
+    let vendor = Vendor::of(described.vendor.as_str());
     let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
     let memory = devices.iter().map(memory_bytes).min();
     let mig = devices.iter().any(|device| !device.mig.is_empty());

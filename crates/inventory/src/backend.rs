@@ -1,43 +1,44 @@
-//! Backends by name: on the command line, and those that are built.
+//! Backends by name on the command line: those that are registered, and the first of them that answers.
+
+use std::sync::LazyLock;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use device::Built;
 use measure::quantity::TimeSource;
-use serde::{Deserialize, Serialize};
-
-/// A backend that is built into the programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Built {
-    /// NVIDIA.
-    Cuda,
-    /// Host memory.
-    Host,
-}
-
-impl Built {
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cuda => "cuda",
-            Self::Host => "host",
-        }
-    }
-}
 
 /// A driver by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendArg {
     /// The first that answers.
     Auto,
-    /// NVIDIA.
-    Cuda,
-    /// AMD.
-    Hip,
-    /// MetaX.
-    Maca,
-    /// This machine's memory, one worker a device.
-    Host,
+    /// This one.
+    Named(Built),
+}
+
+impl ValueEnum for BackendArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        static VALUES: LazyLock<Vec<BackendArg>> = LazyLock::new(|| {
+            let named = Built::ALL.iter().copied().map(BackendArg::Named);
+            [BackendArg::Auto].into_iter().chain(named).collect()
+        });
+        &VALUES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Auto => ("auto", "The first that answers".to_owned()),
+            Self::Named(built) => (built.name(), meaning(*built)),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
+}
+
+fn meaning(built: Built) -> String {
+    built.pci_vendor().map_or_else(
+        || "This machine's memory, one worker a device".to_owned(),
+        |vendor| format!("GPUs of {}", vendor.name),
+    )
 }
 
 /// The clock behind a backend's events, in the record's terms.
@@ -47,5 +48,20 @@ pub fn time_source(source: device::TimeSource) -> TimeSource {
         device::TimeSource::DeviceEvent => TimeSource::DeviceEvent,
         device::TimeSource::HostMonotonic => TimeSource::HostMonotonic,
         device::TimeSource::VirtualClock => TimeSource::VirtualClock,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_registered_backend_can_be_named() {
+        let named = |name: &str| BackendArg::from_str(name, false);
+        assert_eq!(named("auto"), Ok(BackendArg::Auto));
+        for built in Built::ALL {
+            assert_eq!(named(built.name()), Ok(BackendArg::Named(*built)));
+        }
+        assert!(named("metal").is_err());
     }
 }

@@ -25,6 +25,10 @@ pub fn busy(devices: &[LinkDevice]) -> impl Iterator<Item = Caveat> {
 /// What was said when the backend was chosen.
 #[must_use]
 pub fn said(chosen: &Chosen) -> Option<Caveat> {
+    if !chosen.absent.is_empty() {
+        let reasons = chosen.absent.clone();
+        return Some(Caveat::NoDriver { reasons });
+    }
     if chosen.said.is_empty() {
         return None;
     }
@@ -74,7 +78,9 @@ pub fn hidden_mig(chosen: &Chosen) -> Option<Caveat> {
 #[must_use]
 pub fn unmanaged(chosen: &Chosen) -> Option<Caveat> {
     let reason = chosen.inventory.unmanaged.as_ref()?;
+    let managed = chosen.backend.managed();
+    let tool = managed.map_or("the vendor's tool", |managed| managed.tool);
     Some(Caveat::Note {
-        text: format!("who else uses the devices is not known: {reason}; check with nvidia-smi"),
+        text: format!("who else uses the devices is not known: {reason}; check with {tool}"),
     })
 }

@@ -2,15 +2,12 @@
 
 use std::path::PathBuf;
 
-use device::cuda::Cuda;
-use device::host::Host;
-use device::management::{ManagedDevice, Nvml};
-use device::{Backend, DeviceDescription, DeviceError};
+use device::management::{Managed, ManagedDevice};
+use device::{Backend, DeviceDescription, DeviceError, Visit};
 use measure::record::{Busy, Mig};
 use program::child::Line;
-use topology::PciAddress;
+use topology::{PciAddress, Sysfs};
 
-use crate::backend::Built;
 use crate::messages::{Absent, Found, Inventory, InventoryReply, InventoryRequest};
 
 /// The hidden subcommand that a program which uses [`crate::choose()`] runs [`run`] for.
@@ -25,10 +22,15 @@ pub fn run() -> anyhow::Result<()> {
     let Some(request) = line.request()? else {
         return Ok(());
     };
-    let found = match request.backend {
-        Built::Cuda => list::<Cuda>().map(with_management),
-        Built::Host => list::<Host>(),
-    };
+    let found = request.backend.visit(List).map(|mut inventory| {
+        let sysfs = program::sim::sysfs_root().map_or_else(Sysfs::real, Sysfs::at);
+        if let Some(managed) = request.backend.managed() {
+            return with_management(inventory, managed, &sysfs);
+        }
+        let vendor = request.backend.pci_vendor();
+        inventory.unmanaged = vendor.map(|vendor| format!("nothing of {} is asked", vendor.name));
+        inventory
+    });
     let reply = match found {
         Ok(inventory) => InventoryReply::Found { inventory },
         Err(error) => InventoryReply::Absent {
@@ -46,15 +48,22 @@ fn absent(error: &DeviceError) -> Absent {
     }
 }
 
-fn list<B: Backend>() -> device::Result<Inventory> {
-    let backend = B::open()?;
-    let facts = backend.driver();
-    Ok(Inventory {
-        interface: facts.interface.clone(),
-        soft_box: facts.soft_box.clone(),
-        devices: backend.devices().iter().map(found).collect(),
-        ..Inventory::default()
-    })
+/// Opens a backend and lists its devices.
+struct List;
+
+impl Visit for List {
+    type Output = device::Result<Inventory>;
+
+    fn visit<B: Backend>(self) -> device::Result<Inventory> {
+        let backend = B::open()?;
+        let facts = backend.driver();
+        Ok(Inventory {
+            interface: facts.interface.clone(),
+            soft_box: facts.soft_box.clone(),
+            devices: backend.devices().iter().map(found).collect(),
+            ..Inventory::default()
+        })
+    }
 }
 
 fn found(device: &DeviceDescription) -> Found {
@@ -72,16 +81,16 @@ fn found(device: &DeviceDescription) -> Found {
     }
 }
 
-fn with_management(mut inventory: Inventory) -> Inventory {
-    let nvml = match Nvml::open() {
-        Ok(nvml) => nvml,
-        Err(error) => {
-            inventory.unmanaged = Some(error.to_string());
+fn with_management(mut inventory: Inventory, managed: &Managed, sysfs: &Sysfs) -> Inventory {
+    let management = match (managed.open)(sysfs) {
+        Ok(management) => management,
+        Err(reason) => {
+            inventory.unmanaged = Some(reason);
             return inventory;
         }
     };
-    inventory.driver = nvml.driver_version().ok();
-    let managed = match nvml.devices() {
+    inventory.driver = management.driver_version().ok();
+    let managed = match management.devices() {
         Ok(devices) => devices,
         Err(reason) => {
             inventory.unmanaged = Some(reason);
@@ -96,7 +105,8 @@ fn with_management(mut inventory: Inventory) -> Inventory {
         .flat_map(|gpu| &gpu.mig)
         .map(|instance| instance.uuid.clone())
         .collect();
-    let mut unknown: Vec<String> = inventory.unmanaged.into_iter().collect();
+    let mut unknown: Vec<(Vec<usize>, String)> = Vec::new();
+    unknown.extend(inventory.unmanaged.map(|reason| (Vec::new(), reason)));
     for device in &mut inventory.devices {
         if let Some(gpu) = managed.iter().find(|gpu| is_parent(gpu, device)) {
             let instance = gpu
@@ -107,13 +117,12 @@ fn with_management(mut inventory: Inventory) -> Inventory {
                 profile: instance.profile.clone(),
                 parent_uuid: gpu.uuid.clone(),
             });
-            match busy(gpu) {
-                Ok(busy) => device.busy = Some(busy),
-                Err(reason) => unknown.push(format!("device {}: {reason}", device.ordinal)),
-            }
+            let (busy, untold) = busy(gpu);
+            device.busy = busy;
+            unknown.extend(untold.map(|reason| (vec![device.ordinal], reason)));
         }
     }
-    inventory.unmanaged = (!unknown.is_empty()).then(|| unknown.join("; "));
+    inventory.unmanaged = in_words(unknown);
     inventory
 }
 
@@ -129,8 +138,29 @@ fn is_parent(gpu: &ManagedDevice, device: &Found) -> bool {
     }
 }
 
-/// Who uses a device, or in which part that is not known and what is known all the same.
-fn busy(gpu: &ManagedDevice) -> Result<Busy, String> {
+/// What is not known, each reason once with the devices that it is said of.
+fn in_words(unknown: Vec<(Vec<usize>, String)>) -> Option<String> {
+    let mut reasons: Vec<(Vec<usize>, String)> = Vec::new();
+    for (devices, reason) in unknown {
+        match reasons.iter_mut().find(|(_, known)| *known == reason) {
+            Some((known, _)) => known.extend(devices),
+            None => reasons.push((devices, reason)),
+        }
+    }
+    let words = reasons.iter().map(|(devices, reason)| {
+        let devices: Vec<String> = devices.iter().map(ToString::to_string).collect();
+        match devices.len() {
+            0 => reason.clone(),
+            1 => format!("device {}: {reason}", devices[0]),
+            _ => format!("devices {}: {reason}", devices.join(", ")),
+        }
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| words.join("; "))
+}
+
+/// Who uses a device, as far as that is known, and in which part it is not.
+fn busy(gpu: &ManagedDevice) -> (Option<Busy>, Option<String>) {
     let name = |pid: u32| {
         let path = PathBuf::from(format!("/proc/{pid}/comm"));
         let command = std::fs::read_to_string(path)
@@ -148,12 +178,13 @@ fn busy(gpu: &ManagedDevice) -> Result<Busy, String> {
             .filter(|(pid, _)| *pid != std::process::id());
         others.map(|(pid, _)| name(*pid)).collect()
     };
+    let memory = |used_bytes, processes| Busy {
+        used_bytes,
+        processes,
+        utilisation_percent: gpu.utilisation_percent,
+    };
     match (&gpu.used_bytes, &gpu.processes) {
-        (Ok(used), Ok(processes)) => Ok(Busy {
-            used_bytes: *used,
-            processes: others(processes),
-            utilisation_percent: gpu.utilisation_percent,
-        }),
+        (Ok(used), Ok(processes)) => (Some(memory(*used, others(processes))), None),
         (Err(reason), Ok(processes)) => {
             let listed = others(processes);
             let listed = if listed.is_empty() {
@@ -161,15 +192,19 @@ fn busy(gpu: &ManagedDevice) -> Result<Busy, String> {
             } else {
                 format!("listed are {}", listed.join(", "))
             };
-            Err(format!("memory in use was not told ({reason}), {listed}"))
+            let untold = format!("memory in use was not told ({reason}), {listed}");
+            (None, Some(untold))
         }
-        (Ok(used), Err(reason)) => Err(format!(
-            "its processes were not told ({reason}), {} MiB are in use",
-            used >> 20
-        )),
-        (Err(memory), Err(processes)) => Err(format!(
-            "neither memory in use nor processes were told ({memory}; {processes})"
-        )),
+        // The memory counts all the same: more in use than a driver keeps for itself is somebody's.
+        (Ok(used), Err(reason)) => {
+            let untold = format!("processes are not told ({reason})");
+            (Some(memory(*used, Vec::new())), Some(untold))
+        }
+        (Err(memory), Err(processes)) => {
+            let untold =
+                format!("neither memory in use nor processes were told ({memory}; {processes})");
+            (None, Some(untold))
+        }
     }
 }
 
@@ -194,17 +229,36 @@ mod tests {
     fn what_was_not_told_is_unknown_and_not_none() {
         // A process id that no Linux gives (pid_max is 2^22 at most), and this process, which is left out.
         let listed = vec![5_000_000, std::process::id()];
-        let known = busy(&gpu(Ok(3 << 20), Ok(listed.clone()))).unwrap();
+        let (known, untold) = busy(&gpu(Ok(3 << 20), Ok(listed.clone())));
+        let known = known.unwrap();
         assert_eq!(known.used_bytes, 3 << 20);
         assert_eq!(known.processes, ["process 5000000"]);
-        let told = |used, processes| busy(&gpu(used, processes)).unwrap_err();
+        assert_eq!(untold, None);
+        let told = |used, processes| busy(&gpu(used, processes)).1.unwrap();
         let memory = told(Err("no memory"), Ok(listed));
         assert!(memory.contains("no memory") && memory.contains("process 5000000"));
         assert!(told(Err("no memory"), Ok(Vec::new())).contains("no process is listed"));
-        let processes = told(Ok(3 << 20), Err("no list"));
-        assert!(processes.contains("no list") && processes.contains("3 MiB"));
+        let (memory, processes) = busy(&gpu(Ok(3 << 20), Err("no list")));
+        assert_eq!(memory.unwrap().used_bytes, 3 << 20);
+        assert!(processes.unwrap().contains("no list"));
         let both = told(Err("no memory"), Err("no list"));
         assert!(both.contains("no memory") && both.contains("no list"));
+    }
+
+    #[test]
+    fn a_reason_that_several_devices_share_is_said_once() {
+        let reason = |ordinals: &[usize], text: &str| (ordinals.to_vec(), text.to_owned());
+        assert_eq!(in_words(Vec::new()), None);
+        let unknown = vec![
+            reason(&[], "one cannot be asked"),
+            reason(&[0], "no list"),
+            reason(&[1], "no memory"),
+            reason(&[2], "no list"),
+        ];
+        assert_eq!(
+            in_words(unknown).as_deref(),
+            Some("one cannot be asked; devices 0, 2: no list; device 1: no memory")
+        );
     }
 
     #[test]

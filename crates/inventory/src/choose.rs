@@ -7,7 +7,9 @@ use program::child::{SHORT_LADDER, last_line, start};
 use supervisor::{Event, Interrupt};
 use topology::Machine;
 
-use crate::backend::{BackendArg, Built};
+use device::{Built, PciVendor};
+
+use crate::backend::BackendArg;
 use crate::child::CHILD;
 use crate::messages::{Absent, Inventory, InventoryReply, InventoryRequest};
 
@@ -20,9 +22,12 @@ pub struct Chosen {
     pub inventory: Inventory,
     /// What to tell on standard error.
     pub said: Vec<String>,
+    /// Where host memory is measured because no driver answers: each backend with its reason.
+    pub absent: Vec<String>,
 }
 
-const NOT_BUILT: &str = "is not built yet in this version";
+/// What a backend's child answers: its devices, or why there are none.
+type Answer = Result<Inventory, (Absent, String)>;
 
 /// The backend that was asked for, or for `auto` the first that answers; a driver that is silent for `deadline` fails.
 ///
@@ -35,65 +40,96 @@ pub fn choose(
     interrupt: &Interrupt,
 ) -> Result<Chosen, Stop> {
     let ask = |backend| inventory(backend, deadline, interrupt);
-    let answered = |backend, inventory| Chosen {
-        backend,
-        inventory,
-        said: Vec::new(),
-    };
     match asked {
-        BackendArg::Hip => Err(Stop::Refused(format!(
-            "the hip backend {NOT_BUILT}; use --backend cuda or host"
-        ))),
-        BackendArg::Maca => Err(Stop::Refused(format!(
-            "the maca backend {NOT_BUILT}; use --backend cuda or host"
-        ))),
-        BackendArg::Cuda => match ask(Built::Cuda)? {
-            Ok(inventory) => Ok(answered(Built::Cuda, inventory)),
-            Err((_, reason)) => Err(Stop::Refused(format!("cuda: {reason}"))),
+        BackendArg::Auto => first(machine, ask),
+        BackendArg::Named(backend) => match ask(backend)? {
+            Ok(inventory) => Ok(Chosen {
+                backend,
+                inventory,
+                said: Vec::new(),
+                absent: Vec::new(),
+            }),
+            Err((_, reason)) => Err(Stop::Refused(format!("{}: {reason}", backend.name()))),
         },
-        BackendArg::Host => match ask(Built::Host)? {
-            Ok(inventory) => Ok(answered(Built::Host, inventory)),
-            Err((_, reason)) => Err(Stop::Refused(format!("host: {reason}"))),
-        },
-        BackendArg::Auto => {
-            let reason = match ask(Built::Cuda)? {
-                Ok(inventory) => return Ok(answered(Built::Cuda, inventory)),
-                Err((Absent::Failing, reason)) => return Err(failing(machine, &reason)),
-                Err((Absent::NotThere, reason)) => reason,
-            };
-            let mut said = not_found(&reason);
-            if let Some(refusal) = unanswered(machine, &said) {
-                return Err(refusal);
-            }
-            match ask(Built::Host)? {
-                Ok(inventory) => {
-                    said.push(
-                        "and sysfs shows no GPU of NVIDIA, AMD or MetaX: host memory is measured, one CPU core a device"
-                            .to_owned(),
-                    );
-                    Ok(Chosen {
-                        backend: Built::Host,
-                        inventory,
-                        said,
-                    })
-                }
-                Err((_, reason)) => Err(Stop::Refused(format!(
-                    "{}\n  host: {reason}",
-                    said.join("\n")
-                ))),
-            }
-        }
     }
 }
 
-/// What was looked for, a line each, where no driver answers.
-fn not_found(cuda: &str) -> Vec<String> {
-    vec![
-        "no GPU driver was found:".to_owned(),
-        format!("  cuda: {cuda}"),
-        format!("  hip: {NOT_BUILT}"),
-        format!("  maca: {NOT_BUILT}"),
-    ]
+/// The first backend that answers, in the registry's order.
+///
+/// A driver that fails ends the search where the kernel shows a GPU of its vendor. Where it shows none, another vendor's driver
+/// may answer, and the failure is only told; host memory is not measured instead of what a driver that fails may have, nor
+/// instead of GPUs that the kernel shows.
+fn first(machine: &Machine, ask: impl Fn(Built) -> Result<Answer, Stop>) -> Result<Chosen, Stop> {
+    let mut failed = Vec::new();
+    let mut reasons = Vec::new();
+    for backend in Built::ALL.iter().copied() {
+        let Some(vendor) = backend.pci_vendor() else {
+            continue;
+        };
+        let name = backend.name();
+        match ask(backend)? {
+            Ok(inventory) => {
+                return Ok(Chosen {
+                    backend,
+                    inventory,
+                    said: failed,
+                    absent: Vec::new(),
+                });
+            }
+            Err((Absent::Failing, reason)) => {
+                let fails = format!("the {name} driver is there and fails: {reason}");
+                if shows(machine, vendor) {
+                    return Err(failing(machine, &fails));
+                }
+                let shown = format!("{fails}; sysfs shows no GPU of {}", vendor.name);
+                failed.push(shown);
+            }
+            Err((Absent::NotThere, reason)) => reasons.push(format!("{name}: {reason}")),
+        }
+    }
+    if !failed.is_empty() {
+        return Err(failing(machine, &failed.join("\n")));
+    }
+    let mut said = vec!["no GPU driver was found:".to_owned()];
+    said.extend(reasons.iter().map(|reason| format!("  {reason}")));
+    if let Some(refusal) = unanswered(machine, &said) {
+        return Err(refusal);
+    }
+    let backend = Built::Host;
+    match ask(backend)? {
+        Ok(inventory) => {
+            said.push(format!(
+                "and sysfs shows no GPU of {}: host memory is measured, one CPU core a device",
+                vendors()
+            ));
+            Ok(Chosen {
+                backend,
+                inventory,
+                said,
+                absent: reasons,
+            })
+        }
+        Err((_, reason)) => Err(Stop::Refused(format!(
+            "{}\n  {}: {reason}",
+            said.join("\n"),
+            backend.name()
+        ))),
+    }
+}
+
+/// The vendors whose GPUs are known, in words.
+fn vendors() -> String {
+    let vendors = Built::ALL.iter().filter_map(|built| built.pci_vendor());
+    let names: Vec<&str> = vendors.map(|vendor| vendor.name).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// Whether the kernel shows a GPU of a vendor.
+fn shows(machine: &Machine, vendor: PciVendor) -> bool {
+    machine.gpus.iter().any(|gpu| gpu.vendor == vendor.id)
 }
 
 /// The refusal to measure host memory instead of GPUs that the kernel shows; `None` where it shows none.
@@ -105,22 +141,20 @@ fn unanswered(machine: &Machine, said: &[String]) -> Option<Stop> {
     )))
 }
 
-/// The refusal to measure host memory instead of what a driver that fails may have.
-fn failing(machine: &Machine, reason: &str) -> Stop {
+/// The refusal to measure anything else instead of what a driver that fails has.
+fn failing(machine: &Machine, fails: &str) -> Stop {
     let shown = shown_gpus(machine)
         .map_or_else(String::new, |shown| format!("; this machine shows {shown}"));
     Stop::Refused(format!(
-        "the cuda driver is there and fails: {reason}{shown}\nmend it, or measure host memory with --backend host"
+        "{fails}{shown}\nmend it, or measure host memory with --backend host"
     ))
 }
 
 /// The GPUs that the kernel shows, in words; `None` where there are none.
 fn shown_gpus(machine: &Machine) -> Option<String> {
-    let vendor = |vendor: u16| match vendor {
-        0x10de => "NVIDIA",
-        0x1002 => "AMD",
-        0x9999 => "MetaX",
-        _ => "other",
+    let vendor = |id: u16| {
+        let built = Built::of_vendor(id).and_then(Built::pci_vendor);
+        built.map_or("other", |vendor| vendor.name)
     };
     let gpus: Vec<String> = machine
         .gpus
@@ -131,11 +165,7 @@ fn shown_gpus(machine: &Machine) -> Option<String> {
 }
 
 /// Asks a child, so that a driver which hangs does not take this process along.
-fn inventory(
-    backend: Built,
-    deadline: Duration,
-    interrupt: &Interrupt,
-) -> Result<Result<Inventory, (Absent, String)>, Stop> {
+fn inventory(backend: Built, deadline: Duration, interrupt: &Interrupt) -> Result<Answer, Stop> {
     let mut child = start(CHILD, CHILD)?;
     child
         .send(&InventoryRequest { backend })
@@ -187,12 +217,24 @@ mod tests {
         described
     }
 
-    /// What a box without a driver is told; `None` where its host memory is measured.
-    fn told(described: &BoxFile) -> Option<String> {
-        match unanswered(&machine(described), &not_found("libcuda.so not found"))? {
-            Stop::Refused(reason) => Some(reason),
-            other => Some(format!("{other:?}")),
-        }
+    /// What a search tells on a box where these backends answer so; all others are not there, and host memory always is.
+    fn search(described: &BoxFile, answers: &[(Built, Answer)]) -> Result<Chosen, String> {
+        let found = first(&machine(described), |backend| {
+            let known = answers.iter().find(|(built, _)| *built == backend);
+            Ok(match known {
+                Some((_, answer)) => answer.clone(),
+                None if backend == Built::Host => Ok(Inventory::default()),
+                None => Err((Absent::NotThere, format!("no {} library", backend.name()))),
+            })
+        });
+        found.map_err(|stop| match stop {
+            Stop::Refused(reason) => reason,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    fn fails() -> Answer {
+        Err((Absent::Failing, "its words".to_owned()))
     }
 
     #[test]
@@ -203,11 +245,13 @@ mod tests {
             ("r9700-x16", "2 GPU(s)", "0000:43:00.0 (AMD)"),
             ("mxc500x4", "4 GPU(s)", "(MetaX)"),
         ] {
-            let told = told(&BoxFile::builtin(name).unwrap()).unwrap();
+            let told = search(&BoxFile::builtin(name).unwrap(), &[]).unwrap_err();
             for part in [
                 count,
                 shown,
-                "cuda: libcuda.so not found",
+                "\n  cuda: no cuda library",
+                "\n  hip: no hip library",
+                "\n  maca: no maca library",
                 "--backend host",
                 "install or load its driver",
             ] {
@@ -218,20 +262,78 @@ mod tests {
 
     #[test]
     fn a_machine_without_a_gpu_is_not_refused() {
-        assert_eq!(told(&no_gpu("no-gpu")), None);
+        let chosen = search(&no_gpu("no-gpu"), &[]).unwrap();
+        assert_eq!(chosen.backend, Built::Host);
+        let said = chosen.said.join("\n");
+        assert!(said.starts_with("no GPU driver was found:\n  cuda: no cuda library"));
+        assert_eq!(
+            chosen.absent,
+            [
+                "cuda: no cuda library",
+                "hip: no hip library",
+                "maca: no maca library"
+            ]
+        );
+        assert!(
+            said.contains("no GPU of NVIDIA, AMD") && said.contains(": host memory is measured"),
+            "{said}"
+        );
     }
 
     #[test]
-    fn a_driver_that_fails_is_a_refusal_whether_or_not_the_kernel_shows_a_gpu() {
-        let refused = |described: &BoxFile| match failing(&machine(described), "its words") {
-            Stop::Refused(reason) => reason,
-            other => panic!("{other:?}"),
-        };
-        let bare = refused(&no_gpu("no-gpu-failing"));
-        assert!(bare.contains("its words") && bare.contains("--backend host"));
-        assert!(!bare.contains("this machine shows"), "{bare}");
+    fn the_first_backend_that_answers_is_taken() {
+        let mut described = BoxFile::builtin("r9700-x16").unwrap();
+        described.name = "r9700-x16-answers".to_owned();
+        let answers = [
+            (Built::Maca, Ok(Inventory::default())),
+            (Built::Hip, Ok(Inventory::default())),
+        ];
+        let chosen = search(&described, &answers).unwrap();
+        assert_eq!(chosen.backend, Built::Hip);
+        assert!(chosen.said.is_empty());
+    }
+
+    #[test]
+    fn a_driver_that_fails_is_a_refusal_where_the_kernel_shows_its_gpu() {
         let mut described = BoxFile::builtin("l40x4").unwrap();
         described.name = "l40x4-failing".to_owned();
-        assert!(refused(&described).contains("4 GPU(s)"));
+        let answers = [
+            (Built::Cuda, fails()),
+            (Built::Hip, Ok(Inventory::default())),
+        ];
+        let refused = search(&described, &answers).unwrap_err();
+        for part in [
+            "the cuda driver is there and fails: its words",
+            "4 GPU(s)",
+            "--backend host",
+        ] {
+            assert!(refused.contains(part), "no `{part}` in {refused}");
+        }
+    }
+
+    #[test]
+    fn a_driver_that_fails_without_a_gpu_of_its_vendor_is_only_told_where_another_answers() {
+        let mut described = BoxFile::builtin("r9700-x16").unwrap();
+        described.name = "r9700-x16-beside".to_owned();
+        let answers = [
+            (Built::Cuda, fails()),
+            (Built::Hip, Ok(Inventory::default())),
+        ];
+        let chosen = search(&described, &answers).unwrap();
+        assert_eq!(chosen.backend, Built::Hip);
+        assert_eq!(
+            chosen.said,
+            ["the cuda driver is there and fails: its words; sysfs shows no GPU of NVIDIA"]
+        );
+    }
+
+    #[test]
+    fn host_memory_is_not_measured_instead_of_what_a_driver_that_fails_may_have() {
+        let refused = search(&no_gpu("no-gpu-failing"), &[(Built::Maca, fails())]).unwrap_err();
+        assert_eq!(
+            refused,
+            "the maca driver is there and fails: its words; sysfs shows no GPU of MetaX\n\
+             mend it, or measure host memory with --backend host"
+        );
     }
 }

@@ -6,9 +6,9 @@ use measure::record::{BackendFacts, LinkDevice, PairPath};
 use measure::unit::ByteCount;
 use topology::{Machine, PathType, PciAddress, Sysfs, max_payload_bytes};
 
-use crate::backend::Built;
 use crate::choose::Chosen;
-use crate::messages::Found;
+use crate::messages::{Found, Inventory};
+use device::Built;
 
 /// A chosen device with what sysfs knows of it.
 #[must_use]
@@ -40,10 +40,13 @@ pub fn describe(found: &Found, backend: Built, sysfs: &Sysfs, machine: &Machine)
 #[must_use]
 pub fn backend(chosen: &Chosen) -> BackendFacts {
     let inventory = &chosen.inventory;
-    let management = match (chosen.backend, &inventory.unmanaged) {
-        (Built::Host, _) => "none".to_owned(),
-        (_, None) => "nvml".to_owned(),
-        (_, Some(reason)) => format!("nvml does not answer: {reason}"),
+    let management = match (chosen.backend.managed(), &inventory.unmanaged) {
+        (None, _) => "none".to_owned(),
+        (Some(managed), None) => managed.name.to_owned(),
+        (Some(managed), Some(reason)) if tells_something(inventory) => {
+            format!("{}, in part: {reason}", managed.name)
+        }
+        (Some(managed), Some(reason)) => format!("{} does not answer: {reason}", managed.name),
     };
     BackendFacts {
         name: chosen.backend.name().to_owned(),
@@ -51,6 +54,11 @@ pub fn backend(chosen: &Chosen) -> BackendFacts {
         interface: inventory.interface.clone(),
         management,
     }
+}
+
+/// Whether the management told of any device how it is used.
+fn tells_something(inventory: &Inventory) -> bool {
+    inventory.devices.iter().any(|device| device.busy.is_some())
 }
 
 /// The path class of every pair.

@@ -1,7 +1,8 @@
-//! Which devices there are: the backend that answers, its devices and who uses them, the choice among them, and what sysfs adds.
+//! Which devices there are: the backend that answers, its devices and who uses them, the choice among them, and what sysfs
+//! adds.
 //!
-//! A child process asks the driver and the management library, so that one which hangs or crashes takes nobody along; the parent
-//! loads no vendor library. Nothing is measured here.
+//! A child process asks the driver and the management library, so that one which hangs or crashes takes nobody along; the
+//! parent loads no vendor library. Nothing is measured here.
 #![forbid(unsafe_code)]
 
 mod backend;
@@ -11,15 +12,31 @@ mod choose;
 mod describe;
 mod memory;
 mod messages;
+pub mod played;
 mod select;
 
-pub use backend::{BackendArg, Built, time_source};
+pub use backend::{BackendArg, time_source};
 pub use child::CHILD;
 pub use choose::{Chosen, choose};
 pub use describe::{backend, describe, listing, paths};
+pub use device::Built;
 pub use memory::host_memory_available;
 pub use messages::{Found, Inventory};
+use program::Stop;
 pub use select::select;
 
-/// The files of the soft drivers that an inventory needs.
-pub const SOFT_LIBRARIES: [&str; 2] = ["libcuda.so.1", "libnvidia-ml.so.1"];
+/// The files of the soft drivers that an inventory of a box needs, by the vendor of its GPUs.
+///
+/// # Errors
+/// [`Stop::Usage`]: no driver of that vendor is known here.
+pub fn soft_libraries(vendor: boxfile::Vendor) -> Result<&'static [&'static str], Stop> {
+    let known = || Built::ALL.iter().filter_map(|built| built.in_boxes());
+    let built = Built::of_box(vendor.as_str()).ok_or_else(|| {
+        let known: Vec<&str> = known().collect();
+        Stop::Usage(format!(
+            "no driver is known for a box with `vendor = \"{vendor}\"`; vendors with one are {}",
+            known.join(", ")
+        ))
+    })?;
+    Ok(built.soft_libraries())
+}

@@ -3,7 +3,7 @@
 use measure::record::{Busy, Mig};
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Built;
+use device::Built;
 
 /// Asks what devices there are.
 #[derive(Debug, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 use measure::record::Mig;
 use topology::PciAddress;
 
-use crate::backend::Built;
 use crate::messages::{Found, Inventory};
+use device::Built;
 
 /// The devices a list names, in its order.
 ///
@@ -45,6 +45,9 @@ fn find<'a>(entry: &str, backend: Built, inventory: &'a Inventory) -> Result<&'a
             count.saturating_sub(1)
         )
     };
+    if entry == "all" {
+        return Err("--gpus names `all` beside others; write it alone".to_owned());
+    }
     if entry.is_empty() {
         return Err("--gpus has an empty entry; write a list such as 0,1".to_owned());
     }
@@ -173,6 +176,8 @@ mod tests {
             ("0,0", "twice"),
             ("0,", "empty entry"),
             ("x", "neither"),
+            ("0,all", "write it alone"),
+            ("-1", "--gpus -1: neither"),
             ("MIG-d4", "CUDA_VISIBLE_DEVICES"),
             ("GPU-zz", "no such UUID"),
         ] {

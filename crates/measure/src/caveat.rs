@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::StopReason;
+
 /// A reservation about a number or a whole record; `Display` says the cause and the next thing to try.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -28,6 +30,9 @@ pub enum Caveat {
     WideInterval {
         /// Wider side of the interval relative to the median; `None` below six samples.
         relative_half_width: Option<f64>,
+        /// What ended the sampling, and so what to raise; absent in older records.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stopped: Option<StopReason>,
     },
     /// Samples that lie far from the rest.
     Outliers {
@@ -73,10 +78,15 @@ pub enum Caveat {
         /// Why.
         reason: String,
     },
-    /// The two directions of a bidirectional case did not end together.
+    /// Copies that run at once, such as the two directions of a bidirectional case, did not end together.
     PartlyAlone {
-        /// Part of the time in which both ran, 0 to 1.
+        /// Part of the time in which all ran, 0 to 1.
         overlapped: f64,
+    },
+    /// No GPU driver answered and no GPU was seen, so host memory was measured.
+    NoDriver {
+        /// Why, for each backend: its name, a colon and the reason.
+        reasons: Vec<String>,
     },
     /// More than the link can carry was measured.
     AboveCeiling {
@@ -87,6 +97,17 @@ pub enum Caveat {
     PeerSignature {
         /// What was seen.
         seen: String,
+    },
+    /// Kernels reach a peer's memory far slower than copies do.
+    KernelsStaged {
+        /// Which access.
+        access: PeerAccess,
+        /// The pairs, as `GPU0->GPU1`: the first one's kernels reach the second one's memory.
+        pairs: Vec<String>,
+        /// Rate of kernels on the worst of them, in GB/s.
+        kernel_gb_per_s: f64,
+        /// Rate of the copy engine there.
+        copy_gb_per_s: f64,
     },
     /// Several devices of the host backend share a CPU.
     SharedCpu {
@@ -100,6 +121,25 @@ pub enum Caveat {
         /// The text, with what to try.
         text: String,
     },
+}
+
+/// What a device does with a peer's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PeerAccess {
+    /// It reads there.
+    Reads,
+    /// It writes there.
+    Writes,
+}
+
+impl std::fmt::Display for PeerAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Reads => "reads",
+            Self::Writes => "writes",
+        })
+    }
 }
 
 impl std::fmt::Display for Caveat {
@@ -134,13 +174,20 @@ impl std::fmt::Display for Caveat {
             ),
             Self::WideInterval {
                 relative_half_width: Some(width),
+                stopped,
             } => write!(
                 f,
-                "the interval is ±{:.1}% wide: raise --budget or --samples, or quieten the machine",
-                width * 100.0
+                "the interval is ±{:.1}% wide: raise {}, or quieten the machine",
+                width * 100.0,
+                match stopped {
+                    Some(StopReason::MaxSamples) => "--samples",
+                    Some(StopReason::Budget) => "--budget",
+                    Some(StopReason::IntervalNarrow) | None => "--budget or --samples",
+                }
             ),
             Self::WideInterval {
                 relative_half_width: None,
+                ..
             } => {
                 write!(f, "fewer than six samples, so no interval: raise --samples")
             }
@@ -180,16 +227,39 @@ impl std::fmt::Display for Caveat {
             }
             Self::PartlyAlone { overlapped } => write!(
                 f,
-                "one direction ended earlier: both ran at once for {:.0}% of the time, so the slower one's number and the \
-                 total are in part those of one direction alone",
+                "some copies ended earlier than others: all ran at once for {:.0}% of the time, so the slower ones' numbers \
+                 and the total are in part those of a link with less on it, and the numbers must not be added up",
                 overlapped * 100.0
             ),
+            Self::NoDriver { reasons } => {
+                let backends = reasons.iter().filter_map(|reason| reason.split(':').next());
+                write!(
+                    f,
+                    "no GPU driver answered ({}; record.json says why) and sysfs shows no GPU: host memory was measured, \
+                     one CPU core a device",
+                    backends.collect::<Vec<_>>().join(", ")
+                )
+            }
             Self::AboveCeiling { fraction } => write!(
                 f,
                 "{:.0}% of the payload ceiling is more than the link can carry: the link or its payload size was misread, or a cache answered",
                 fraction * 100.0
             ),
             Self::PeerSignature { seen } => write!(f, "{seen}"),
+            Self::KernelsStaged {
+                access,
+                pairs,
+                kernel_gb_per_s,
+                copy_gb_per_s,
+            } => write!(
+                f,
+                "kernels' {access} of a peer's memory are slow where copies are fast ({}; the worst has \
+                 {kernel_gb_per_s:.2} GB/s against the copy engine's {copy_gb_per_s:.2}): the driver leads them through \
+                 host memory. Collectives whose kernels reach peers (NCCL over P2P, an engine's custom all-reduce) get \
+                 this rate: compare them with NCCL_P2P_DISABLE=1, and on NVIDIA try the driver's \
+                 NVreg_RegistryDwords=\"ForceP2P=0x11\"",
+                pairs.join(" ")
+            ),
             Self::SharedCpu { devices, cpu } => write!(
                 f,
                 "{} share CPU {cpu}, so copies that run at once slow each other: choose fewer devices with --gpus",
@@ -214,6 +284,40 @@ mod tests {
         let text = busy.to_string();
         assert!(
             text.contains("GPU0") && text.contains("448 MiB") && text.contains("measure again"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_ended_the_sampling_is_what_to_raise() {
+        let told = |stopped| {
+            let wide = Caveat::WideInterval {
+                relative_half_width: Some(0.125),
+                stopped,
+            };
+            wide.to_string()
+        };
+        for (stopped, raise) in [
+            (Some(StopReason::MaxSamples), "raise --samples, or"),
+            (Some(StopReason::Budget), "raise --budget, or"),
+            (None, "raise --budget or --samples, or"),
+        ] {
+            let text = told(stopped);
+            assert!(text.contains("±12.5%") && text.contains(raise), "{text}");
+        }
+        // As records had it before they said what ended the sampling.
+        let old = r#"{"kind":"wide_interval","relative_half_width":0.125}"#;
+        let old: Caveat = serde_json::from_str(old).unwrap();
+        assert_eq!(old.to_string(), told(None));
+    }
+
+    #[test]
+    fn backends_that_do_not_answer_are_named_and_their_reasons_are_not_repeated() {
+        let reasons = ["cuda: libcuda.so.1 not found; install it", "hip: no device"];
+        let reasons = reasons.map(str::to_owned).to_vec();
+        let text = Caveat::NoDriver { reasons }.to_string();
+        assert!(
+            text.contains("answered (cuda, hip; ") && !text.contains("libcuda"),
             "{text}"
         );
     }

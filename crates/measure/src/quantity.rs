@@ -14,6 +14,9 @@ pub enum Unit {
     /// Microseconds.
     #[serde(rename = "us")]
     Microseconds,
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanoseconds,
 }
 
 impl std::fmt::Display for Unit {
@@ -21,6 +24,7 @@ impl std::fmt::Display for Unit {
         f.pad(match self {
             Self::GbPerS => "GB/s",
             Self::Microseconds => "us",
+            Self::Nanoseconds => "ns",
         })
     }
 }

@@ -61,8 +61,23 @@ impl<T: DeserializeOwned> Line<T> {
 /// # Errors
 /// The system refuses.
 pub fn start(argument: &str, name: &str) -> Result<Worker, Stop> {
-    let spec =
+    start_with(argument, name, [])
+}
+
+/// As [`start`], with variables that the child has besides those of this process.
+///
+/// # Errors
+/// The system refuses.
+pub fn start_with<'a>(
+    argument: &str,
+    name: &str,
+    variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<Worker, Stop> {
+    let mut spec =
         WorkerSpec::this_program(name, [Path::new(argument)]).map_err(anyhow::Error::from)?;
+    let variables = variables.into_iter();
+    spec.environment
+        .extend(variables.map(|(name, value)| (name.into(), value.into())));
     Worker::spawn(spec).map_err(|error| Stop::Internal(error.into()))
 }
 

@@ -19,6 +19,7 @@ pub fn reservations(quantity: &Quantity) -> Vec<Caveat> {
     };
     let wide = too_wide.then_some(Caveat::WideInterval {
         relative_half_width,
+        stopped: Some(quantity.stopped),
     });
     let outliers = (!quantity.outliers.is_empty()).then_some(Caveat::Outliers {
         count: quantity.outliers.len(),

@@ -9,6 +9,7 @@ pub mod child;
 pub mod command_line;
 mod judge;
 pub mod outputs;
+mod places;
 mod progress;
 pub mod provenance;
 mod recorder;

@@ -5,10 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use measure::exit;
+use measure::import::links::is_of_nvbandwidth;
 use measure::record::{Record, Status, load, write_whole};
 
+use crate::places::{Place, check_apart};
 use crate::recorder::Ended;
 use crate::stop::Stop;
+
+pub use crate::places::{check_file, check_folder};
 
 /// A line on standard error. That nobody reads it must not end a run, as `eprintln!` would.
 #[macro_export]
@@ -47,23 +51,44 @@ pub struct Rendering {
 }
 
 impl Outputs {
-    /// Whether the files that are to be written can be, before anything is measured.
+    /// Whether what is to be written can be, before anything is measured.
     ///
     /// # Errors
-    /// Names the file whose folder does not exist, or both outputs where both want standard output.
+    /// Names the file whose folder does not exist or cannot be written, or both outputs where both want the same place.
     pub fn check(&self) -> Result<(), String> {
+        self.check_with(None)
+    }
+
+    /// The same with a further folder, by its flag.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_with(&self, folder: Option<(&str, &Path)>) -> Result<(), String> {
         if is_stdout(&self.json) && is_stdout(&self.csv) {
             return Err(
                 "--json - and --csv - both want standard output; give one of them a file"
                     .to_owned(),
             );
         }
+        let mut files: Vec<Place<'_>> = Vec::new();
         for (flag, path) in [("--json", &self.json), ("--csv", &self.csv)] {
             if let Some(path) = file(path) {
                 check_file(flag, path)?;
+                files.push((flag, path.to_owned()));
             }
         }
-        Ok(())
+        let out = self.out.as_deref().map(|out| ("--out", out));
+        let mut folders: Vec<Place<'_>> = Vec::new();
+        for (flag, path) in out.into_iter().chain(folder) {
+            check_folder(flag, path)?;
+            folders.push((flag, path.to_owned()));
+        }
+        if let Some((_, out)) = out {
+            let kept =
+                ["journal.jsonl", "record.json"].map(|name| ("the result folder", out.join(name)));
+            files.extend(kept);
+        }
+        check_apart(&files, &folders)
     }
 
     /// Writes the files that were asked for, prints the tables, says where the rest is, and gives the exit code.
@@ -119,45 +144,32 @@ fn file(path: &Option<PathBuf>) -> Option<&Path> {
     path.as_deref().filter(|path| *path != Path::new("-"))
 }
 
-/// Whether a file that a flag names can be made.
+/// Loads what an earlier run measured, or says why it cannot and gives the exit code.
 ///
 /// # Errors
-/// Says that its folder is missing, or that it is a folder itself.
-pub fn check_file(flag: &str, path: &Path) -> Result<(), String> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        return Err(format!(
-            "{flag} {}: there is no folder {}; make it first",
-            path.display(),
-            folder.display()
-        ));
-    }
-    if path.is_dir() {
-        return Err(format!(
-            "{flag} {}: this is a folder; name a file",
-            path.display()
-        ));
-    }
-    Ok(())
+/// The exit code, where there is no record.
+pub fn opened(path: &Path) -> Result<Record, u8> {
+    load(path).map_err(|error| {
+        if is_of_nvbandwidth(path) {
+            say!(
+                "error: {} has nvbandwidth's form, which `p2p-bw compare` reads; give a record of ours",
+                path.display()
+            );
+        } else {
+            say!("error: {error}");
+        }
+        exit::USAGE
+    })
 }
 
 /// Prints what an earlier run measured, and gives the exit code.
 #[must_use]
-pub fn show(path: &Path, as_csv: bool, rendering: Rendering) -> u8 {
-    match load(path) {
-        Ok(record) => print(&if as_csv {
-            (rendering.csv)(&record)
-        } else {
-            (rendering.text)(&record)
-        }),
-        Err(error) => {
-            say!("error: {error}");
-            exit::USAGE
-        }
-    }
+pub fn show(record: &Record, as_csv: bool, rendering: Rendering) -> u8 {
+    print(&if as_csv {
+        (rendering.csv)(record)
+    } else {
+        (rendering.text)(record)
+    })
 }
 
 /// Says why a run ended before it had a record, and gives the exit code.

@@ -28,6 +28,9 @@ const MADE: &str = "TPLENS_SIM_MADE";
 const BOX: &str = "TPLENS_SOFT_BOX";
 const SYSFS: &str = "TPLENS_SOFT_SYSFS";
 
+/// The end of the variables by which the vendors' drivers are told what devices to show.
+const VISIBLE: &str = "_VISIBLE_DEVICES";
+
 /// Where the soft drivers are, if not beside the program.
 const SOFT_FOLDER: &str = "TPLENS_SOFT_DIR";
 
@@ -48,6 +51,25 @@ pub fn result_folder() -> Option<PathBuf> {
 pub fn box_name() -> Option<String> {
     let file = std::env::var_os(FOLDER).map(|folder| Path::new(&folder).join("box.toml"))?;
     BoxFile::read(&file).ok().map(|described| described.name)
+}
+
+/// The vendor of a box's GPUs, which says what libraries [`restart`] needs.
+///
+/// # Errors
+/// No such box, a file that describes none, or a box without GPU.
+pub fn vendor(name: &str) -> Result<Vendor, Stop> {
+    described(name).map(|described| described.vendor)
+}
+
+fn described(name: &str) -> Result<BoxFile, Stop> {
+    let described = BoxFile::resolve(name).map_err(|error| Stop::Usage(error.to_string()))?;
+    if described.vendor == Vendor::HOST {
+        return Err(Stop::Usage(format!(
+            "the box `{}` has no GPU that a soft driver could play; choose another one for --sim",
+            described.name
+        )));
+    }
+    Ok(described)
 }
 
 /// Restarts this program on a box; returns only where it cannot.
@@ -146,13 +168,7 @@ fn prepare(name: &str, results: &Path, libraries: &[&str]) -> Result<(Command, M
             FolderError::Taken(results.to_owned()).to_string(),
         ));
     }
-    let described = BoxFile::resolve(name).map_err(|error| Stop::Usage(error.to_string()))?;
-    if let Some(vendor) = not_built(described.vendor) {
-        return Err(Stop::Usage(format!(
-            "the box `{}` needs the soft driver of {vendor}, which is not built yet; boxes of NVIDIA work",
-            described.name
-        )));
-    }
+    let described = described(name)?;
     let soft = soft_folder(libraries)?;
     let made = Made::folders(results)?;
     match restarted(&described, &soft, &made) {
@@ -186,20 +202,13 @@ fn restarted(described: &BoxFile, soft: &Path, made: &Made) -> Result<Command, S
         .env(FOLDER, folder)
         .env(MADE, made.as_told())
         .env(BOX, &file)
-        .env(SYSFS, &tree)
-        // Which devices the real machine shows has no meaning on the box.
-        .env_remove("CUDA_VISIBLE_DEVICES");
-    Ok(command)
-}
-
-/// The vendor in words, where its soft driver is not there; `None` where it is.
-fn not_built(vendor: Vendor) -> Option<&'static str> {
-    match vendor {
-        Vendor::Nvidia => None,
-        Vendor::Amd => Some("AMD"),
-        Vendor::Metax => Some("MetaX"),
-        Vendor::Host => Some("a box without GPU"),
+        .env(SYSFS, &tree);
+    // Which devices the real machine shows has no meaning on the box.
+    let variables = std::env::vars_os().map(|(name, _)| name);
+    for name in variables.filter(|name| name.to_string_lossy().ends_with(VISIBLE)) {
+        command.env_remove(name);
     }
+    Ok(command)
 }
 
 /// Takes back what [`restart`] put into a result folder in which no run began.
@@ -235,7 +244,8 @@ fn soft_folder(libraries: &[&str]) -> Result<PathBuf, Stop> {
             .map(|folder| folder.display().to_string())
             .collect();
         Stop::Usage(format!(
-            "the soft drivers are not in {}; make them with `cargo xtask soft`",
+            "the soft drivers {} are not in {}; make them with `cargo xtask soft`",
+            libraries.join(", "),
             looked.join(" or ")
         ))
     })

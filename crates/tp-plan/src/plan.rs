@@ -162,7 +162,7 @@ fn moe_width(model: &ModelFacts, engine: &EngineFacts) -> (u32, String) {
         (Vendor::Nvidia, None) => (256, "Marlin; assumed, the architecture is not known"),
         (Vendor::Amd, Some("gfx950")) => (256, "Triton on gfx950"),
         (Vendor::Amd, _) => (128, "Triton on ROCm"),
-        (Vendor::Metax | Vendor::Host, _) => (1, ""),
+        (Vendor::Metax | Vendor::Host | Vendor::Other, _) => (1, ""),
     };
     let width = model.hidden.next_multiple_of(multiple);
     if width == model.hidden {

@@ -1,97 +1,129 @@
 //! When a case does not apply, in words.
 
-use measure::record::PeerVerdict;
+use inventory::Built;
+use measure::record::{KernelAccess, Outcome, PeerVerdict};
 
-use super::{Case, Issuer, Pattern};
+use super::{Case, Ends, Engine, Pattern};
 
-/// How peer access may be used between two devices, both ways.
+/// How one device may reach another's memory, as it was probed.
 #[derive(Debug, Clone)]
-pub(crate) enum PeerUse {
-    /// `--no-peer`.
-    SwitchedOff,
-    /// The verdicts of both directions.
-    Probed {
-        /// The source accesses the destination: what a write needs.
-        forward: (PeerVerdict, String),
-        /// The destination accesses the source: what a read needs.
-        back: (PeerVerdict, String),
-    },
+pub(crate) struct Access {
+    /// Labels of the accessing device and of the memory's owner.
+    pub(crate) labels: (String, String),
+    pub(crate) verdict: PeerVerdict,
+    /// Whether kernels may, too.
+    pub(crate) kernels: KernelAccess,
 }
 
-impl PeerUse {
-    /// Why copies must not use the access that these issuers need; `None` where they may.
-    fn refusal(&self, issuers: &[Issuer]) -> Option<String> {
-        match self {
-            Self::SwitchedOff => Some("peer access is switched off by --no-peer".to_owned()),
-            Self::Probed { forward, back } => {
-                let verdict = |issuer: &Issuer| match issuer {
-                    Issuer::Source => forward,
-                    Issuer::Destination => back,
-                };
-                let mut verdicts = issuers.iter().map(verdict);
-                let bad = verdicts.find(|(verdict, _)| !usable(*verdict));
-                bad.map(|(verdict, _)| {
-                    format!("peer access is {verdict}; what that rests on stands with its probe")
-                })
-            }
+impl Access {
+    /// Why a case must not use it; `None` where it may. What was not looked at is skipped, and does not count as broken.
+    fn refusal(&self, engine: Engine, named: bool) -> Option<Outcome> {
+        let (from, to) = &self.labels;
+        let between = match named {
+            true => format!("between {from} and {to} "),
+            false => String::new(),
+        };
+        let usable = match engine {
+            // A staged path works, only slowly: it is measured and named.
+            Engine::Copy => matches!(self.verdict, PeerVerdict::Direct | PeerVerdict::Staged),
+            Engine::Kernel => self.verdict == PeerVerdict::Direct,
+        };
+        if !usable {
+            let verdict = self.verdict;
+            let reason = format!(
+                "{between}peer access is {verdict}; what that rests on stands with its probe"
+            );
+            return Some(Outcome::NotApplicable { reason });
         }
-    }
-
-    /// Whether both directions are direct paths that were not switched off.
-    fn is_direct(&self) -> bool {
-        matches!(
-            self,
-            Self::Probed {
-                forward: (PeerVerdict::Direct, _),
-                back: (PeerVerdict::Direct, _)
-            }
-        )
+        match (&self.kernels, engine) {
+            (KernelAccess::Unusable { reason }, Engine::Kernel) => Some(Outcome::NotApplicable {
+                reason: format!("{between}kernels must not use peer access: {reason}"),
+            }),
+            (KernelAccess::Untested { reason }, Engine::Kernel) => Some(Outcome::Skipped {
+                reason: format!("{between}no kernel tried peer access: {reason}"),
+            }),
+            _ => None,
+        }
     }
 }
 
-/// A staged path works, only slowly: it is measured and named.
-fn usable(verdict: PeerVerdict) -> bool {
-    matches!(verdict, PeerVerdict::Direct | PeerVerdict::Staged)
+/// Why a case is not measured; `None` where it is. `accesses` are those that it needs, for the staged ones those that it
+/// does without: both ways between its devices; `None` with `--no-peer`.
+pub(crate) fn refusal(case: &Case, backend: Built, accesses: Option<&[Access]>) -> Option<Outcome> {
+    let not_applicable = |reason: &str| {
+        Some(Outcome::NotApplicable {
+            reason: reason.to_owned(),
+        })
+    };
+    match (case.pattern, accesses) {
+        (Pattern::DriverStaged, _) if backend == Built::Host => {
+            not_applicable("the host backend has no driver that stages copies")
+        }
+        (Pattern::Staged | Pattern::DriverStaged, Some(accesses)) if all_direct(accesses) => {
+            not_applicable("peer access is direct; --no-peer measures the staged path")
+        }
+        (Pattern::DriverStaged, accesses)
+            if !backend.copies_obey_access() && !accesses.is_some_and(all_denied) =>
+        {
+            not_applicable(
+                "the runtime copies directly where the hardware can, whatever was enabled, so this would be the direct path \
+                 under a false name",
+            )
+        }
+        (Pattern::Staged | Pattern::DriverStaged, _) => None,
+        (pattern, None) if pattern.uses_peer_access() => {
+            not_applicable("peer access is switched off by --no-peer")
+        }
+        (_, accesses) => {
+            let named = matches!(case.ends(), Ends::OneAndOthers | Ends::Group);
+            let mut accesses = accesses.unwrap_or_default().iter();
+            accesses.find_map(|access| access.refusal(case.engine, named))
+        }
+    }
 }
 
-/// Why a case does not apply on a pair of devices (or on one device, without `peer`); `None` where it does.
-pub(crate) fn not_applicable(case: &Case, backend: &str, peer: Option<&PeerUse>) -> Option<String> {
-    match case.pattern {
-        Pattern::DriverStaged if backend == "host" => {
-            Some("the host backend has no driver that stages copies".to_owned())
-        }
-        Pattern::Staged | Pattern::DriverStaged => peer
-            .filter(|peer| peer.is_direct())
-            .map(|_| "peer access is direct; --no-peer measures the staged path".to_owned()),
-        Pattern::Peer(issuer) => peer.and_then(|peer| peer.refusal(&[issuer])),
-        Pattern::PeerBothWays(_) => {
-            peer.and_then(|peer| peer.refusal(&[Issuer::Source, Issuer::Destination]))
-        }
-        _ => None,
-    }
+/// Whether no device can reach the other; where nothing was looked at, nobody knows.
+fn all_denied(accesses: &[Access]) -> bool {
+    let is_denied = |access: &Access| access.verdict == PeerVerdict::Denied;
+    !accesses.is_empty() && accesses.iter().all(is_denied)
+}
+
+fn all_direct(accesses: &[Access]) -> bool {
+    accesses
+        .iter()
+        .all(|access| access.verdict == PeerVerdict::Direct)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn probed(forward: PeerVerdict, back: PeerVerdict) -> PeerUse {
-        PeerUse::Probed {
-            forward: (forward, "seen".to_owned()),
-            back: (back, "seen".to_owned()),
+    fn access(from: usize, to: usize, verdict: PeerVerdict) -> Access {
+        Access {
+            labels: (format!("GPU{from}"), format!("GPU{to}")),
+            verdict,
+            kernels: KernelAccess::Usable,
         }
     }
 
-    fn reason(key: &str, peer: &PeerUse) -> Option<String> {
-        not_applicable(Case::of(key).unwrap(), "cuda", Some(peer))
+    fn words(outcome: Outcome) -> String {
+        match outcome {
+            Outcome::NotApplicable { reason } => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn reason(key: &str, accesses: &[Access]) -> Option<String> {
+        refusal(Case::of(key).unwrap(), Built::Cuda, Some(accesses)).map(words)
     }
 
     #[test]
     fn a_direct_pair_has_peer_cases_and_no_staged_ones() {
-        let direct = probed(PeerVerdict::Direct, PeerVerdict::Direct);
-        assert_eq!(reason("d2d_write_ce", &direct), None);
+        let there = access(0, 1, PeerVerdict::Direct);
+        assert_eq!(reason("d2d_write_ce", std::slice::from_ref(&there)), None);
+        let both = [there, access(1, 0, PeerVerdict::Direct)];
         assert!(
-            reason("d2d_staged_ce", &direct)
+            reason("d2d_staged_ce", &both)
                 .unwrap()
                 .contains("--no-peer")
         );
@@ -105,32 +137,79 @@ mod tests {
             PeerVerdict::Hang,
             PeerVerdict::HostLost,
         ] {
-            let pair = probed(verdict, PeerVerdict::Direct);
+            let pair = [access(0, 1, verdict), access(1, 0, PeerVerdict::Direct)];
             assert!(
-                reason("d2d_write_ce", &pair)
+                reason("d2d_write_ce", &pair[..1])
                     .unwrap()
                     .contains(&verdict.to_string())
             );
+            assert!(reason("d2d_bidir_read_ce", &pair).is_some());
             assert_eq!(reason("d2d_staged_ce", &pair), None);
         }
     }
 
     #[test]
-    fn both_ways_needs_both_directions() {
-        let half = probed(PeerVerdict::Direct, PeerVerdict::Denied);
-        assert_eq!(reason("d2d_write_ce", &half), None);
-        // The destination issues a read, so it needs the access that is denied.
-        assert!(reason("d2d_read_ce", &half).is_some());
-        assert!(reason("d2d_bidir_read_ce", &half).is_some());
+    fn a_driver_that_heeds_no_access_stages_only_where_the_hardware_must() {
+        let case = Case::of("d2d_driver_staged_ce").unwrap();
+        let of = |backend, verdicts: [PeerVerdict; 2]| {
+            let pair = [access(0, 1, verdicts[0]), access(1, 0, verdicts[1])];
+            refusal(case, backend, Some(&pair)).map(words)
+        };
+        let denied = [PeerVerdict::Denied; 2];
+        assert_eq!(of(Built::Hip, denied), None);
+        let wrong = [PeerVerdict::Denied, PeerVerdict::WrongData];
+        assert!(of(Built::Hip, wrong).unwrap().contains("false name"));
+        assert_eq!(of(Built::Cuda, wrong), None);
+        // With --no-peer nobody looked.
+        assert!(refusal(case, Built::Hip, None).is_some());
+        assert_eq!(refusal(case, Built::Cuda, None), None);
+    }
+
+    #[test]
+    fn a_staged_path_is_measured_by_copies_and_not_touched_by_kernels() {
+        let staged = [access(0, 1, PeerVerdict::Staged)];
+        assert_eq!(reason("d2d_write_ce", &staged), None);
+        for key in ["d2d_write_sm", "d2d_chase_sm"] {
+            assert!(reason(key, &staged).unwrap().contains("staged"), "{key}");
+        }
+    }
+
+    #[test]
+    fn kernels_may_be_refused_where_copies_are_not() {
+        let mut pair = [access(0, 1, PeerVerdict::Direct)];
+        let seen = || "kernel_write: byte 0".to_owned();
+        pair[0].kernels = KernelAccess::Unusable { reason: seen() };
+        assert_eq!(reason("d2d_write_ce", &pair), None);
+        assert!(reason("d2d_write_sm", &pair).unwrap().ends_with(&seen()));
+        // What was not tried is skipped, not broken.
+        pair[0].kernels = KernelAccess::Untested { reason: seen() };
+        let skipped = refusal(Case::of("d2d_chase_sm").unwrap(), Built::Cuda, Some(&pair));
+        assert!(matches!(skipped, Some(Outcome::Skipped { reason }) if reason.ends_with(&seen())));
+        assert_eq!(reason("d2d_read_ce", &pair), None);
+    }
+
+    #[test]
+    fn a_group_names_the_pair_that_it_lacks() {
+        let group = [
+            access(0, 1, PeerVerdict::Direct),
+            access(0, 2, PeerVerdict::Denied),
+            access(1, 2, PeerVerdict::Direct),
+        ];
+        let why = reason("all_pairs_ce", &group).unwrap();
+        assert!(
+            why.starts_with("between GPU0 and GPU2 peer access is denied"),
+            "{why}"
+        );
+        assert_eq!(reason("host_to_all_ce", &[]), None);
     }
 
     #[test]
     fn without_peer_the_staged_path_is_measured() {
-        assert!(
-            reason("d2d_read_ce", &PeerUse::SwitchedOff)
-                .unwrap()
-                .contains("--no-peer")
-        );
-        assert_eq!(reason("d2d_staged_ce", &PeerUse::SwitchedOff), None);
+        let reason = |key| refusal(Case::of(key).unwrap(), Built::Cuda, None).map(words);
+        for key in ["d2d_read_ce", "ring_ce", "d2d_chase_sm"] {
+            assert!(reason(key).unwrap().contains("--no-peer"), "{key}");
+        }
+        assert_eq!(reason("d2d_staged_ce"), None);
+        assert_eq!(reason("h2d_pinned_ce"), None);
     }
 }

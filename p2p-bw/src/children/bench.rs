@@ -1,10 +1,13 @@
 //! What a worker keeps between jobs: open devices and buffers of one size, filled and checked from the host.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use device::pattern::{Difference, Pattern};
 use device::{Backend, Device, DeviceError, HostBuffer, HostKind, Result, Stream};
+use kernels::Kernels;
+
+use crate::cases::Needs;
 
 /// Takes what begins now; each call restarts the parent's deadline.
 pub(super) type Say<'a> = &'a mut dyn FnMut(&str);
@@ -14,6 +17,8 @@ pub(super) struct Bench<B: Backend> {
     pub(super) backend: B,
     stations: BTreeMap<usize, Station<B::Device>>,
     bytes: usize,
+    /// What device memory is filled from and compared in.
+    scratch: Option<HostBuffer>,
 }
 
 /// One device with its buffers. It keeps no stream: the host backend's first stream works on the device's own CPU, and
@@ -21,8 +26,9 @@ pub(super) struct Bench<B: Backend> {
 pub(super) struct Station<D: Device> {
     pub(super) device: D,
     buffers: BTreeMap<usize, Rc<D::DeviceBuffer>>,
-    host: BTreeMap<(bool, usize), HostBuffer>,
-    scratch: Option<HostBuffer>,
+    host: HashMap<(HostKind, usize), HostBuffer>,
+    /// Its kernels, once asked for, or why there are none.
+    kernels: Option<std::result::Result<Rc<Kernels<D>>, String>>,
 }
 
 /// One end of a copy.
@@ -47,6 +53,7 @@ impl<B: Backend> Bench<B> {
             backend: B::open()?,
             stations: BTreeMap::new(),
             bytes: 0,
+            scratch: None,
         })
     }
 
@@ -57,10 +64,23 @@ impl<B: Backend> Bench<B> {
             if !keep(ordinal) {
                 station.buffers.clear();
                 station.host.clear();
-                station.scratch = None;
             }
         }
+        if self.bytes != bytes {
+            self.scratch = None;
+        }
         self.bytes = bytes;
+    }
+
+    /// Drops all buffers but those that a job needs, of its kind of host memory.
+    pub(super) fn keep(&mut self, needs: &Needs, kind: Option<HostKind>) {
+        for (ordinal, station) in &mut self.stations {
+            let count = |counts: &BTreeMap<usize, usize>| counts.get(ordinal).copied().unwrap_or(0);
+            let (device, host) = (count(&needs.device), count(&needs.host));
+            station.buffers.retain(|slot, _| *slot < device);
+            let kept = |(held, slot): &(HostKind, usize)| Some(*held) == kind && *slot < host;
+            station.host.retain(|key, _| kept(key));
+        }
     }
 
     pub(super) fn station(&mut self, ordinal: usize) -> Result<&mut Station<B::Device>> {
@@ -69,8 +89,8 @@ impl<B: Backend> Bench<B> {
             let empty = Station {
                 device,
                 buffers: BTreeMap::new(),
-                host: BTreeMap::new(),
-                scratch: None,
+                host: HashMap::new(),
+                kernels: None,
             };
             self.stations.insert(ordinal, empty);
         }
@@ -113,7 +133,7 @@ impl<B: Backend> Bench<B> {
     ) -> Result<End<B::Device>> {
         let bytes = self.bytes;
         let station = self.station(ordinal)?;
-        let key = (kind == HostKind::Pinned, slot);
+        let key = (kind, slot);
         if !station.host.contains_key(&key) {
             say("allocating host memory");
             station
@@ -137,8 +157,8 @@ impl<B: Backend> Bench<B> {
                 buffer.with_bytes(write)
             }
             End::Device(ordinal, buffer) => {
+                let scratch = self.scratch(*ordinal, say)?;
                 let station = self.station(*ordinal)?;
-                let scratch = station.scratch(bytes, say)?;
                 say("writing the pattern");
                 scratch.with_bytes(write)?;
                 say("copying the pattern to the device");
@@ -163,8 +183,8 @@ impl<B: Backend> Bench<B> {
                 buffer.with_bytes(|bytes| pattern.first_difference(bytes))
             }
             End::Device(ordinal, buffer) => {
+                let scratch = self.scratch(*ordinal, say)?;
                 let station = self.station(*ordinal)?;
-                let scratch = station.scratch(bytes, say)?;
                 say("clearing what the data is read back to");
                 // What the read-back does not deliver must not look right by what lay there before.
                 scratch.with_bytes(|bytes| bytes.fill(0))?;
@@ -176,6 +196,50 @@ impl<B: Backend> Bench<B> {
                 scratch.with_bytes(|bytes| pattern.first_difference(bytes))
             }
         }
+    }
+
+    /// The kernels of a device, loaded when they are first asked for.
+    ///
+    /// # Errors
+    /// `Unsupported`, with the reason, where it has none; what loading reported.
+    pub(super) fn kernels(
+        &mut self,
+        ordinal: usize,
+        say: Say<'_>,
+    ) -> Result<Rc<Kernels<B::Device>>> {
+        let station = self.station(ordinal)?;
+        if station.kernels.is_none() {
+            say("loading the kernels");
+            station.kernels = Some(match Kernels::load(&station.device) {
+                Ok(kernels) => Ok(Rc::new(kernels)),
+                Err(DeviceError::Unsupported { why, .. }) => Err(why),
+                // Not kept: it may be gone the next time, and a lost device must be seen as such.
+                Err(error) => return Err(error),
+            });
+        }
+        match &station.kernels {
+            Some(Ok(kernels)) => Ok(Rc::clone(kernels)),
+            other => Err(DeviceError::Unsupported {
+                what: "a kernel",
+                why: other
+                    .as_ref()
+                    .and_then(|kernels| kernels.as_ref().err().cloned())
+                    .unwrap_or_default(),
+            }),
+        }
+    }
+
+    /// Host memory to fill and compare in; one for all devices, which any of them can copy from and to.
+    fn scratch(&mut self, ordinal: usize, say: Say<'_>) -> Result<HostBuffer> {
+        if let Some(scratch) = &self.scratch {
+            return Ok(scratch.clone());
+        }
+        say("allocating host memory to compare in");
+        let bytes = self.bytes;
+        let device = &self.station(ordinal)?.device;
+        let scratch = device.alloc_host(HostKind::Pageable, bytes, None)?;
+        self.scratch = Some(scratch.clone());
+        Ok(scratch)
     }
 
     /// Lets a device reach another's memory. This way only: the other may be denied, or hang.
@@ -194,18 +258,6 @@ impl<B: Backend> Bench<B> {
     }
 }
 
-impl<D: Device> Station<D> {
-    fn scratch(&mut self, bytes: usize, say: Say<'_>) -> Result<HostBuffer> {
-        if let Some(scratch) = &self.scratch {
-            return Ok(scratch.clone());
-        }
-        say("allocating host memory to compare in");
-        let scratch = self.device.alloc_host(HostKind::Pageable, bytes, None)?;
-        self.scratch = Some(scratch.clone());
-        Ok(scratch)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,11 +266,7 @@ mod tests {
     /// How many buffers each station has.
     fn held(bench: &Bench<Host>) -> Vec<(usize, usize)> {
         let held = |(ordinal, station): (&usize, &Station<_>)| {
-            let scratch = usize::from(station.scratch.is_some());
-            (
-                *ordinal,
-                station.buffers.len() + station.host.len() + scratch,
-            )
+            (*ordinal, station.buffers.len() + station.host.len())
         };
         bench.stations.iter().map(held).collect()
     }
@@ -251,11 +299,35 @@ mod tests {
                 "comparing the data",
             ]
         );
-        // One of device memory and one to compare in at 0, one of host memory at 1.
-        assert_eq!(held(&bench), [(0, 2), (1, 1)]);
+        // One of device memory at 0, one of host memory at 1, and one for both to compare in.
+        assert_eq!(held(&bench), [(0, 1), (1, 1)]);
+        assert!(bench.scratch.is_some());
         bench.begin(4096, &[0]);
-        assert_eq!(held(&bench), [(0, 2), (1, 0)]);
+        assert_eq!(held(&bench), [(0, 1), (1, 0)]);
+        assert!(bench.scratch.is_some());
         bench.begin(8192, &[0]);
         assert_eq!(held(&bench), [(0, 0), (1, 0)]);
+        assert!(bench.scratch.is_none());
+    }
+
+    #[test]
+    fn a_job_keeps_no_more_buffers_than_it_needs() {
+        let mut bench = Bench::<Host>::open().unwrap();
+        let mut say = |_: &str| ();
+        bench.begin(4096, &[0, 1]);
+        for slot in 0..3 {
+            bench.device_end(0, slot, &mut say).unwrap();
+        }
+        bench
+            .host_end(1, 0, HostKind::Pageable, None, &mut say)
+            .unwrap();
+        let needs = Needs {
+            device: BTreeMap::from([(0, 1)]),
+            host: BTreeMap::from([(1, 1)]),
+        };
+        bench.keep(&needs, Some(HostKind::Pageable));
+        assert_eq!(held(&bench), [(0, 1), (1, 1)]);
+        bench.keep(&needs, Some(HostKind::Pinned));
+        assert_eq!(held(&bench), [(0, 1), (1, 0)]);
     }
 }

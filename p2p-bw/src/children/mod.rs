@@ -1,8 +1,9 @@
-//! The child processes: inventory, probe, worker and monitor. Each is a hidden subcommand that the parent starts.
+//! The child processes: inventory, probe, worker, monitor and sampler. Each is a hidden subcommand that the parent starts.
 //!
 //! A child dies with its parent, takes requests on standard input and answers on the message pipe.
 
 mod bench;
+mod hold;
 mod lanes;
 mod monitor;
 mod probe;
@@ -11,8 +12,9 @@ mod transfers;
 mod worker;
 
 use anyhow::Result;
+use inventory::Built;
 use program::Stop;
-use program::child::{Line, start};
+use program::child::{Line, start_with};
 use supervisor::Worker;
 
 /// A hidden subcommand.
@@ -22,14 +24,16 @@ pub(crate) enum Child {
     Probe,
     Worker,
     Monitor,
+    Sampler,
 }
 
 /// Each child with the first argument that starts it.
-const CHILDREN: [(Child, &str); 4] = [
+const CHILDREN: [(Child, &str); 5] = [
     (Child::Inventory, inventory::CHILD),
     (Child::Probe, "__probe"),
     (Child::Worker, "__worker"),
     (Child::Monitor, "__monitor"),
+    (Child::Sampler, "__sampler"),
 ];
 
 impl Child {
@@ -49,10 +53,26 @@ impl Child {
             .map_or("", |(_, name)| name)
     }
 
-    /// Starts it.
+    /// Starts it; one that runs streams may run as many at once as groups of devices need.
     pub(crate) fn start(self) -> Result<Worker, Stop> {
-        start(self.argument(), self.argument())
+        let runs_streams = matches!(self, Self::Probe | Self::Worker);
+        let is_set = |name: &str| std::env::var_os(name).is_some();
+        let queues = runs_streams.then(|| queues(is_set)).into_iter().flatten();
+        start_with(self.argument(), self.argument(), queues)
     }
+}
+
+/// Streams of a device that may run at once: as many as NVIDIA's driver takes for the limit.
+const QUEUES: &str = "32";
+
+/// The vendors' variables that limit the streams that run at once, with our limit; what the user set stays.
+fn queues(is_set: impl Fn(&str) -> bool) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let variables = Built::ALL
+        .iter()
+        .filter_map(|built| built.queues_variable());
+    variables
+        .filter(move |name| !is_set(name))
+        .map(|name| (name, QUEUES))
 }
 
 /// Runs a child until its parent has no more to ask.
@@ -65,5 +85,22 @@ pub(crate) fn run(child: Child) -> Result<()> {
         Child::Probe => probe::run(Line::open()?),
         Child::Worker => worker::run(Line::open()?),
         Child::Monitor => monitor::run(Line::open()?),
+        Child::Sampler => crate::monitor::sampler::run(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_streams_may_run_at_once_unless_the_user_set_a_limit() {
+        let with = |set: &'static str| queues(move |name| name == set).collect::<Vec<_>>();
+        let both = [
+            ("CUDA_DEVICE_MAX_CONNECTIONS", "32"),
+            ("GPU_MAX_HW_QUEUES", "32"),
+        ];
+        assert_eq!(with(""), both);
+        assert_eq!(with("GPU_MAX_HW_QUEUES"), both[..1]);
     }
 }

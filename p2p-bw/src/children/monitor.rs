@@ -3,10 +3,10 @@
 //! The management library and the PCI configuration space can both block on a failing device; then only this child does.
 
 use anyhow::Result;
-use device::management::Nvml;
+use device::management::Management;
 use inventory::Built;
 use program::child::Line;
-use topology::{Machine, PciAddress, SlotPath, Sysfs};
+use topology::{Machine, SlotPath, Sysfs};
 
 use crate::messages::{MonitorReading, MonitorReply, MonitorRequest};
 
@@ -44,7 +44,7 @@ pub(super) fn run(mut line: Line<MonitorRequest>) -> Result<()> {
 
 struct Watch {
     sysfs: Sysfs,
-    nvml: Result<Nvml, String>,
+    management: Result<Box<dyn Management>, String>,
     devices: Vec<Watched>,
 }
 
@@ -56,37 +56,36 @@ struct Watched {
 
 impl Watch {
     fn new(backend: Built, sysfs: Sysfs, devices: &[Option<String>]) -> Self {
-        let nvml = match backend {
-            Built::Cuda => Nvml::open().map_err(|error| error.to_string()),
-            Built::Host => Err("the host backend has no link".to_owned()),
-        };
+        let management = backend.managed().map_or_else(
+            || {
+                Err(format!(
+                    "nothing tells links of the {} backend",
+                    backend.name()
+                ))
+            },
+            |managed| (managed.open)(&sysfs),
+        );
         let machine = Machine::read(&sysfs).map_err(|error| error.to_string());
-        let watched = |pci: &Option<String>| Watched {
-            pci: pci.clone(),
-            path: slot_path(machine.as_ref(), pci),
+        let watched = |pci: &Option<String>| {
+            let machine = machine.as_ref().map_err(Clone::clone);
+            Watched {
+                pci: pci.clone(),
+                path: machine.and_then(|machine| machine.slot_path_of(pci.as_deref())),
+            }
         };
         let devices = devices.iter().map(watched).collect();
         Self {
             sysfs,
-            nvml,
+            management,
             devices,
         }
     }
 }
 
-fn slot_path(machine: Result<&Machine, &String>, pci: &Option<String>) -> Result<SlotPath, String> {
-    let pci = pci.as_ref().ok_or("the device has no PCI address")?;
-    let address: PciAddress = pci.parse().map_err(|error| format!("{error}"))?;
-    machine
-        .map_err(Clone::clone)?
-        .slot_path(address)
-        .map_err(|error| error.to_string())
-}
-
 impl Watched {
     fn read(&self, watch: &Watch) -> MonitorReading {
-        let device = match (&watch.nvml, &self.pci) {
-            (Ok(nvml), Some(pci)) => nvml.link(pci).map(|link| link.current),
+        let device = match (&watch.management, &self.pci) {
+            (Ok(management), Some(pci)) => management.link(pci).map(|link| link.current),
             (Err(reason), _) => Err(reason.clone()),
             (_, None) => Err("the device has no PCI address".to_owned()),
         };

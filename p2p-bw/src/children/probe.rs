@@ -1,32 +1,28 @@
-//! The peer probe of ordered pairs, one after another: access, enable, write, read, each checked by the owner of the
-//! memory, and the time of small copies with and without access.
+//! The peer probe of ordered pairs, one after another: access, enable, write, read, small copies with and without access,
+//! a graph's replays, and then the same by kernels where the backend runs some. These are loaded before the small copies, which
+//! they hold until all of them are queued.
 //!
-//! A step can hang the process or, on some boxes, the host: each is announced before it begins. A process whose probe
-//! failed takes no further pair; the parent starts another.
+//! A step can hang the process or, on some boxes, the host: each is announced before it begins. What moves the data is in
+//! `probe/checked.rs`, what is timed in `probe/timed.rs`. A process whose probe failed takes no further pair; the parent
+//! starts another.
 
-use anyhow::Result;
-use device::cuda::Cuda;
-use device::host::Host;
-use device::pattern::Pattern;
-use device::{Backend, Device, DeviceError, Event, Latch, Stream};
-use inventory::{Built, time_source};
-use measure::plan::StopReason;
-use measure::quantity::{Gate, Quantity, Timing, Unit};
+mod checked;
+mod timed;
+
+use std::rc::Rc;
+
+use anyhow::{Result, anyhow};
+use device::{Backend, Device, DeviceError, Visit};
+use kernels::Kernels;
+use measure::quantity::{Gate, Quantity};
 use measure::record::StepOutcome;
 use program::child::Line;
 
-use super::bench::{Bench, End};
-use crate::messages::{ProbeReply, ProbeRequest, SmallCopies};
-
-/// Bytes of the checked copies.
-const CHECKED_BYTES: usize = 1 << 20;
-
-/// Bytes of the small copies: the size that the field's fallback detectors use.
-const SMALL_BYTES: usize = 16;
-
-/// Small copies in one sample, and samples.
-const SMALL_COPIES: u32 = 100;
-const SMALL_SAMPLES: usize = 10;
+use super::bench::Bench;
+use super::hold::Spin;
+use crate::messages::{ProbeReply, ProbeRequest, ProbeStep};
+use checked::{By, Checked, Way, checked_bytes};
+use timed::Path;
 
 /// The steps of a probe are announced one by one, and its buffers are small.
 fn quiet(_: &str) {}
@@ -35,9 +31,20 @@ pub(super) fn run(mut line: Line<ProbeRequest>) -> Result<()> {
     let Some(request) = line.request()? else {
         return Ok(());
     };
-    match request.backend {
-        Built::Cuda => serve::<Cuda>(request, line),
-        Built::Host => serve::<Host>(request, line),
+    request.backend.visit(Serve { request, line })
+}
+
+/// The first request, with the line that further ones come by.
+struct Serve {
+    request: ProbeRequest,
+    line: Line<ProbeRequest>,
+}
+
+impl Visit for Serve {
+    type Output = Result<()>;
+
+    fn visit<B: Backend>(self) -> Result<()> {
+        serve::<B>(self.request, self.line)
     }
 }
 
@@ -46,6 +53,7 @@ fn serve<B: Backend>(first: ProbeRequest, line: Line<ProbeRequest>) -> Result<()
     let mut probe = Probe::<B> {
         line,
         bench: None,
+        may_spin: false,
         from,
         to,
     };
@@ -53,7 +61,7 @@ fn serve<B: Backend>(first: ProbeRequest, line: Line<ProbeRequest>) -> Result<()
     while let Some(request) = asked {
         (probe.from, probe.to) = (request.from, request.to);
         let reply = match probe.pair()? {
-            Ok(small) => ProbeReply::End { small },
+            Ok(()) => ProbeReply::End,
             Err(error) => ProbeReply::Failed {
                 reason: error.to_string(),
             },
@@ -67,186 +75,215 @@ fn serve<B: Backend>(first: ProbeRequest, line: Line<ProbeRequest>) -> Result<()
     Ok(())
 }
 
-/// Errors of the pipe outside, of the device inside.
-type Outcome<T> = Result<device::Result<T>>;
+/// Errors of the pipe outside, inside those of the device and what else ends a probe.
+type Outcome<T> = Result<Result<T>>;
 
-/// Goes on with the value, or returns the device's error.
+/// Goes on with the value, or returns the error inside.
 macro_rules! device_ok {
     ($result:expr) => {
         match $result {
             Ok(value) => value,
-            Err(error) => return Ok(Err(error)),
+            Err(error) => return Ok(Err(error.into())),
         }
     };
 }
+
+/// The kernels of a device, or why there are none.
+type Loaded<D> = std::result::Result<Rc<Kernels<D>>, String>;
 
 struct Probe<B: Backend> {
     line: Line<ProbeRequest>,
     /// The open driver, kept from pair to pair.
     bench: Option<Bench<B>>,
+    /// Whether kernels may hold what is timed on this pair.
+    may_spin: bool,
     from: usize,
     to: usize,
 }
 
 impl<B: Backend> Probe<B> {
-    fn begin(&mut self, step: &str) -> Result<()> {
-        self.line.send(&ProbeReply::Begin {
-            step: step.to_owned(),
-        })
+    fn begin(&mut self, step: ProbeStep) -> Result<()> {
+        self.line.send(&ProbeReply::Begin { step })
     }
 
-    fn end(&mut self, step: &str, outcome: StepOutcome) -> Result<()> {
-        self.line.send(&ProbeReply::Step {
-            step: step.to_owned(),
-            outcome,
-        })
-    }
-
-    fn refused(&mut self, step: &str, reason: String) -> Outcome<Option<SmallCopies>> {
-        self.end(step, StepOutcome::Refused { reason })?;
-        Ok(Ok(None))
+    fn end(&mut self, step: ProbeStep, outcome: StepOutcome) -> Result<()> {
+        self.line.send(&ProbeReply::Step { step, outcome })
     }
 
     /// The steps of one pair; access is off again afterwards.
-    fn pair(&mut self) -> Outcome<Option<SmallCopies>> {
-        self.begin("open")?;
+    fn pair(&mut self) -> Outcome<()> {
+        self.begin(ProbeStep::Open)?;
         let mut bench = match self.bench.take() {
             Some(bench) => bench,
             None => device_ok!(Bench::<B>::open()),
         };
-        bench.begin(CHECKED_BYTES, &[self.from, self.to]);
-        let small = device_ok!(self.steps(&mut bench)?);
-        self.begin("disable")?;
+        self.may_spin = false;
+        let bytes = checked_bytes(bench.backend.time_source());
+        bench.begin(bytes, &[self.from, self.to]);
+        device_ok!(self.steps(&mut bench)?);
+        self.begin(ProbeStep::Disable)?;
         device_ok!(bench.disable_peer(self.from, self.to));
         self.bench = Some(bench);
-        Ok(Ok(small))
+        Ok(Ok(()))
     }
 
-    fn steps(&mut self, bench: &mut Bench<B>) -> Outcome<Option<SmallCopies>> {
+    fn steps(&mut self, bench: &mut Bench<B>) -> Outcome<()> {
         let from = device_ok!(bench.station(self.from)).device.clone();
         let to = device_ok!(bench.station(self.to)).device.clone();
 
-        self.begin("access")?;
-        if !device_ok!(from.can_access_peer(&to)) {
-            return self.refused(
-                "access",
-                "the driver reports that it cannot reach the other's memory".to_owned(),
-            );
-        }
-        self.end(
-            "access",
-            StepOutcome::Passed {
-                seen: "the driver reports access".to_owned(),
-            },
-        )?;
-
-        self.begin("small copies without access")?;
-        let without = device_ok!(self.small_copies(bench));
-        self.begin("enable")?;
-        match from.enable_peer(&to) {
-            Ok(()) => self.end(
-                "enable",
-                StepOutcome::Passed {
-                    seen: "enabled".to_owned(),
-                },
-            )?,
-            Err(error @ DeviceError::PeerRefused { .. }) => {
-                return self.refused("enable", error.to_string());
-            }
-            Err(error) => return Ok(Err(error)),
-        }
-        for (step, reads) in [("write", false), ("read", true)] {
-            self.begin(step)?;
-            let outcome = device_ok!(self.checked_copy(bench, reads));
-            let wrong = matches!(outcome, StepOutcome::WrongData { .. });
-            self.end(step, outcome)?;
-            if wrong {
-                return Ok(Ok(None));
-            }
-        }
-        self.begin("small copies")?;
-        let with = device_ok!(self.small_copies(bench));
-        let timed = |quantity: &Quantity| StepOutcome::Timed {
-            quantity: Box::new(quantity.clone()),
-        };
-        let Some((with, without)) = with.zip(without) else {
-            return Ok(Ok(None));
-        };
-        self.end("small_copies", timed(&with))?;
-        Ok(Ok(Some(SmallCopies { with, without })))
-    }
-
-    /// A copy issued by `from`: a write goes to memory of `to`, a read comes from it. The owner of the source wrote
-    /// it, the owner of the destination compares it.
-    fn checked_copy(&self, bench: &mut Bench<B>, reads: bool) -> device::Result<StepOutcome> {
-        let (source, target) = if reads {
-            (self.to, self.from)
+        self.begin(ProbeStep::Access)?;
+        let reported = device_ok!(from.can_access_peer(&to));
+        let reports = if reported {
+            passed("the driver reports access")
         } else {
-            (self.from, self.to)
+            refused("the driver reports that it cannot reach the other's memory")
         };
-        let pattern = Pattern::of(source as u64 + 1, target as u64 + 1, CHECKED_BYTES as u64);
-        let (source, target) = (
-            bench.device_end(source, 0, &mut quiet)?,
-            bench.device_end(target, 1, &mut quiet)?,
-        );
-        bench.write(&source, &mut quiet, |bytes| pattern.fill(bytes))?;
-        bench.write(&target, &mut quiet, |bytes| pattern.poison().fill(bytes))?;
-        let stream = bench.station(self.from)?.device.stream()?;
-        if let (End::Device(_, source), End::Device(_, target)) = (&source, &target) {
-            stream.device_to_device((target, 0), (source, 0), CHECKED_BYTES)?;
+        self.end(ProbeStep::Access, reports)?;
+        if !reported {
+            return Ok(Ok(()));
         }
-        stream.synchronize()?;
-        Ok(match bench.check(&target, pattern, &mut quiet)? {
-            None => StepOutcome::Passed {
-                seen: format!("{CHECKED_BYTES} bytes arrived, compared by their owner"),
-            },
-            Some(difference) => StepOutcome::WrongData {
-                seen: difference.to_string(),
-            },
-        })
+        device_ok!(self.small_copies(bench, ProbeStep::SmallCopiesWithoutAccess)?);
+        self.begin(ProbeStep::Enable)?;
+        match from.enable_peer(&to) {
+            Ok(()) => self.end(ProbeStep::Enable, passed("enabled"))?,
+            Err(error @ DeviceError::PeerRefused { .. }) => {
+                self.end(ProbeStep::Enable, refused(error))?;
+                return Ok(Ok(()));
+            }
+            Err(error) => return Ok(Err(error.into())),
+        }
+        for (step, way) in [(ProbeStep::Write, Way::Write), (ProbeStep::Read, Way::Read)] {
+            if !device_ok!(self.checked(bench, step, way, &By::CopyEngine)?) {
+                return Ok(Ok(()));
+            }
+        }
+        self.begin(ProbeStep::LoadKernels)?;
+        let kernels = device_ok!(self.kernels(bench));
+        self.may_spin = kernels.is_ok();
+        if let Err(reason) = &kernels {
+            let reason = reason.clone();
+            self.end(ProbeStep::LoadKernels, StepOutcome::Skipped { reason })?;
+        }
+        device_ok!(self.small_copies(bench, ProbeStep::SmallCopies)?);
+        if !device_ok!(self.checked(bench, ProbeStep::Graph, Way::Replay, &By::CopyEngine)?) {
+            return Ok(Ok(()));
+        }
+        match kernels {
+            Ok(kernels) => self.kernel_steps(bench, &kernels),
+            Err(_) => Ok(Ok(())),
+        }
     }
 
-    /// The mean time of a 16-byte copy, back to back, over ten samples of a hundred.
-    fn small_copies(&self, bench: &mut Bench<B>) -> device::Result<Option<Quantity>> {
-        let (source, target) = (
-            bench.device_end(self.from, 0, &mut quiet)?,
-            bench.device_end(self.to, 1, &mut quiet)?,
-        );
-        let (End::Device(_, source), End::Device(_, target)) = (&source, &target) else {
-            return Ok(None);
-        };
-        let device = bench.station(self.from)?.device.clone();
-        let (stream, start, end) = (device.stream()?, device.event()?, device.event()?);
-        let mut held = true;
-        let mut samples = Vec::new();
-        // The first sample warms up and is left out.
-        for sample in 0..=SMALL_SAMPLES {
-            let latch = Latch::default();
-            held &= stream.hold(&latch)?;
-            stream.record(&start)?;
-            for _ in 0..SMALL_COPIES {
-                stream.device_to_device((target, 0), (source, 0), SMALL_BYTES)?;
-            }
-            stream.record(&end)?;
-            latch.open();
-            stream.synchronize()?;
-            if sample > 0 {
-                samples.push(end.nanoseconds_since(&start)? / f64::from(SMALL_COPIES) / 1e3);
+    /// What the kernels of `from` do with the memory of `to`.
+    fn kernel_steps(
+        &mut self,
+        bench: &mut Bench<B>,
+        kernels: &Rc<Kernels<B::Device>>,
+    ) -> Outcome<()> {
+        let by = By::Kernel(kernels);
+        for (step, way) in [
+            (ProbeStep::KernelWrite, Way::Write),
+            (ProbeStep::KernelRead, Way::Read),
+            (ProbeStep::KernelGraph, Way::Replay),
+        ] {
+            if !device_ok!(self.checked(bench, step, way, &by)?) {
+                return Ok(Ok(()));
             }
         }
-        let source = time_source(bench.backend.time_source());
-        let gate = if held { Gate::HeldQueue } else { Gate::None };
-        let timing = Timing {
-            source,
-            gate,
-            copies_per_sample: SMALL_COPIES,
-            warmup_copies: SMALL_COPIES,
+        let bytes = timed::rate_bytes(bench.backend.time_source());
+        bench.begin(bytes, &[self.from, self.to]);
+        let (from, to) = (self.from, self.to);
+        for (step, by, source, target) in [
+            (ProbeStep::WriteRate, &By::CopyEngine, from, to),
+            (ProbeStep::ReadRate, &By::CopyEngine, to, from),
+            (ProbeStep::KernelWriteRate, &by, from, to),
+            (ProbeStep::KernelReadRate, &by, to, from),
+            (ProbeStep::KernelLocalRate, &by, from, from),
+        ] {
+            self.begin(step)?;
+            let path = Path {
+                issuer: from,
+                source,
+                target,
+                may_spin: self.may_spin,
+            };
+            let rate = device_ok!(timed::rate(bench, path, by, bytes));
+            self.timed(step, rate)?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// The kernels of the accessing device, one of which ran. That reaches no other device's memory, so its failure says
+    /// nothing of the pair; only a lost device ends the probe.
+    fn kernels(&self, bench: &mut Bench<B>) -> device::Result<Loaded<B::Device>> {
+        let mut load = || -> device::Result<_> {
+            let kernels = bench.kernels(self.from, &mut quiet)?;
+            Spin::of(bench, &[self.from], 1, 0, &mut quiet)?;
+            Ok(kernels)
         };
-        Ok(Quantity::from_samples(
-            samples,
-            Unit::Microseconds,
-            timing,
-            StopReason::MaxSamples,
-        ))
+        match load() {
+            Ok(kernels) => Ok(Ok(kernels)),
+            Err(error) if error.is_lost() => Err(error),
+            Err(error) => Ok(Err(error.to_string())),
+        }
+    }
+
+    /// A step whose data is compared; false where it was wrong, after which nothing more is tried.
+    fn checked(
+        &mut self,
+        bench: &mut Bench<B>,
+        step: ProbeStep,
+        way: Way,
+        by: &By<'_, B::Device>,
+    ) -> Outcome<bool> {
+        self.begin(step)?;
+        let outcome = match device_ok!(checked::copy(bench, (self.from, self.to), way, by)) {
+            Checked::Copied(outcome) => outcome,
+            Checked::NotSent(words) => return Ok(Err(anyhow!(words))),
+        };
+        let goes_on = !matches!(outcome, StepOutcome::WrongData { .. });
+        self.end(step, outcome)?;
+        Ok(Ok(goes_on))
+    }
+
+    fn small_copies(&mut self, bench: &mut Bench<B>, step: ProbeStep) -> Outcome<()> {
+        self.begin(step)?;
+        let path = Path {
+            issuer: self.from,
+            source: self.from,
+            target: self.to,
+            // Without access the driver stages: it may wait for the stream that a kernel holds.
+            may_spin: self.may_spin,
+        };
+        let time = device_ok!(timed::small_copies(bench, path));
+        // A driver that waited for a held stream once would do so again.
+        let gate = time.as_ref().map(|time| time.timing.gate);
+        self.may_spin &= gate == Some(Gate::SpinKernel);
+        self.timed(step, time)?;
+        Ok(Ok(()))
+    }
+
+    fn timed(&mut self, step: ProbeStep, quantity: Option<Quantity>) -> Result<()> {
+        let outcome = match quantity {
+            Some(quantity) => StepOutcome::Timed {
+                quantity: Box::new(quantity),
+            },
+            None => StepOutcome::Skipped {
+                reason: "a time was not a number".to_owned(),
+            },
+        };
+        self.end(step, outcome)
+    }
+}
+
+fn passed(seen: &str) -> StepOutcome {
+    StepOutcome::Passed {
+        seen: seen.to_owned(),
+    }
+}
+
+fn refused(reason: impl ToString) -> StepOutcome {
+    StepOutcome::Refused {
+        reason: reason.to_string(),
     }
 }

@@ -16,6 +16,12 @@ pub(super) fn piece(bytes: usize) -> usize {
     (bytes / 16).clamp(512 << 10, 8 << 20).min(bytes)
 }
 
+/// Operations that one copy queues in the source's stream: each piece waits for its buffer, is copied, and is marked.
+pub(super) fn operations(bytes: usize) -> u32 {
+    let pieces = bytes.div_ceil(piece(bytes).max(1));
+    u32::try_from(pieces).unwrap_or(u32::MAX).saturating_mul(3)
+}
+
 /// One buffer of the ring with the marks of when it was filled and emptied.
 struct Slot<D: Device> {
     buffer: HostBuffer,

@@ -35,6 +35,10 @@ pub(super) fn caveats(
         let unknown = is_host && machine.cpus.last_level_cache_bytes.is_none();
         caveats.extend(cache(sizes, cache_bytes, unknown));
         caveats.extend(assumed_payload(devices, geteuid().is_root()));
+        let by_kernel = chosen.backend.copies_by_kernel();
+        caveats.extend(by_kernel.map(|text| Caveat::Note {
+            text: text.to_owned(),
+        }));
     }
     caveats.extend(caveats::hidden_mig(chosen));
     caveats.extend(caveats::unmanaged(chosen));
@@ -87,10 +91,11 @@ fn assumed_payload(devices: &[LinkDevice], is_root: bool) -> Option<Caveat> {
 
 /// The text of `--list`.
 pub(super) fn listing(chosen: &Chosen) -> String {
-    let mut text = String::from("Cases:\n");
-    for case in &cases::ALL {
+    let mut text = format!("Cases (marked: those of the set `{}`):\n", cases::DEFAULT);
+    for case in cases::ALL {
+        let mark = if case.core { cases::DEFAULT } else { "" };
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "  {:<22}{}", case.key, case.description);
+        let _ = writeln!(text, "  {:<22}{mark:<6}{}", case.key, case.description);
     }
     text + "\n" + &inventory::listing(chosen)
 }

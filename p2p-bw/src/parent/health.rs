@@ -7,11 +7,13 @@ use super::plan::Planned;
 /// Failures after which a device or pair is left alone.
 const LIMIT: u32 = 2;
 
-/// Hangs, crashes and losses by device and by ordered pair.
+/// Hangs, crashes and losses by device, by ordered pair, and by case of a group.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     devices: BTreeMap<usize, (u32, String)>,
     pairs: BTreeMap<(usize, usize), (u32, String)>,
+    /// Cases over several devices, by key: which of the devices is to blame is not known.
+    groups: BTreeMap<&'static str, (u32, String)>,
 }
 
 impl Health {
@@ -34,6 +36,13 @@ impl Health {
                 ));
             }
         }
+        if point.is_group() {
+            let key = point.case.key;
+            let why = given_up(self.groups.get(key))?;
+            return Some(format!(
+                "{key} failed {LIMIT} times and is not tried again; last: {why}"
+            ));
+        }
         let (from, to) = point.pair()?;
         let why = given_up(self.pairs.get(&(from, to)))?;
         Some(format!(
@@ -46,6 +55,7 @@ impl Health {
     /// A point hung, crashed or lost its device. A pair's failure is the pair's: which end is to blame is not known.
     pub(super) fn failed(&mut self, point: &Planned, why: &str) {
         let entry = match (point.pair(), point.devices().first()) {
+            _ if point.is_group() => self.groups.entry(point.case.key).or_default(),
             (Some(pair), _) => self.pairs.entry(pair).or_default(),
             (None, Some(device)) => self.devices.entry(*device).or_default(),
             (None, None) => return,
@@ -96,5 +106,16 @@ mod tests {
         assert!(health.refusal(&pair, label).is_some());
         assert_eq!(health.refusal(&points("d2d_write_ce")[1], label), None);
         assert_eq!(health.refusal(&points("local_ce")[0], label), None);
+    }
+
+    #[test]
+    fn a_group_that_fails_takes_neither_devices_nor_other_groups_along() {
+        let (mut health, ring) = (Health::default(), points("ring_ce")[0]);
+        health.failed(&ring, "hang");
+        health.failed(&ring, "hang");
+        assert!(health.refusal(&ring, label).unwrap().contains("ring_ce"));
+        for key in ["all_pairs_ce", "d2d_write_ce", "local_ce"] {
+            assert_eq!(health.refusal(&points(key)[0], label), None, "{key}");
+        }
     }
 }

@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use inventory::Built;
 use measure::plan::Plan;
-use measure::record::{Endpoint, Outcome, PeerVerdict};
+use measure::record::{Endpoint, KernelAccess, Outcome, PeerVerdict};
 use program::Budget;
 
 use super::health::Health;
 use super::intent::{self, lost_since};
 use super::plan::Planned;
 use super::session::Session;
-use crate::cases::{Issuer, Pattern, PeerUse, not_applicable};
-use crate::messages::{Job, Place};
+use crate::cases::{self, Access, Pattern};
+use crate::messages::{Job, Member};
 
 impl Session<'_> {
     /// Why a point is not tried at all.
     pub(super) fn refusal(&self, point: &Planned, health: &Health) -> Option<Outcome> {
-        let peer = point.pair().map(|(from, to)| self.peer_use(from, to));
-        let not_applicable = not_applicable(point.case, self.chosen.backend.name(), peer.as_ref());
-        if let Some(reason) = not_applicable {
-            return Some(Outcome::NotApplicable { reason });
+        let accesses = (!self.args.no_peer).then(|| self.verdicts(point));
+        let backend = self.chosen.backend;
+        if let Some(outcome) = cases::refusal(point.case, backend, accesses.as_deref()) {
+            return Some(outcome);
         }
         if let Some(reason) = self.danger(point) {
             // What was not looked at is not a pass.
@@ -45,16 +45,11 @@ impl Session<'_> {
     /// What is put on the disk before a point: each pair by the device that accesses the other, as it was probed.
     pub(super) fn intents_of(&self, point: &Planned) -> Vec<String> {
         let devices = &self.recorder.payload.devices;
-        let Some((from, to)) = point.pair() else {
-            return Vec::new();
-        };
-        let pair = |a: usize, b: usize| intent::pair(&self.identity(), &devices[a], &devices[b]);
-        match point.case.pattern {
-            Pattern::Peer(Issuer::Source) => vec![pair(from, to)],
-            Pattern::Peer(Issuer::Destination) => vec![pair(to, from)],
-            Pattern::PeerBothWays(_) => vec![pair(from, to), pair(to, from)],
-            Pattern::DriverStaged => vec![format!("{} by the driver", pair(from, to))],
-            _ => Vec::new(),
+        let name =
+            |(a, b): (usize, usize)| intent::pair(&self.identity(), &devices[a], &devices[b]);
+        match (point.case.pattern, point.pair()) {
+            (Pattern::DriverStaged, Some(pair)) => vec![format!("{} by the driver", name(pair))],
+            _ => point.accesses().into_iter().map(name).collect(),
         }
     }
 
@@ -84,30 +79,29 @@ impl Session<'_> {
         })
     }
 
-    fn peer_use(&self, from: usize, to: usize) -> PeerUse {
-        if self.args.no_peer {
-            return PeerUse::SwitchedOff;
-        }
-        let verdict = |from: usize, to: usize| {
-            let probe = self
-                .recorder
-                .payload
-                .probes
+    /// What was probed of the accesses that a point needs; of both ways between a pair that is staged.
+    fn verdicts(&self, point: &Planned) -> Vec<Access> {
+        let accesses = match (point.case.pattern, point.pair()) {
+            (Pattern::Staged | Pattern::DriverStaged, Some((a, b))) => vec![(a, b), (b, a)],
+            _ => point.accesses(),
+        };
+        let probes = &self.recorder.payload.probes;
+        let access = |(from, to)| {
+            let probe = probes
                 .iter()
                 .find(|probe| (probe.from, probe.to) == (from, to));
-            probe.map_or((PeerVerdict::NotTried, "no probe".to_owned()), |probe| {
-                (probe.verdict, probe.rests_on.clone())
-            })
+            Access {
+                labels: (self.label(from), self.label(to)),
+                verdict: probe.map_or(PeerVerdict::NotTried, |probe| probe.verdict),
+                kernels: probe.map_or_else(KernelAccess::default, |probe| probe.kernels.clone()),
+            }
         };
-        PeerUse::Probed {
-            forward: verdict(from, to),
-            back: verdict(to, from),
-        }
+        accesses.into_iter().map(access).collect()
     }
 
     pub(super) fn job(&self, id: usize, point: &Planned, budget: &Budget) -> Job {
         let ordinal = |end| match end {
-            Endpoint::Host => Endpoint::Host,
+            Endpoint::Host | Endpoint::All => end,
             Endpoint::Device(position) => Endpoint::Device(self.found[position].ordinal),
         };
         Job {
@@ -115,33 +109,37 @@ impl Session<'_> {
             case: point.case.key.to_owned(),
             from: ordinal(point.from),
             to: ordinal(point.to),
+            all: (0..self.found.len())
+                .map(|position| self.member(position))
+                .collect(),
             bytes: point.bytes.0,
             plan: Plan::new(self.args.samples as usize, budget.share()),
             verify: !self.args.no_verify,
-            place: self.place(point),
+            cpus: self.cpus(point),
         }
     }
 
-    /// Near the first device of the point. A soft box's nodes are not this machine's, so there nothing is bound.
-    fn place(&self, point: &Planned) -> Place {
-        if self.chosen.inventory.soft_box.is_some() {
-            return Place::default();
+    /// A chosen device and the node of its host memory. A soft box's nodes are not this machine's, so there nothing is
+    /// bound.
+    fn member(&self, position: usize) -> Member {
+        let devices = &self.recorder.payload.devices;
+        let node = devices.get(position).and_then(|device| device.node);
+        Member {
+            ordinal: self.found[position].ordinal,
+            node: node.filter(|_| self.chosen.inventory.soft_box.is_none()),
         }
-        let device = point
-            .devices()
-            .first()
-            .and_then(|position| self.recorder.payload.devices.get(*position));
-        let node = device.and_then(|device| device.node);
-        // The host backend's workers are on their own CPUs already.
-        let bind = self.chosen.backend != Built::Host;
-        let cpus = node
-            .filter(|_| bind)
-            .and_then(|node| self.machine.node(node));
-        Place {
-            node,
-            cpus: cpus
-                .map(|node| node.cpus.iter().collect())
-                .unwrap_or_default(),
+    }
+
+    /// The CPUs near the first device of a point. A group's devices may be near different ones, and the host backend's
+    /// workers are on their own already: there the issuing thread is not bound.
+    fn cpus(&self, point: &Planned) -> Vec<usize> {
+        if point.is_group() || self.chosen.backend == Built::Host {
+            return Vec::new();
         }
+        let first = point.devices().first().map(|first| self.member(*first));
+        let node = first.and_then(|member| member.node);
+        let node = node.and_then(|node| self.machine.node(node));
+        node.map(|node| node.cpus.iter().collect())
+            .unwrap_or_default()
     }
 }

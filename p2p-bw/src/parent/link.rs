@@ -1,25 +1,17 @@
-//! What a point's link can carry, and what to say about it.
-
-use std::collections::BTreeMap;
+//! The links of the devices: what a reading says of a device, and what to say about it once all was measured.
 
 use measure::caveat::Caveat;
-use measure::record::{LinkDevice, LinkReading, LinkUse, NamedQuantity};
-use topology::{PathType, PcieLink};
+use measure::record::{LinkDevice, LinkReading};
+use topology::PcieLink;
 
-use super::monitor::{Readings, faster};
-use super::plan::Planned;
-use crate::cases::{Ends, Pattern};
+use super::monitor::faster;
 
 /// Assumed where the configuration space is closed: what most servers set.
 pub(super) const ASSUMED_PAYLOAD_BYTES: u32 = 256;
 
-/// What a value may exceed the ceiling of a pair by before the copy counts as one that went another way: the raw rate
-/// of a link whose payload is 128 B, (128 + 24) / 128, so that a misread payload size cannot do it.
-const BEYOND_PCIE: f64 = 1.19;
-
 /// The links of a device that a copy crosses.
-#[derive(Clone, Copy)]
-enum Part {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
     /// From the card up to the root complex.
     Chain,
     /// The slot's alone: the ends hang below one switch.
@@ -27,13 +19,6 @@ enum Part {
 }
 
 impl Part {
-    fn of(point: &Planned, path: Option<PathType>) -> Self {
-        match path {
-            Some(PathType::Pix | PathType::Pxb) if goes_direct(point) => Self::Card,
-            _ => Self::Chain,
-        }
-    }
-
     fn limit(self, reading: &LinkReading) -> Option<PcieLink> {
         match self {
             Self::Chain => reading.limiting(),
@@ -42,114 +27,21 @@ impl Part {
     }
 }
 
-/// Whether copies go from device to device and not through host memory.
-fn goes_direct(point: &Planned) -> bool {
-    matches!(
-        point.case.pattern,
-        Pattern::Peer(_) | Pattern::PeerBothWays(_)
-    )
-}
-
-/// The link a point used, from the readings taken while it ran, else from those before.
-pub(super) fn link_use(
-    point: &Planned,
-    devices: &[LinkDevice],
-    readings: &Readings,
-    path: Option<PathType>,
-    quantities: &[NamedQuantity],
-    backend_has_links: bool,
-) -> LinkUse {
-    let ceiling = if backend_has_links {
-        ceiling_of(point, devices, readings, path, quantities)
-    } else {
-        Err("host memory: no link between the ends".to_owned())
-    };
-    let (ceiling_gb_per_s, fraction, basis) = match ceiling {
-        Ok((ceiling, basis)) => (Some(ceiling), fractions(quantities, ceiling), basis),
-        Err(why) => (None, BTreeMap::new(), why),
-    };
-    LinkUse {
-        path,
-        ceiling_gb_per_s,
-        fraction,
-        basis,
-    }
-}
-
-/// Value over ceiling by name; both directions at once may carry the ceiling each.
-fn fractions(quantities: &[NamedQuantity], ceiling: f64) -> BTreeMap<String, f64> {
-    let factor = |name: &str| if name == "total" { 2.0 } else { 1.0 };
-    let fraction = |named: &NamedQuantity| named.quantity.value / (ceiling * factor(&named.name));
-    quantities
-        .iter()
-        .map(|named| (named.name.clone(), fraction(named)))
-        .collect()
-}
-
-/// The ceiling of a point in GB/s and what it rests on, or why there is none.
-fn ceiling_of(
-    point: &Planned,
-    devices: &[LinkDevice],
-    readings: &Readings,
-    path: Option<PathType>,
-    quantities: &[NamedQuantity],
-) -> Result<(f64, String), String> {
-    if point.case.pattern == Pattern::Local {
-        return Err("within the device: no link".to_owned());
-    }
-    if path == Some(PathType::Same) {
-        return Err("two instances on one device: no link between them".to_owned());
-    }
-    let pcie = smaller(point, devices, readings, Part::of(point, path));
-    // What our own pipeline moves through host memory crosses PCIe for certain.
-    if let Ok((ceiling, _)) = &pcie
-        && is_pair(point)
-        && point.case.pattern != Pattern::Staged
-        && fractions(quantities, *ceiling)
-            .values()
-            .any(|fraction| *fraction > BEYOND_PCIE)
-    {
-        return Err(format!(
-            "faster than PCIe between them can be ({ceiling:.2} GB/s): another link such as NVLink carries it, which is \
-             not read yet"
-        ));
-    }
-    match path {
-        Some(PathType::Sys) => Err("crosses the socket link, whose ceiling is unknown".to_owned()),
-        Some(PathType::Unknown) => Err("the path between the devices is unknown".to_owned()),
-        Some(PathType::Pxb) if goes_direct(point) => {
-            Err("several switches between them, each link's state is not told apart yet".to_owned())
-        }
-        _ => pcie,
-    }
-}
-
-/// The smaller ceiling of the ends in GB/s, and what it rests on.
-fn smaller(
-    point: &Planned,
-    devices: &[LinkDevice],
-    readings: &Readings,
+/// What a device's link can carry in one direction, in GB/s, and what that rests on.
+pub(super) fn carries(
+    device: &LinkDevice,
+    now: Option<&LinkReading>,
     part: Part,
 ) -> Result<(f64, String), String> {
-    let mut ceiling: Option<(f64, String)> = None;
-    for position in point.devices() {
-        let Some(device) = devices.get(position) else {
-            continue;
-        };
-        let (link, when) = link_of(device, readings.get(&position), part)?;
-        let payload = device.max_payload_bytes.unwrap_or(ASSUMED_PAYLOAD_BYTES);
-        let carries = link.payload_ceiling_gb_per_s(payload);
-        let assumed = if device.max_payload_bytes.is_none() {
-            " assumed"
-        } else {
-            ""
-        };
-        let basis = format!("{link}{when}, payload {payload} B{assumed}");
-        if ceiling.as_ref().is_none_or(|(other, _)| carries < *other) {
-            ceiling = Some((carries, basis));
-        }
-    }
-    ceiling.ok_or_else(|| "no link".to_owned())
+    let (link, when) = link_of(device, now, part)?;
+    let payload = device.max_payload_bytes.unwrap_or(ASSUMED_PAYLOAD_BYTES);
+    let assumed = if device.max_payload_bytes.is_none() {
+        " assumed"
+    } else {
+        ""
+    };
+    let basis = format!("{link}{when}, payload {payload} B{assumed}");
+    Ok((link.payload_ceiling_gb_per_s(payload), basis))
 }
 
 /// The limiting link of a device, and a word where it is not simply what was read while the point ran.
@@ -259,11 +151,6 @@ fn unreadable(device: &LinkDevice) -> Option<Caveat> {
         device.label
     );
     Some(Caveat::Note { text })
-}
-
-/// Whether a point is between two devices.
-pub(super) fn is_pair(point: &Planned) -> bool {
-    point.case.ends() != Ends::Device
 }
 
 #[cfg(test)]

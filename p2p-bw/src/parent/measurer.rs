@@ -9,11 +9,16 @@ use program::Stop;
 use program::child::last_line;
 use supervisor::{Ending, Event, Interrupt, Ladder, Signal, Worker};
 
+use crate::cases::{Case, Memory};
 use crate::children::Child;
 use crate::messages::{Job, JobOutcome, WorkerReply, WorkerRequest};
 
 /// The slowest that memory is filled, compared or copied, in bytes a second: one step takes so long without a word.
 const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
+
+/// The same where the memory is write-combined: reading it takes the host a bus access for each word, 50 to 100 MB/s, of
+/// which this is half.
+const SLOWEST_WRITE_COMBINED_BYTES_PER_S: u64 = 25_000_000;
 
 /// How a job ended, seen from outside.
 pub(super) enum JobEnd {
@@ -99,7 +104,7 @@ impl<'a> Measurer<'a> {
             "opening the driver"
         }
         .to_owned();
-        let deadline = job.map_or(self.deadline, |job| limit(self.deadline, job.bytes));
+        let deadline = job.map_or(self.deadline, |job| limit(self.deadline, job));
         loop {
             let Some(worker) = &mut self.worker else {
                 return Wait::End(self.crashed("it is gone".to_owned()));
@@ -166,10 +171,17 @@ impl<'a> Measurer<'a> {
     }
 }
 
-/// How long a job may be silent: a step may go once over all of its bytes.
-fn limit(deadline: Duration, bytes: u64) -> Duration {
-    let step = Duration::from_millis(bytes.saturating_mul(1000) / SLOWEST_BYTES_PER_S);
-    deadline.saturating_add(step)
+/// How long a job may be silent: a step may go once over the bytes of one copy on each of its streams.
+fn limit(deadline: Duration, job: &Job) -> Duration {
+    let case = Case::of(&job.case);
+    let streams = case.map_or(1, |case| job.streams(case).len());
+    let bytes = job.bytes.saturating_mul(streams as u64);
+    let memory = case.and_then(|case| case.pattern.memory());
+    let slowest = match memory {
+        Some(Memory::WriteCombined) => SLOWEST_WRITE_COMBINED_BYTES_PER_S,
+        _ => SLOWEST_BYTES_PER_S,
+    };
+    deadline.saturating_add(Duration::from_millis(bytes.saturating_mul(1000) / slowest))
 }
 
 fn in_words(status: ExitStatus) -> String {
@@ -188,14 +200,47 @@ enum Wait {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use measure::plan::Plan;
+    use measure::record::Endpoint;
 
     #[test]
     fn a_step_over_many_bytes_may_take_longer() {
         let two = Duration::from_secs(2);
+        let job = |case: &str, bytes| Job {
+            id: 0,
+            case: case.to_owned(),
+            from: Endpoint::Host,
+            to: Endpoint::Device(0),
+            all: Vec::new(),
+            bytes,
+            plan: Plan::new(6, two),
+            verify: true,
+            cpus: Vec::new(),
+        };
         // 64 KiB at 0.5 GB/s are 0.13 ms, less than is counted; 4e9 bytes are 8 s.
-        assert_eq!(limit(two, 64 << 10), two);
-        assert_eq!(limit(two, 4_000_000_000), Duration::from_secs(10));
-        assert!(limit(Duration::MAX, u64::MAX) == Duration::MAX);
+        assert_eq!(limit(two, &job("h2d_pinned_ce", 64 << 10)), two);
+        let pinned = job("h2d_pinned_ce", 4_000_000_000);
+        assert_eq!(limit(two, &pinned), Duration::from_secs(2 + 8));
+        let endless = job("h2d_pinned_ce", u64::MAX);
+        assert_eq!(limit(Duration::MAX, &endless), Duration::MAX);
+    }
+
+    #[test]
+    fn reading_write_combined_memory_may_take_far_longer() {
+        let two = Duration::from_secs(2);
+        let job = Job {
+            id: 0,
+            case: "d2h_wc_ce".to_owned(),
+            from: Endpoint::Device(0),
+            to: Endpoint::Host,
+            all: Vec::new(),
+            bytes: 1_000_000_000,
+            plan: Plan::new(6, two),
+            verify: true,
+            cpus: Vec::new(),
+        };
+        // 1e9 bytes at 25 MB/s are 40 s.
+        assert_eq!(limit(two, &job), Duration::from_secs(2 + 40));
     }
 
     #[test]

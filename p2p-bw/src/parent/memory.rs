@@ -3,61 +3,11 @@
 use measure::unit::ByteCount;
 use topology::Sysfs;
 
-use crate::cases::{Case, Ends, Memory as CaseMemory, Pattern};
+use super::plan::{Planned, plan};
+use crate::cases::{Case, Needs};
 
 /// The default size is halved down to this where memory is short.
 const LEAST_DEFAULT: u64 = 16 << 20;
-
-/// Buffers of the full size that a job has on one device.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Buffers {
-    pinned: u64,
-    pageable: u64,
-    device: u64,
-}
-
-impl Buffers {
-    fn of(pattern: Pattern) -> Self {
-        let host = |memory: CaseMemory, count: u64, device: u64| match memory {
-            CaseMemory::Pinned => Self {
-                pinned: count,
-                pageable: 0,
-                device,
-            },
-            CaseMemory::Pageable => Self {
-                pinned: 0,
-                pageable: count,
-                device,
-            },
-        };
-        match pattern {
-            Pattern::HostToDevice(memory) | Pattern::DeviceToHost(memory) => host(memory, 1, 1),
-            Pattern::HostBothWays(memory) => host(memory, 2, 2),
-            Pattern::Local
-            | Pattern::Peer(_)
-            | Pattern::PeerBothWays(_)
-            | Pattern::Staged
-            | Pattern::DriverStaged => Self {
-                device: 2,
-                ..Self::default()
-            },
-        }
-    }
-
-    /// What a device holds that does one after the other without letting go.
-    fn and(self, other: Self) -> Self {
-        Self {
-            pinned: self.pinned.max(other.pinned),
-            pageable: self.pageable.max(other.pageable),
-            device: self.device.max(other.device),
-        }
-    }
-
-    /// Buffers in host memory, with the one that fills and compares.
-    fn in_host_memory(self, device_is_host: bool) -> u64 {
-        self.pinned + self.pageable + 1 + if device_is_host { self.device } else { 0 }
-    }
-}
 
 /// Host memory that a run needs and has.
 pub(super) struct Memory {
@@ -67,29 +17,30 @@ pub(super) struct Memory {
     available: Option<u64>,
 }
 
+/// Buffers in host memory, with the one that fills and compares.
+fn in_host_memory(needs: &Needs, device_is_host: bool) -> u64 {
+    let host = needs.host.values().sum::<usize>();
+    let device = needs
+        .device
+        .values()
+        .filter(|_| device_is_host)
+        .sum::<usize>();
+    (host + device + 1) as u64
+}
+
 impl Memory {
     /// For cases on so many devices; `device_is_host` where device memory is host memory.
     ///
-    /// The worker keeps the buffers of the devices of one job: going from device to device it has those of one case,
-    /// on a single device those of all cases, and for a pair those of both.
-    pub(super) fn new(cases: &[&Case], devices: usize, device_is_host: bool) -> Self {
-        let needs = |case: &&Case| match case.ends() {
-            Ends::Device if devices > 1 => Buffers::of(case.pattern).in_host_memory(device_is_host),
-            Ends::Device => 0,
-            Ends::OrderedPair | Ends::Pair if devices > 1 => {
-                2 * Buffers::of(case.pattern).in_host_memory(device_is_host)
-            }
-            Ends::OrderedPair | Ends::Pair => 0,
-        };
-        let alone = cases
+    /// The worker keeps the buffers of one job and no more.
+    pub(super) fn new(cases: &[&'static Case], devices: usize, device_is_host: bool) -> Self {
+        let of_point = |point: &Planned| in_host_memory(&point.needs(), device_is_host);
+        // Those with a size of their own are small.
+        let sized = plan(cases, devices, &[ByteCount(1)]);
+        let sized = sized
             .iter()
-            .filter(|case| devices == 1 && case.ends() == Ends::Device);
-        let alone = alone
-            .map(|case| Buffers::of(case.pattern))
-            .reduce(Buffers::and);
-        let alone = alone.map_or(0, |buffers| buffers.in_host_memory(device_is_host));
+            .filter(|point| point.case.fixed_bytes().is_none());
         Self {
-            buffers: cases.iter().map(needs).max().unwrap_or(0).max(alone),
+            buffers: sized.map(of_point).max().unwrap_or(0),
             available: inventory::host_memory_available(&Sysfs::real()),
         }
     }
@@ -157,11 +108,18 @@ mod tests {
         assert_eq!(buffers("h2d_pinned_ce", 2, false), 2);
         assert_eq!(buffers("local_ce", 2, true), 3);
         assert_eq!(buffers("host_bidir_pinned_ce", 8, true), 5);
-        // A pair: on each end one to compare and two of the device.
-        assert_eq!(buffers("d2d_write_ce", 8, true), 6);
-        assert_eq!(buffers("*", 8, true), 6);
-        // A single device keeps all: 2 pinned, 1 pageable, 1 to compare, 2 of its own.
-        assert_eq!(buffers("*", 1, true), 6);
+        // One to compare, and one of the device on each end, or two for both ways; none where devices have their own.
+        assert_eq!(buffers("d2d_write_ce", 8, true), 3);
+        assert_eq!(buffers("d2d_bidir_read_sm", 8, true), 5);
+        assert_eq!(buffers("d2d_bidir_read_sm", 8, false), 1);
+        // One to compare, and for 4 devices: 4 of each kind; 3 streams of 2; 4 * 3 streams of 2.
+        assert_eq!(buffers("host_to_all_ce", 4, true), 9);
+        assert_eq!(buffers("host_to_all_ce", 4, false), 5);
+        assert_eq!(buffers("one_to_all_read_ce", 4, true), 7);
+        assert_eq!(buffers("all_pairs_ce", 4, true), 25);
+        assert_eq!(buffers("all", 4, true), 25);
+        // A chase has 2 MiB, whatever the size.
+        assert_eq!(buffers("host_chase_sm", 4, true), 0);
     }
 
     #[test]

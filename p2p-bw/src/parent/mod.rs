@@ -1,5 +1,7 @@
 //! The parent: chooses backend and devices, runs the children, keeps what they find. It loads no vendor library.
 
+mod ceiling;
+mod fabric;
 mod facts;
 mod health;
 mod intent;
@@ -14,5 +16,6 @@ mod plan;
 mod probes;
 mod run;
 mod session;
+mod verdict;
 
 pub(crate) use run::{Outcome, run};

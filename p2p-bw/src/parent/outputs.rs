@@ -1,11 +1,17 @@
 //! The exit code that a run's findings call for.
 
 use measure::exit;
-use measure::record::{Links, Outcome, PeerVerdict, Verification};
+use measure::record::{KernelAccess, Links, Outcome, PeerProbe, PeerVerdict, Verification};
 
 /// The exit code that the findings call for.
 pub(super) fn exit_code(links: &Links) -> u8 {
-    let of_probe = |verdict| match verdict {
+    let of_probe = |probe: &PeerProbe| match probe.verdict {
+        // Copies are fine, and kernels are not.
+        PeerVerdict::Direct | PeerVerdict::Staged
+            if matches!(probe.kernels, KernelAccess::Unusable { .. }) =>
+        {
+            exit::INCONCLUSIVE
+        }
         PeerVerdict::Direct | PeerVerdict::Staged | PeerVerdict::Denied => exit::DONE,
         PeerVerdict::WrongData => exit::WRONG_DATA,
         // What was not looked at is not a pass.
@@ -23,7 +29,7 @@ pub(super) fn exit_code(links: &Links) -> u8 {
         }
         Outcome::Failed { .. } | Outcome::Hang { .. } => exit::INCONCLUSIVE,
     };
-    let probes = links.probes.iter().map(|probe| of_probe(probe.verdict));
+    let probes = links.probes.iter().map(of_probe);
     let points = links.points.iter().map(|point| of_point(&point.outcome));
     let nothing = !links
         .points

@@ -3,7 +3,7 @@
 use measure::record::Endpoint;
 use measure::unit::ByteCount;
 
-use crate::cases::{Case, Ends};
+use crate::cases::{Case, Ends, Needs, Pattern, Stream};
 
 /// One point to measure; ends are positions in the list of chosen devices.
 #[derive(Debug, Clone, Copy)]
@@ -12,29 +12,58 @@ pub(super) struct Planned {
     pub(super) from: Endpoint,
     pub(super) to: Endpoint,
     pub(super) bytes: ByteCount,
+    /// How many devices were chosen: those that [`Endpoint::All`] stands for.
+    pub(super) all: usize,
 }
 
 impl Planned {
     /// The positions of the devices that take part, the source first.
     pub(super) fn devices(&self) -> Vec<usize> {
-        let position = |end| match end {
-            Endpoint::Host => None,
-            Endpoint::Device(position) => Some(position),
-        };
-        let mut devices: Vec<usize> = [self.from, self.to]
-            .into_iter()
-            .filter_map(position)
-            .collect();
-        devices.dedup();
+        let mut devices = Vec::new();
+        for end in [self.from, self.to] {
+            if let Endpoint::Device(position) = end {
+                devices.push(position);
+            }
+        }
+        if self.is_group() {
+            devices.extend(0..self.all);
+        }
+        let mut seen = Vec::new();
+        devices.retain(|position| {
+            let new = !seen.contains(position);
+            seen.push(*position);
+            new
+        });
         devices
     }
 
     /// The two devices of a pair.
     pub(super) fn pair(&self) -> Option<(usize, usize)> {
-        match self.devices()[..] {
-            [from, to] => Some((from, to)),
+        match (self.from, self.to) {
+            (Endpoint::Device(from), Endpoint::Device(to)) if from != to => Some((from, to)),
             _ => None,
         }
+    }
+
+    /// Whether several devices take part at once that are not simply a pair.
+    pub(super) fn is_group(&self) -> bool {
+        self.from == Endpoint::All || self.to == Endpoint::All
+    }
+
+    /// What it moves, by position.
+    pub(super) fn streams(&self) -> Vec<Stream> {
+        let all: Vec<usize> = (0..self.all).collect();
+        self.case.streams(self.from, self.to, &all)
+    }
+
+    /// The accesses to peer memory that it makes, by position: the accessing device and the owner of the memory.
+    pub(super) fn accesses(&self) -> Vec<(usize, usize)> {
+        self.case.accesses(&self.streams())
+    }
+
+    /// Its buffers, by position.
+    pub(super) fn needs(&self) -> Needs {
+        self.case.needs(&self.streams())
     }
 }
 
@@ -42,12 +71,15 @@ impl Planned {
 pub(super) fn plan(cases: &[&'static Case], devices: usize, sizes: &[ByteCount]) -> Vec<Planned> {
     let mut planned = Vec::new();
     for case in cases {
+        let fixed = case.fixed_bytes().map(ByteCount);
+        let sizes = fixed.as_ref().map_or(sizes, std::slice::from_ref);
         for (from, to) in ends(case, devices) {
             planned.extend(sizes.iter().map(|bytes| Planned {
                 case,
                 from,
                 to,
                 bytes: *bytes,
+                all: devices,
             }));
         }
     }
@@ -55,13 +87,12 @@ pub(super) fn plan(cases: &[&'static Case], devices: usize, sizes: &[ByteCount])
 }
 
 fn ends(case: &Case, devices: usize) -> Vec<(Endpoint, Endpoint)> {
-    use crate::cases::Pattern::{DeviceToHost, Local};
-    use Endpoint::{Device, Host};
+    use Endpoint::{All, Device, Host};
     match case.ends() {
         Ends::Device => (0..devices)
             .map(|i| match case.pattern {
-                DeviceToHost(_) => (Device(i), Host),
-                Local => (Device(i), Device(i)),
+                Pattern::DeviceToHost(_) => (Device(i), Host),
+                Pattern::Local => (Device(i), Device(i)),
                 _ => (Host, Device(i)),
             })
             .collect(),
@@ -73,6 +104,19 @@ fn ends(case: &Case, devices: usize) -> Vec<(Endpoint, Endpoint)> {
             .filter(|(a, b)| a < b)
             .map(|(a, b)| (Device(a), Device(b)))
             .collect(),
+        // With one device there is no other, and what a group moves is what the device alone does.
+        Ends::OneAndOthers | Ends::Group if devices < 2 => Vec::new(),
+        Ends::OneAndOthers => (0..devices)
+            .map(|i| match case.pattern {
+                Pattern::AllToOne(_) => (All, Device(i)),
+                _ => (Device(i), All),
+            })
+            .collect(),
+        Ends::Group => vec![match case.pattern {
+            Pattern::HostToAll | Pattern::HostAllBothWays => (Host, All),
+            Pattern::AllToHost => (All, Host),
+            _ => (All, All),
+        }],
     }
 }
 
@@ -101,6 +145,44 @@ mod tests {
         assert_eq!(count("d2d_write_ce", 4), 24);
         assert_eq!(count("d2d_bidir_read_ce", 4), 12);
         assert_eq!(count("d2d_write_ce", 1), 0);
+    }
+
+    #[test]
+    fn groups_are_one_point_a_size_or_one_for_each_single_device() {
+        // All at once x 2 sizes; 4 single devices x 2 sizes; nothing with one device.
+        assert_eq!(count("host_to_all_ce", 4), 2);
+        assert_eq!(count("all_pairs_sm", 4), 2);
+        assert_eq!(count("all_to_one_read_ce", 4), 8);
+        for key in ["host_to_all_ce", "all_to_one_read_ce", "ring_ce"] {
+            assert_eq!(count(key, 1), 0, "{key}");
+        }
+    }
+
+    #[test]
+    fn what_has_a_size_of_its_own_follows_no_sizes() {
+        // 4 devices; 4 * 3 ordered pairs; neither x 2 sizes.
+        assert_eq!(count("host_chase_sm", 4), 4);
+        assert_eq!(count("d2d_chase_sm", 4), 12);
+        assert_eq!(count("small_copy_d2d_ce", 4), 12);
+        let chase = plan(
+            &cases::matching("local_chase_sm").unwrap(),
+            1,
+            &[ByteCount(1)],
+        )[0];
+        assert_eq!(chase.bytes, ByteCount(2 << 20));
+    }
+
+    #[test]
+    fn a_group_of_two_is_no_pair() {
+        let ring = plan(&cases::matching("ring_ce").unwrap(), 2, &[ByteCount(1)])[0];
+        assert_eq!((ring.devices(), ring.pair()), (vec![0, 1], None));
+        let gather = plan(
+            &cases::matching("all_to_one_write_ce").unwrap(),
+            3,
+            &[ByteCount(1)],
+        )[1];
+        // The single device first, each once.
+        assert_eq!(gather.devices(), [1, 0, 2]);
     }
 
     #[test]

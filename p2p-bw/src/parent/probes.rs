@@ -1,25 +1,21 @@
-//! Runs the peer probes in a child with a deadline, replaced after each pair that did not end well, and judges them.
+//! Runs the peer probes in a child with a deadline, replaced after each pair that did not end well. What they found is
+//! judged in `verdict.rs`.
 
 use std::time::{Duration, Instant};
 
 use inventory::{Built, Found};
 use measure::record::{
-    LinkDevice, Links, LinksEvent, PeerProbe, PeerStep, PeerVerdict, StepOutcome,
+    KernelAccess, LinkDevice, Links, LinksEvent, PeerProbe, PeerStep, PeerVerdict,
 };
 use program::child::{SHORT_LADDER, last_line};
 use program::{Break, Recorder, Stop};
 use supervisor::{Ending, Event, Interrupt, Ladder, Worker};
+use topology::{Machine, PeerSurroundings, Sysfs, peer_surroundings};
 
 use super::intent::{self, Remembered};
+use super::verdict::{self, Judged};
 use crate::children::Child;
-use crate::messages::{ProbeReply, ProbeRequest, SmallCopies};
-
-/// A small copy that takes longer than this was seen to be staged: 0.4 to 0.5 us with access against 12 to 21 us
-/// without on PCIe boxes (p2pBandwidthLatencyTest on RTX PRO 6000, RTX 5090, RTX 4090, RTX 2080 Ti).
-const STAGED_ABOVE_US: f64 = 5.0;
-
-/// A small copy that gains less than this from access behaves as if there were none (our choice, between the two above).
-const STAGED_RATIO: f64 = 0.7;
+use crate::messages::{ProbeReply, ProbeRequest, ProbeStep};
 
 /// Combinations that are known to take the host down; tried only with `--risk`.
 const KNOWN_HANGS: [KnownHang; 1] = [KnownHang {
@@ -51,12 +47,13 @@ pub(super) struct Probes<'a> {
     /// Every device of the box.
     pub(super) inventory: &'a [Found],
     pub(super) interrupt: &'a Interrupt,
+    pub(super) machine: &'a Machine,
+    pub(super) sysfs: &'a Sysfs,
 }
 
 /// What was seen of a probe until its end.
 struct Seen {
-    verdict: PeerVerdict,
-    rests_on: String,
+    judged: Judged,
     steps: Vec<PeerStep>,
     /// Whether the process is idle and may do the next pair.
     behaved: bool,
@@ -88,13 +85,17 @@ impl Probes<'_> {
         for from in 0..devices.len() {
             for to in (0..devices.len()).filter(|to| *to != from) {
                 let pair = [intent::pair(&self.identity, &devices[from], &devices[to])];
-                let probe = match self.refusal(&devices, from, to, &pair[0]) {
+                let mut probe = match self.refusal(&devices, from, to, &pair[0]) {
                     Some((verdict, rests_on)) => PeerProbe {
                         from,
                         to,
                         verdict,
+                        kernels: KernelAccess::Untested {
+                            reason: rests_on.clone(),
+                        },
                         rests_on,
                         steps: Vec::new(),
+                        surroundings: None,
                     },
                     None => {
                         recorder.add(LinksEvent::Intent { from, to })?;
@@ -107,6 +108,7 @@ impl Probes<'_> {
                         probe?
                     }
                 };
+                probe.surroundings = self.surroundings(&devices[from], &devices[to]);
                 if !matches!(probe.verdict, PeerVerdict::Direct | PeerVerdict::Denied) {
                     let (from, to) = (&devices[from].label, &devices[to].label);
                     say(&format!(
@@ -117,7 +119,16 @@ impl Probes<'_> {
                 recorder.add(LinksEvent::Probe { probe })?;
             }
         }
+        for caveat in verdict::signatures(&recorder.payload) {
+            recorder.add(LinksEvent::Caveat { caveat })?;
+        }
         Ok(())
+    }
+
+    /// What lies around the path between two devices on a bus.
+    fn surroundings(&self, from: &LinkDevice, to: &LinkDevice) -> Option<PeerSurroundings> {
+        let (from, to) = from.address.zip(to.address)?;
+        Some(peer_surroundings(self.machine, self.sysfs, from, to))
     }
 
     /// Why a pair is not tried.
@@ -184,9 +195,9 @@ impl Probes<'_> {
             Some(child.end(LADDER))
         };
         let is_mig = devices[from].mig.is_some() || devices[to].mig.is_some();
-        let probe = seen.map(|seen| {
-            let mut rests_on = seen.rests_on;
-            if seen.verdict == PeerVerdict::Denied && is_mig {
+        let probe = seen.map(|Seen { judged, steps, .. }| {
+            let mut rests_on = judged.rests_on;
+            if judged.verdict == PeerVerdict::Denied && is_mig {
                 rests_on = format!("{rests_on}; {MIG_HAS_NONE}");
             }
             if ending == Some(Ending::HangUnkillable) {
@@ -195,9 +206,11 @@ impl Probes<'_> {
             PeerProbe {
                 from,
                 to,
-                verdict: seen.verdict,
+                verdict: judged.verdict,
                 rests_on,
-                steps: seen.steps,
+                steps,
+                kernels: judged.kernels,
+                surroundings: None,
             }
         });
         (probe, ending)
@@ -208,27 +221,27 @@ impl Probes<'_> {
         child
             .send(request)
             .map_err(|error| Stop::Internal(error.into()))?;
-        let (mut steps, mut step) = (Vec::new(), "start".to_owned());
+        let (mut steps, mut step) = (Vec::new(), ProbeStep::Start);
         let mut behaved = false;
         let began = Instant::now();
-        let (verdict, rests_on) = loop {
+        let judged = loop {
             match child.next::<ProbeReply>(self.deadline, self.interrupt) {
                 Event::Message(ProbeReply::Begin { step: next }) => step = next,
                 Event::Message(ProbeReply::Step { step, outcome }) => steps.push(PeerStep {
-                    name: step,
+                    name: step.name().to_owned(),
                     outcome,
                 }),
-                Event::Message(ProbeReply::End { small }) => {
+                Event::Message(ProbeReply::End) => {
                     behaved = true;
-                    break judge(&steps, small.as_ref());
+                    break verdict::judge(self.backend, &steps);
                 }
                 Event::Message(ProbeReply::Failed { reason }) => {
-                    break (PeerVerdict::Failed, format!("{step}: {reason}"));
+                    break verdict::failed(self.backend, &steps, step, format!("{step}: {reason}"));
                 }
                 Event::Silent { waited } => {
                     let seconds = waited.as_secs_f64().round();
                     let text = format!("step `{step}` made no progress for {seconds} s");
-                    break (PeerVerdict::Hang, text);
+                    break verdict::hang(&steps, step, text);
                 }
                 Event::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
                 Event::Exited(status) => {
@@ -236,126 +249,23 @@ impl Probes<'_> {
                         "step `{step}` ended its process with {status}: {}",
                         last_line(&child.tail())
                     );
-                    break (PeerVerdict::Failed, text);
+                    break verdict::failed(self.backend, &steps, step, text);
                 }
                 Event::Garbled { error, .. } => {
-                    break (PeerVerdict::Failed, format!("{step}: {error}"));
+                    break verdict::failed(self.backend, &steps, step, format!("{step}: {error}"));
                 }
             }
             // A child that keeps talking must end, too.
             if began.elapsed() > self.deadline * 10 {
-                break (
-                    PeerVerdict::Hang,
-                    format!(
-                        "step `{step}` is still going after {} s",
-                        began.elapsed().as_secs()
-                    ),
-                );
+                let seconds = began.elapsed().as_secs();
+                let text = format!("step `{step}` is still going after {seconds} s");
+                break verdict::hang(&steps, step, text);
             }
         };
         Ok(Seen {
-            verdict,
-            rests_on,
+            judged,
             steps,
             behaved,
         })
-    }
-}
-
-/// The verdict of a probe that ended by itself, and what it rests on.
-fn judge(steps: &[PeerStep], small: Option<&SmallCopies>) -> (PeerVerdict, String) {
-    for step in steps {
-        match &step.outcome {
-            StepOutcome::Refused { reason } => {
-                return (PeerVerdict::Denied, format!("{}: {reason}", step.name));
-            }
-            StepOutcome::WrongData { seen } => {
-                return (
-                    PeerVerdict::WrongData,
-                    format!("{} reported success, its owner found: {seen}", step.name),
-                );
-            }
-            _ => {}
-        }
-    }
-    let Some(SmallCopies { with, without }) = small else {
-        return (
-            PeerVerdict::Failed,
-            "small copies could not be timed".to_owned(),
-        );
-    };
-    let (on, off) = (with.value, without.value);
-    let seen = format!(
-        "16 B copies take {on:.2} us with access and {off:.2} us without (medians, n={}); write and read arrived, \
-         compared by their owners",
-        with.n
-    );
-    let staged = on > STAGED_ABOVE_US && on > STAGED_RATIO * off;
-    (
-        if staged {
-            PeerVerdict::Staged
-        } else {
-            PeerVerdict::Direct
-        },
-        seen,
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use measure::plan::StopReason;
-    use measure::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
-
-    fn small(with: f64, without: f64) -> SmallCopies {
-        let timing = Timing {
-            source: TimeSource::DeviceEvent,
-            gate: Gate::None,
-            copies_per_sample: 100,
-            warmup_copies: 100,
-        };
-        let quantity = |us| {
-            Quantity::from_samples(
-                vec![us; 10],
-                Unit::Microseconds,
-                timing,
-                StopReason::MaxSamples,
-            )
-            .unwrap()
-        };
-        SmallCopies {
-            with: quantity(with),
-            without: quantity(without),
-        }
-    }
-
-    #[test]
-    fn small_copies_tell_a_staged_path_from_a_direct_one() {
-        // The published pairs: 0.45 us with access and 14 us without; 14 us both ways where access is a pretence.
-        assert_eq!(judge(&[], Some(&small(0.45, 14.0))).0, PeerVerdict::Direct);
-        assert_eq!(judge(&[], Some(&small(14.0, 14.0))).0, PeerVerdict::Staged);
-        // A slow CPU that needs 4 us to issue any copy is no evidence of staging.
-        assert_eq!(judge(&[], Some(&small(4.0, 4.0))).0, PeerVerdict::Direct);
-    }
-
-    #[test]
-    fn a_refusal_and_wrong_data_outrank_the_times() {
-        let step = |outcome| {
-            vec![PeerStep {
-                name: "write".to_owned(),
-                outcome,
-            }]
-        };
-        let refused = step(StepOutcome::Refused {
-            reason: "no".to_owned(),
-        });
-        assert_eq!(judge(&refused, None).0, PeerVerdict::Denied);
-        let wrong = step(StepOutcome::WrongData {
-            seen: "byte 0".to_owned(),
-        });
-        assert_eq!(
-            judge(&wrong, Some(&small(0.4, 14.0))).0,
-            PeerVerdict::WrongData
-        );
     }
 }

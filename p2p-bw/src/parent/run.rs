@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
-use inventory::{BackendArg, Built, choose};
+use anyhow::Context;
+use inventory::{Built, choose, played};
 use measure::record::{Header, LinkDevice, Links};
 use measure::unit::ByteCount;
 use program::{Ended, Recorder, Stop, passing_folder, result_folder, sim};
 use supervisor::Interrupt;
-use topology::{Machine, Sysfs};
+use topology::Machine;
 
 use super::intent::Remembered;
 use super::memory::Memory;
@@ -52,11 +52,7 @@ pub(crate) fn run(
 ) -> Result<Outcome, Stop> {
     let cases =
         cases::matching(&args.cases).map_err(|error| Stop::Usage(format!("--cases: {error}")))?;
-    if args.sim.is_some() && args.backend == BackendArg::Host {
-        return Err(Stop::Usage(
-            "--sim plays GPUs and --backend host measures this machine's memory: leave one of them out".to_owned(),
-        ));
-    }
+    played::refuse_host(args.sim.as_deref(), args.backend)?;
     let folder = if args.list {
         passing_folder("p2p")
     } else {
@@ -74,11 +70,7 @@ fn run_in(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<Outcome, Stop> {
-    let root = sim::sysfs_root();
-    if let (Some(name), None) = (&args.sim, &root) {
-        return Err(sim::restart(name, &folder, &inventory::SOFT_LIBRARIES));
-    }
-    let sysfs = root.map_or_else(Sysfs::real, Sysfs::at);
+    let sysfs = played::sysfs(args.sim.as_deref(), &folder, &[])?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let chosen = match choose(args.backend, &machine, args.deadline, interrupt) {
         Err(Stop::Refused(reason)) if !args.list => {
@@ -88,12 +80,7 @@ fn run_in(
         chosen => chosen?,
     };
     let soft = &chosen.inventory.soft_box;
-    if args.sim.is_some() && soft.is_none() {
-        return Err(Stop::Internal(anyhow!(
-            "--sim was asked for, but what answered is the real {} backend",
-            chosen.backend.name()
-        )));
-    }
+    played::expect_soft(args.sim.as_deref(), &chosen)?;
     let tell = || chosen.said.iter().for_each(|line| say(line));
     if args.list {
         tell();

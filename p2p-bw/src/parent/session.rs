@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use inventory::{Built, Chosen, Found};
 use measure::caveat::Caveat;
-use measure::quantity::{Quantity, Unit};
+use measure::quantity::{Quantity, Timing};
 use measure::record::{
     Endpoint, LinkDevice, LinkUse, Links, LinksEvent, NamedQuantity, Outcome, Point,
 };
@@ -19,10 +19,10 @@ use super::measurer::{JobEnd, Measurer};
 use super::monitor::{Monitor, Readings};
 use super::plan::Planned;
 use super::probes::Probes;
-use super::{facts, link};
+use super::{ceiling, fabric, facts, link};
 use crate::cases::Pattern;
 use crate::cli::RunArgs;
-use crate::messages::{Job, JobOutcome};
+use crate::messages::{Job, JobOutcome, Series};
 
 /// One run under way.
 pub(super) struct Session<'a> {
@@ -52,14 +52,18 @@ impl<'a> Session<'a> {
                 devices[position].idle = Some(reading);
             }
         }
-        let sizes: Vec<u64> = planned.iter().map(|point| point.bytes.0).collect();
+        // Sizes that a case has of its own are meant to be what they are.
+        let sized = planned
+            .iter()
+            .filter(|point| point.case.fixed_bytes().is_none());
+        let sizes: Vec<u64> = sized.map(|point| point.bytes.0).collect();
         let caveats = facts::caveats(self.chosen, self.found, &devices, &sizes, self.machine);
         let busy = |caveat: &&Caveat| matches!(caveat, Caveat::DeviceBusy { .. });
         caveats
             .iter()
             .filter(busy)
             .for_each(|caveat| say(&format!("caution: {caveat}")));
-        let paths = inventory::paths(&devices, self.machine);
+        let (paths, unknown) = fabric::paths(&devices, self.machine, self.sysfs, self.interrupt);
         let backend = inventory::backend(self.chosen);
         let machine = Box::new(self.machine.clone());
         self.recorder.add(LinksEvent::Found {
@@ -68,10 +72,13 @@ impl<'a> Session<'a> {
             devices,
             paths,
         })?;
-        for caveat in caveats {
+        for caveat in caveats.into_iter().chain(unknown) {
             self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
-        if planned.iter().any(link::is_pair) {
+        if planned
+            .iter()
+            .any(|point| point.case.pattern.joins_devices())
+        {
             self.remember()?;
             if !self.args.no_peer {
                 self.probe(say)?;
@@ -116,6 +123,8 @@ impl<'a> Session<'a> {
             identity: self.identity(),
             inventory: &self.chosen.inventory.devices,
             interrupt: self.interrupt,
+            machine: self.machine,
+            sysfs: self.sysfs,
         };
         probes.run(&mut self.recorder, say)?;
         Ok(())
@@ -225,6 +234,7 @@ impl<'a> Session<'a> {
     fn ends(&self, point: &Planned) -> String {
         let name = |end| match end {
             Endpoint::Host => "host".to_owned(),
+            Endpoint::All => "all".to_owned(),
             Endpoint::Device(position) => self.label(position),
         };
         format!("{} to {}", name(point.from), name(point.to))
@@ -304,9 +314,17 @@ impl<'a> Session<'a> {
                 placement,
                 mut caveats,
             }) => {
-                let quantity = |(name, samples)| {
-                    let quantity = Quantity::from_samples(samples, Unit::GbPerS, timing, stopped)?;
-                    Some(NamedQuantity { name, quantity })
+                let quantity = |series: Series| {
+                    let timing = Timing {
+                        source: series.source,
+                        ..timing
+                    };
+                    let quantity =
+                        Quantity::from_samples(series.samples, series.unit, timing, stopped)?;
+                    Some(NamedQuantity {
+                        name: series.name,
+                        quantity,
+                    })
                 };
                 let Some(quantities) = series.into_iter().map(quantity).collect::<Option<Vec<_>>>()
                 else {
@@ -354,9 +372,13 @@ impl<'a> Session<'a> {
         readings: &Readings,
         quantities: &[NamedQuantity],
     ) -> LinkUse {
-        let links = &self.recorder.payload;
-        let path = point.pair().map(|(a, b)| links.path(a, b));
         let has_links = self.chosen.backend != Built::Host;
-        link::link_use(point, &links.devices, readings, path, quantities, has_links)
+        ceiling::link_use(
+            point,
+            &self.recorder.payload,
+            readings,
+            quantities,
+            has_links,
+        )
     }
 }

@@ -1,55 +1,20 @@
-//! Random boxes from a seed: devices, nodes, MIG, peers of every kind, segments that bind and that do not.
+//! Random boxes from a seed, in the shape of their vendor: devices, nodes, MIG, kernels, slots, peers of every kind, segments
+//! that bind and that do not.
 //!
 //! What is drawn is only kept clear of ambiguity: a pair's small copies are well above or below what the probe calls staged.
 
 use boxfile::{
-    BoxFile, Device, Figure, Link, MigInstance, Node, Noise, Peer, PeerDefault, Segment, Vendor,
+    BoxFile, Device, Figure, KernelFigures, MigInstance, Node, Noise, Peer, PeerDefault, Segment,
 };
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-#[derive(Debug, Clone)]
-pub(crate) struct Dice(u64);
+use super::dice::{Dice, drawn};
+use super::routes::Routes;
+use super::shapes::{Shape, Slot};
 
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number from `low` to below `high`.
-    pub(crate) fn real(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * ((self.next() >> 11) as f64 / (1_u64 << 53) as f64)
-    }
-
-    /// A whole number from `low` to `high`, both possible.
-    pub(crate) fn whole(&mut self, low: usize, high: usize) -> usize {
-        low + usize::try_from(self.next() % (high - low + 1) as u64).unwrap()
-    }
-
-    pub(crate) fn chance(&mut self, probability: f64) -> bool {
-        self.real(0.0, 1.0) < probability
-    }
-
-    fn figure(&mut self, low: f64, high: f64) -> Figure {
-        figure(self.real(low, high))
-    }
-}
-
-fn figure(value: f64) -> Figure {
-    Figure::assumed(value, "drawn by a test")
-}
-
-/// Box `number` with this noise.
-pub(crate) fn random_box(dice: &mut Dice, number: usize, noise: Noise) -> BoxFile {
+/// Box `number` of a vendor with this noise.
+pub(crate) fn random_box(dice: &mut Dice, shape: &Shape, number: usize, noise: Noise) -> BoxFile {
     loop {
-        let described = draw(dice, number, noise.clone());
+        let described = draw(dice, shape, number, noise.clone());
         described.validate(&described.name).unwrap();
         if is_clear(&described) {
             return described;
@@ -58,25 +23,45 @@ pub(crate) fn random_box(dice: &mut Dice, number: usize, noise: Noise) -> BoxFil
 }
 
 /// What the probe of a pair must say: access denied, or small copies that take the pair's latency, which is staged above
-/// 5 us and 70% of the time without access, which is both devices' latencies.
-#[derive(Debug, Clone, Copy)]
+/// 5 us and 70% of the time without access, unless the vendor's copies heed no access.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Access {
     Denied,
-    Granted { us: f64, without_us: f64 },
+    Granted {
+        us: f64,
+        without_us: f64,
+        heeded: bool,
+    },
 }
 
+impl Access {
+    /// Whether a probe must call it staged.
+    pub(crate) fn is_staged(self) -> bool {
+        matches!(self, Self::Granted { us, without_us, heeded } if heeded && us > 5.0 && us > 0.7 * without_us)
+    }
+
+    /// Whether a probe must call it direct.
+    pub(crate) fn is_direct(self) -> bool {
+        self != Self::Denied && !self.is_staged()
+    }
+}
+
+/// Whether the copies of the box's vendor go direct only where access was enabled: AMD's go as the hardware can.
+pub(crate) fn heeds_access(described: &BoxFile) -> bool {
+    described.vendor != boxfile::Vendor::AMD
+}
+
+/// What the probe of two devices of the file must say.
 pub(crate) fn access(described: &BoxFile, a: usize, b: usize) -> Access {
     // MIG instances of one GPU do not reach each other.
     let path = (a != b).then(|| described.peer_path(a, b));
     match path.filter(|path| path.access) {
         None => Access::Denied,
-        Some(path) => {
-            let own = |device: usize| described.device[device].copy_latency_us.value;
-            Access::Granted {
-                us: path.latency_us.unwrap(),
-                without_us: own(a) + own(b),
-            }
-        }
+        Some(path) => Access::Granted {
+            us: path.latency_us.unwrap(),
+            without_us: Routes(described).unassisted_us(a, b),
+            heeded: heeds_access(described),
+        },
     }
 }
 
@@ -87,44 +72,57 @@ fn is_clear(described: &BoxFile) -> bool {
         .map(|(a, b)| access(described, a, b))
         .all(|access| match access {
             Access::Denied => true,
-            Access::Granted { us, without_us } => {
+            Access::Granted { us, without_us, .. } => {
                 (us / 5.0 - 1.0).abs() > 0.05 && (us / without_us / 0.7 - 1.0).abs() > 0.05
             }
         })
 }
 
-fn draw(dice: &mut Dice, number: usize, noise: Noise) -> BoxFile {
+fn draw(dice: &mut Dice, shape: &Shape, number: usize, noise: Noise) -> BoxFile {
     let nodes = dice.whole(1, 2);
-    let devices = dice.whole(1, 4);
-    let mig = dice.chance(0.2);
+    // Most boxes have pairs and groups.
+    let devices = dice.whole(1, 4).max(dice.whole(1, 3));
+    let mig = dice.chance(shape.mig);
+    let kernels = dice.chance(shape.kernels);
     let segment = segments(dice);
+    let mut port = Vec::new();
     let device: Vec<Device> = (0..devices)
-        .map(|index| draw_device(dice, index, nodes, mig))
+        .map(|index| {
+            let node = dice
+                .chance(0.9)
+                .then(|| u32::try_from(dice.whole(0, nodes - 1)).unwrap());
+            let slot = shape.slot(dice, index, node, mig);
+            port.extend(slot.ports.clone());
+            draw_device(dice, shape, (index, node, slot), mig, kernels)
+        })
         .collect();
     let peer = if mig {
         Vec::new()
     } else {
-        peers(dice, devices)
+        peers(dice, devices, kernels)
     };
+    let peer_default = dice
+        .chance(0.95)
+        .then(|| peer_default(dice, shape, kernels))
+        .or_else(|| (!peer.is_empty()).then(|| peer_default(dice, shape, kernels)));
     BoxFile {
         schema: boxfile::SCHEMA,
         name: format!("random-{number}"),
         title: "drawn by a test".to_owned(),
-        vendor: Vendor::Nvidia,
-        driver: "570.133.07".to_owned(),
-        driver_api: 12080,
+        vendor: shape.vendor,
+        driver: shape.driver.to_owned(),
+        driver_api: shape.driver_api,
         guest: mig,
+        iommu: None,
         cpu_model: "Drawn by a test".to_owned(),
         last_level_cache_kib: None,
         driver_staging_fraction: dice.figure(0.3, 1.0),
+        driver_staging_latency_us: dice.chance(0.4).then(|| dice.figure(5.0, 90.0)),
         node: (0..nodes).map(|id| draw_node(id, nodes)).collect(),
-        port: Vec::new(),
+        port,
         segment,
         device,
-        peer_default: dice
-            .chance(0.9)
-            .then(|| peer_default(dice))
-            .or_else(|| (!peer.is_empty()).then(|| peer_default(dice))),
+        peer_default,
         peer,
         collective: Vec::new(),
         noise: Some(noise),
@@ -158,13 +156,21 @@ fn segments(dice: &mut Dice) -> Vec<Segment> {
         .collect()
 }
 
-fn draw_device(dice: &mut Dice, index: usize, nodes: usize, mig: bool) -> Device {
-    let node = dice
-        .chance(0.9)
-        .then(|| u32::try_from(dice.whole(0, nodes - 1)).unwrap());
+/// Sometimes one of its own around a figure, above it, too.
+fn maybe_near(dice: &mut Dice, value: f64) -> Option<Figure> {
+    dice.chance(0.6).then(|| drawn(value * dice.real(0.4, 1.2)))
+}
+
+fn draw_device(
+    dice: &mut Dice,
+    shape: &Shape,
+    (index, node, slot): (usize, Option<u32>, Slot),
+    mig: bool,
+    kernels: bool,
+) -> Device {
     let (down, up) = (dice.real(6.0, 60.0), dice.real(6.0, 60.0));
     // Pageable memory is never faster than pinned.
-    let pageable = |dice: &mut Dice, pinned: f64| figure((pinned * dice.real(0.2, 0.9)).max(3.0));
+    let pageable = |dice: &mut Dice, pinned: f64| drawn((pinned * dice.real(0.2, 0.9)).max(3.0));
     let mut host_segments = Vec::new();
     if dice.chance(0.7) {
         host_segments.push(format!("socket{}", node.unwrap_or(0)));
@@ -172,45 +178,61 @@ fn draw_device(dice: &mut Dice, index: usize, nodes: usize, mig: bool) -> Device
     if dice.chance(0.3) {
         host_segments.push("root".to_owned());
     }
-    let link = (!mig).then_some(Link {
-        generation: 5,
-        width: 16,
-    });
-    let instances = if mig { dice.whole(1, 2) } else { 0 };
-    let bus = 0x21 + 0x20 * index;
+    let instances = if mig { dice.whole(1, 3) } else { 0 };
     Device {
-        address: format!("0000:{bus:02x}:00.0"),
-        parent: format!("pci0000:{:02x}", bus - 1),
+        address: slot.address,
+        parent: slot.parent,
         uuid: format!("GPU-00000000-0000-4000-8000-0000000000{index:02}"),
-        name: "NVIDIA Drawn".to_owned(),
-        pci_id: "10de:26b5".to_owned(),
-        class: "030200".to_owned(),
+        name: shape.name.to_owned(),
+        pci_id: shape.pci_id.to_owned(),
+        class: shape.class.to_owned(),
         node,
         memory_mib: 16384,
+        bar_mib: None,
         copy_engines: u32::try_from(dice.whole(1, 3)).unwrap(),
-        link,
+        multiprocessors: dice
+            .chance(0.8)
+            .then(|| u32::try_from(dice.whole(1, 200)).unwrap()),
+        link: slot.link,
         idle_link: None,
-        maximum: link,
-        h2d_pinned: figure(down),
-        d2h_pinned: figure(up),
+        maximum: slot.link,
+        h2d_pinned: drawn(down),
+        d2h_pinned: drawn(up),
         h2d_pageable: pageable(dice, down),
         d2h_pageable: pageable(dice, up),
+        h2d_write_combined: maybe_near(dice, down),
+        d2h_write_combined: maybe_near(dice, up),
+        h2d_registered: maybe_near(dice, down),
+        d2h_registered: maybe_near(dice, up),
         local: dice.figure(60.0, 600.0),
         copy_latency_us: dice.figure(0.5, 20.0),
+        kernels: kernels.then(|| kernel_figures(dice, down, up)),
         host_segments,
         busy: None,
         sensors: None,
         mig: (0..instances)
             .map(|instance| MigInstance {
-                profile: "2g.8gb".to_owned(),
+                profile: "2g.5gb".to_owned(),
                 uuid: format!("MIG-00000000-0000-5000-8000-0000000000{index}{instance}"),
-                memory_mib: 8000,
+                memory_mib: 5000,
             })
             .collect(),
     }
 }
 
-fn peer_default(dice: &mut Dice) -> PeerDefault {
+/// Kernels below what copy engines reach, and above, where the link then decides.
+fn kernel_figures(dice: &mut Dice, down: f64, up: f64) -> KernelFigures {
+    KernelFigures {
+        h2d: drawn(down * dice.real(0.3, 1.2)),
+        d2h: drawn(up * dice.real(0.3, 1.2)),
+        local: dice.figure(60.0, 600.0),
+        launch_us: dice.figure(0.5, 10.0),
+        host_chase_ns: dice.figure(400.0, 2500.0),
+        local_chase_ns: dice.figure(150.0, 600.0),
+    }
+}
+
+fn peer_default(dice: &mut Dice, shape: &Shape, kernels: bool) -> PeerDefault {
     let some = |dice: &mut Dice, id: &str| {
         if dice.chance(0.4) {
             vec![id.to_owned()]
@@ -218,53 +240,73 @@ fn peer_default(dice: &mut Dice) -> PeerDefault {
             Vec::new()
         }
     };
+    let rate = |dice: &mut Dice| (kernels && dice.chance(0.5)).then(|| dice.figure(3.0, 60.0));
     PeerDefault {
-        access: dice.chance(0.8),
-        fabric: dice.chance(0.15),
+        access: dice.chance(0.9),
+        fabric: dice.chance(shape.fabric),
         same_node: Some(dice.figure(3.0, 60.0)),
         cross_node: Some(dice.figure(3.0, 60.0)),
-        latency_us: Some(dice.figure(0.5, 20.0)),
+        latency_us: Some(latency(dice)),
+        kernel_read: rate(dice),
+        kernel_write: rate(dice),
+        chase_ns: kernels.then(|| dice.figure(300.0, 3000.0)),
         segments: some(dice, "root"),
         cross_segments: some(dice, "between"),
     }
 }
 
+/// Most pairs are direct: below 5 us.
+fn latency(dice: &mut Dice) -> Figure {
+    if dice.chance(0.7) {
+        dice.figure(0.5, 4.7)
+    } else {
+        dice.figure(0.5, 20.0)
+    }
+}
+
 /// Exceptions: a pair of another kind, rate or route.
-fn peers(dice: &mut Dice, devices: usize) -> Vec<Peer> {
+fn peers(dice: &mut Dice, devices: usize, kernels: bool) -> Vec<Peer> {
     let mut peers = Vec::new();
     for a in 0..devices {
         for b in a + 1..devices {
-            if !dice.chance(0.5) {
-                continue;
+            if dice.chance(0.4) {
+                peers.push(draw_peer(dice, a, b, kernels));
             }
-            let staged = dice.chance(0.3);
-            let own = staged || dice.chance(0.5);
-            let route = |dice: &mut Dice| {
-                SEGMENTS
-                    .iter()
-                    .filter(|_| dice.chance(0.3))
-                    .map(|id| (*id).to_owned())
-                    .collect()
-            };
-            peers.push(Peer {
-                pair: if dice.chance(0.5) { [a, b] } else { [b, a] },
-                access: if staged {
-                    Some(true)
-                } else {
-                    dice.chance(0.4).then(|| dice.chance(0.5))
-                },
-                // What the format leaves open, a staged pair with links of its own, is not drawn.
-                fabric: if staged {
-                    Some(false)
-                } else {
-                    dice.chance(0.3).then(|| dice.chance(0.5))
-                },
-                gbps: own.then(|| dice.figure(3.0, 60.0)),
-                latency_us: own.then(|| dice.figure(0.5, 20.0)),
-                segments: dice.chance(0.4).then(|| route(dice)),
-                staged,
-            });
         }
     }
     peers
+}
+
+fn draw_peer(dice: &mut Dice, a: usize, b: usize, kernels: bool) -> Peer {
+    let staged = dice.chance(0.25);
+    let own = staged || dice.chance(0.5);
+    let route = |dice: &mut Dice| {
+        SEGMENTS
+            .iter()
+            .filter(|_| dice.chance(0.3))
+            .map(|id| (*id).to_owned())
+            .collect()
+    };
+    let rate = |dice: &mut Dice| (kernels && dice.chance(0.4)).then(|| dice.figure(3.0, 60.0));
+    Peer {
+        pair: if dice.chance(0.5) { [a, b] } else { [b, a] },
+        access: if staged {
+            Some(true)
+        } else {
+            dice.chance(0.4).then(|| dice.chance(0.7))
+        },
+        // What the format leaves open, a staged pair with links of its own, is not drawn.
+        fabric: if staged {
+            Some(false)
+        } else {
+            dice.chance(0.3).then(|| dice.chance(0.5))
+        },
+        gbps: own.then(|| dice.figure(3.0, 60.0)),
+        latency_us: own.then(|| latency(dice)),
+        kernel_read: rate(dice),
+        kernel_write: rate(dice),
+        chase_ns: (kernels && dice.chance(0.4)).then(|| dice.figure(300.0, 3000.0)),
+        segments: dice.chance(0.4).then(|| route(dice)),
+        staged,
+    }
 }

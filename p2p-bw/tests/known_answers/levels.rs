@@ -18,6 +18,7 @@ pub(crate) fn rates(flows: &[Flow<'_>], capacity: &BTreeMap<String, f64>) -> Vec
     let mut levels: BTreeMap<&String, f64> = used.iter().map(|id| (*id, f64::INFINITY)).collect();
     // After each round at least one more bottleneck has its final level, so there are no more rounds than channels.
     for _ in 0..=used.len() {
+        let mut changed = false;
         for channel in &used {
             let limits: Vec<(f64, f64)> = flows
                 .iter()
@@ -26,7 +27,11 @@ pub(crate) fn rates(flows: &[Flow<'_>], capacity: &BTreeMap<String, f64>) -> Vec
                     Some((*times, limit(flow, &levels, Some(channel.as_str()))))
                 })
                 .collect();
-            levels.insert(*channel, level(&limits, capacity[*channel]));
+            let level = level(&limits, capacity[*channel]);
+            changed |= levels.insert(*channel, level) != Some(level);
+        }
+        if !changed {
+            break;
         }
     }
     let rates: Vec<f64> = flows

@@ -5,10 +5,17 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod boxes;
+mod dice;
+mod errors;
+mod expected;
+mod lanes;
 mod levels;
 mod play;
 mod program;
 mod random;
+mod routes;
+mod shapes;
 mod shipped;
+mod shipped_vendors;
 mod solver;
 mod trees;

@@ -1,4 +1,5 @@
-//! Plays streams of copies on engines in exact virtual time, in nanoseconds; between two events all rates are constant.
+//! Plays streams of copies on engines and of kernels beside them in exact virtual time, in nanoseconds; between two events
+//! all rates are constant.
 //!
 //! It knows no case and no box; `solver` makes the streams.
 
@@ -19,9 +20,9 @@ pub(crate) struct Route {
 /// One step of a stream.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
-    /// A copy of so many bytes on an engine of this pool.
+    /// A copy of so many bytes on an engine of this pool, or by a kernel, which waits for none.
     Copy {
-        pool: usize,
+        pool: Option<usize>,
         route: Route,
         bytes: f64,
     },
@@ -149,9 +150,12 @@ impl Play {
                         true
                     }
                     Some(Step::Await(mark)) => marks.contains_key(mark),
-                    Some(Step::Copy { .. }) => {
+                    Some(Step::Copy { pool, route, .. }) => {
                         if *head == Head::New {
-                            *head = Head::Ready(now);
+                            *head = match pool {
+                                Some(_) => Head::Ready(now),
+                                None => Head::Starting(now + route.latency_ns),
+                            };
                         }
                         false
                     }
@@ -168,7 +172,7 @@ impl Play {
     /// Gives free engines to copies: who is ready longest first, then who was issued first.
     fn grant(&self, heads: &mut [(usize, Head)], engines: &[usize], now: f64) {
         for (pool, engines) in engines.iter().enumerate() {
-            let here = |stream: usize, at: usize| matches!(&self.streams[stream].get(at), Some(Step::Copy { pool: own, .. }) if *own == pool);
+            let here = |stream: usize, at: usize| matches!(&self.streams[stream].get(at), Some(Step::Copy { pool: own, .. }) if *own == Some(pool));
             let busy = heads.iter().enumerate().filter(|(stream, (at, head))| {
                 here(*stream, *at) && matches!(head, Head::Starting(_) | Head::Moving(_))
             });
@@ -198,9 +202,13 @@ mod tests {
     use super::*;
 
     fn copy(latency_ns: f64, channel: &str, bytes: f64) -> Step {
+        on(Some(0), latency_ns, channel, bytes)
+    }
+
+    fn on(pool: Option<usize>, latency_ns: f64, channel: &str, bytes: f64) -> Step {
         let crosses = BTreeMap::from([(channel.to_owned(), 1.0)]);
         Step::Copy {
-            pool: 0,
+            pool,
             route: Route {
                 cap: 10.0,
                 latency_ns,
@@ -254,6 +262,51 @@ mod tests {
         );
         assert!(
             (got[0] - 75.0).abs() < 1e-6 && (got[1] - 60.0).abs() < 1e-6,
+            "{got:?}"
+        );
+    }
+    #[test]
+    fn kernels_wait_for_no_engine_but_share_the_channels() {
+        // The one engine has 5 + 20 and then, in its stream, 5 + 10; the kernel beside it 5 + 30 from the start.
+        let got = ends(
+            1,
+            [
+                copy(5.0, "y", 200.0),
+                on(None, 5.0, "y", 300.0),
+                copy(5.0, "y", 100.0),
+            ],
+        );
+        assert!(
+            (got[0] - 40.0).abs() < 1e-6 && (got[1] - 35.0).abs() < 1e-6,
+            "{got:?}"
+        );
+        // As `flows_share_while_both_move`.
+        let got = ends(
+            1,
+            [
+                copy(5.0, "x", 600.0),
+                on(None, 5.0, "x", 300.0),
+                copy(5.0, "x", 100.0),
+            ],
+        );
+        assert!(
+            (got[0] - 100.0).abs() < 1e-6 && (got[1] - 55.0).abs() < 1e-6,
+            "{got:?}"
+        );
+    }
+
+    #[test]
+    fn a_step_without_bytes_takes_its_latency() {
+        let got = ends(
+            1,
+            [
+                on(None, 7.0, "y", 0.0),
+                on(None, 3.0, "y", 0.0),
+                on(None, 2.0, "y", 0.0),
+            ],
+        );
+        assert!(
+            (got[0] - 9.0).abs() < 1e-6 && (got[1] - 3.0).abs() < 1e-6,
             "{got:?}"
         );
     }

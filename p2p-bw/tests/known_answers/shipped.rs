@@ -5,7 +5,8 @@ use boxfile::BoxFile;
 use measure::record::Endpoint::{Device, Host};
 use measure::record::{Links, Outcome, PeerVerdict};
 
-use super::program::{assert_within, compared, measured, number, points, verdict};
+use super::errors::assert_within;
+use super::program::{compared, measured, number, points, verdict};
 
 /// Nothing varies, so what is left is rounding: CUDA gives event times as single-precision milliseconds, 6e-8.
 const EXACT: f64 = 1e-6;
@@ -44,8 +45,12 @@ fn the_l40_box_gives_its_file_s_figures() {
     let described = quiet("l40x4");
     let links = measured(&described, &["--sizes", "16M"]);
     let all = compared(&described, &links);
-    // 4 devices x (4 one-way, 3 numbers both ways, 1 local), 12 ordered pairs x (write, read), 6 pairs x 3 x (write, read).
-    assert_eq!(all.len(), 4 * 8 + 12 * 2 + 6 * 3 * 2);
+    // 4 devices x (4 one-way, 3 numbers both ways, 1 local, 1 chase), 12 ordered pairs x (write and read by engine and kernel, a
+    // chase), 6 pairs x 3 x (write, read), 4 shares and a total x (host to all, all to host), 12 and a total for all pairs.
+    assert_eq!(
+        all.len(),
+        4 * 9 + 12 * 5 + 6 * 3 * 2 + (4 + 1) * 2 + (12 + 1)
+    );
     assert_within(&all, EXACT);
 
     for gpu in 0..4 {
@@ -156,7 +161,8 @@ fn the_mig_box_shows_its_instances_denied_and_staged() {
     let described = quiet("rtxpro6000-mig");
     let links = measured(&described, &["--sizes", "16M"]);
     let all = compared(&described, &links);
-    assert_eq!(all.len(), 2 * 8 + 2 * 2); // as above on 2 devices; 2 ordered pairs x 2 staged cases
+    // As above on 2 devices; 2 ordered pairs x 2 staged cases; 2 shares and a total x (host to all, all to host).
+    assert_eq!(all.len(), 2 * 9 + 2 * 2 + (2 + 1) * 2);
     assert_within(&all, EXACT);
 
     let labels: Vec<&str> = links

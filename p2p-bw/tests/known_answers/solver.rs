@@ -1,13 +1,17 @@
 //! What `p2p-bw` must find on a box without noise: the box file's figures, put together by the soft drivers' written
 //! semantics (the head of `soft/core/src/lib.rs`) and the method of each case. It shares no code with either.
+//!
+//! Gates take no time, so they are not played. What the host takes to issue a copy is its own clock's and not told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use boxfile::{BoxFile, Noise};
 use measure::record::Endpoint;
 
-use super::boxes::Dice;
+use super::dice::Dice;
+use super::lanes::{Lane, Lanes, Told, Way};
 use super::play::{Play, Route, Step};
+use super::routes::Routes;
 
 /// Bytes in flight between two devices that we stage: pieces of a sixteenth within these bounds, through so many buffers.
 const PIECE: (u64, u64) = (512 << 10, 8 << 20);
@@ -19,33 +23,11 @@ pub(crate) struct Question<'a> {
     pub(crate) case: &'a str,
     pub(crate) from: Endpoint,
     pub(crate) to: Endpoint,
+    /// The devices of the run, in the record's order.
+    pub(crate) all: &'a [usize],
     pub(crate) bytes: u64,
+    /// Copies in a sample, or loads of a chase.
     pub(crate) copies: u32,
-}
-
-/// Where a stream of copies goes.
-enum Way {
-    Direct(Route),
-    /// Up to host memory on the issuer's engines, down to the other's.
-    Relayed {
-        up: Route,
-        down: Route,
-        to: usize,
-    },
-}
-
-/// One stream of copies, with the ordinal whose engines carry it.
-struct Lane {
-    name: &'static str,
-    issuer: usize,
-    way: Way,
-}
-
-/// A crossed segment or wire with its direction.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Crossing {
-    id: String,
-    down: bool,
 }
 
 /// A box with its devices as the driver counts them.
@@ -76,298 +58,195 @@ impl<'a> Solver<'a> {
         self.physical.len()
     }
 
-    /// GB/s by name: of each direction, and of both together where there are two; without noise.
-    pub(crate) fn answer(&self, question: &Question<'_>) -> Vec<(&'static str, f64)> {
+    /// Numbers by name, in the units of their case, without noise.
+    pub(crate) fn answer(&self, question: &Question<'_>) -> Vec<(String, f64)> {
         self.sample(question, &mut || 1.0)
     }
 
-    /// The medians of many samples with the box's noise, drawn here: what a path makes of noise beyond spread.
+    /// Nanoseconds of one load as the file gives them, where the case is a chase.
+    pub(crate) fn load_ns(&self, question: &Question<'_>) -> Option<f64> {
+        let (_, lanes) = Lanes::of(Routes(self.described), &self.physical, question);
+        lanes.iter().find_map(|lane| match lane.way {
+            Way::Chase { step_ns, .. } => Some(step_ns),
+            _ => None,
+        })
+    }
+
+    /// What many samples with the box's noise, drawn here, come to: what a path makes of noise beyond spread.
     ///
     /// Two flows that share a segment keep in step without noise, and both wait for their latency at one time. Out of
     /// step, one uses what the other leaves, so noise makes them faster.
-    pub(crate) fn noisy_answer(&self, question: &Question<'_>) -> Vec<(&'static str, f64)> {
+    pub(crate) fn noisy_answer(&self, question: &Question<'_>) -> Vec<Noisy> {
         const SAMPLES: usize = 41;
         let Some(noise) = &self.described.noise else {
-            return self.answer(question);
+            let answer = self.answer(question).into_iter();
+            return answer.map(|(_, value)| Noisy::of(vec![value])).collect();
         };
         let mut dice = Dice::new(0x0ddb_a115);
         let samples: Vec<_> = (0..SAMPLES)
             .map(|_| self.sample(question, &mut || factor(noise, &mut dice)))
             .collect();
-        let median = |place: usize| {
-            let mut values: Vec<f64> = samples.iter().map(|sample| sample[place].1).collect();
-            values.sort_by(f64::total_cmp);
-            values[SAMPLES / 2]
-        };
-        let names = samples[0].iter().enumerate();
-        names
-            .map(|(place, (name, _))| (*name, median(place)))
+        let numbers = 0..samples[0].len();
+        numbers
+            .map(|place| Noisy::of(samples.iter().map(|sample| sample[place].1).collect()))
             .collect()
     }
 
-    /// One sample; each copy's latency and bytes are multiplied by its factor.
+    /// One sample; the latency and the bytes of each copy and kernel are multiplied by its factor.
     fn sample(
         &self,
         question: &Question<'_>,
         factor: &mut dyn FnMut() -> f64,
-    ) -> Vec<(&'static str, f64)> {
-        let lanes = self.lanes(question);
-        let mut play = Play::default();
-        // Each lane's end has its number as mark; more follow.
-        let mut next_mark = lanes.len();
-        let mut copy = |pool: usize, route: &Route, bytes: u64| {
-            let (mut route, factor) = (route.clone(), factor());
-            route.latency_ns *= factor;
-            Step::Copy {
-                pool,
-                route,
-                bytes: bytes as f64 * factor,
-            }
+    ) -> Vec<(String, f64)> {
+        let routes = Routes(self.described);
+        let (told, lanes) = Lanes::of(routes, &self.physical, question);
+        let ends = Staging::new(question, factor, lanes.len()).ends(&lanes, |play| {
+            let own = |device: &usize| self.described.device[*device].copy_engines as usize;
+            let engines: Vec<usize> = self.physical.iter().map(own).collect();
+            play.run(&engines, &routes.capacities())
+        });
+        let copies = f64::from(question.copies);
+        let moved = question.bytes as f64 * copies;
+        let number = |end: f64| match told {
+            Told::Bandwidth => moved / end,
+            Told::Latency => end / copies,
+            Told::Pace => end / copies / 1e3,
         };
+        let name = |lane: &Lane| match told {
+            Told::Pace => "pace".to_owned(),
+            Told::Bandwidth | Told::Latency => lane.name.clone(),
+        };
+        let each = lanes.iter().zip(&ends);
+        let mut numbers: Vec<_> = each.map(|(lane, end)| (name(lane), number(*end))).collect();
+        if lanes.len() > 1 {
+            let last = ends.iter().copied().fold(0.0, f64::max);
+            numbers.push(("total".to_owned(), moved * lanes.len() as f64 / last));
+        }
+        numbers
+    }
+}
+
+/// What a number is on a box with noise.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Noisy {
+    pub(crate) median: f64,
+    /// A tenth of the samples is below, and one above.
+    pub(crate) tenths: (f64, f64),
+    /// The least and the most.
+    pub(crate) range: (f64, f64),
+}
+
+impl Noisy {
+    fn of(mut samples: Vec<f64>) -> Self {
+        samples.sort_by(f64::total_cmp);
+        let last = samples.len() - 1;
+        Self {
+            median: samples[last / 2],
+            tenths: (samples[last / 10], samples[last - last / 10]),
+            range: (samples[0], samples[last]),
+        }
+    }
+}
+
+/// Lanes being put on streams: each lane's end has its number as mark, more follow.
+struct Staging<'a> {
+    question: &'a Question<'a>,
+    factor: &'a mut dyn FnMut() -> f64,
+    play: Play,
+    next_mark: usize,
+    /// Marks at which a buffer of a relay became free.
+    emptied: Vec<usize>,
+}
+
+impl<'a> Staging<'a> {
+    fn new(
+        question: &'a Question<'a>,
+        factor: &'a mut dyn FnMut() -> f64,
+        next_mark: usize,
+    ) -> Self {
+        Self {
+            question,
+            factor,
+            play: Play::default(),
+            next_mark,
+            emptied: Vec::new(),
+        }
+    }
+
+    /// Nanoseconds at which each lane ends.
+    fn ends(mut self, lanes: &[Lane], run: impl Fn(&Play) -> BTreeMap<usize, f64>) -> Vec<f64> {
         let streams: Vec<(usize, usize)> = lanes
             .iter()
-            .map(|_| (play.stream(), play.stream()))
+            .map(|_| (self.play.stream(), self.play.stream()))
             .collect();
-        let mut emptied: Vec<usize> = Vec::new();
-        for _ in 0..question.copies {
-            for (lane, (stream, second)) in lanes.iter().zip(&streams) {
-                let (up, down, to) = match &lane.way {
-                    Way::Relayed { up, down, to } => (up, down, to),
-                    Way::Direct(route) => {
-                        play.issue(*stream, copy(lane.issuer, route, question.bytes));
-                        continue;
+        for number in 0..self.question.copies {
+            for (lane, streams) in lanes.iter().zip(&streams) {
+                match &lane.way {
+                    Way::Copies(route, pool) => {
+                        self.copy(streams.0, *pool, route, self.question.bytes);
                     }
-                };
-                let piece = (question.bytes / 16)
-                    .clamp(PIECE.0, PIECE.1)
-                    .min(question.bytes);
-                let mut left = question.bytes;
-                while left > 0 {
-                    let bytes = piece.min(left);
-                    left -= bytes;
-                    if emptied.len() >= BUFFERS {
-                        play.issue(*stream, Step::Await(emptied[emptied.len() - BUFFERS]));
+                    Way::Relayed { up, down } => self.relay(*streams, up, down),
+                    // All loads are one kernel.
+                    Way::Chase { launch_ns, step_ns } if number == 0 => {
+                        let loads = f64::from(self.question.copies);
+                        let route = waiting(launch_ns + loads * step_ns);
+                        self.copy(streams.0, None, &route, 0);
                     }
-                    let (full, empty) = (next_mark, next_mark + 1);
-                    next_mark += 2;
-                    play.issue(*stream, copy(lane.issuer, up, bytes));
-                    play.issue(*stream, Step::Reach(full));
-                    play.issue(*second, Step::Await(full));
-                    play.issue(*second, copy(*to, down, bytes));
-                    play.issue(*second, Step::Reach(empty));
-                    emptied.push(empty);
+                    Way::Chase { .. } => {}
                 }
             }
         }
         for (mark, (stream, _)) in streams.iter().enumerate() {
-            if let Some(last) = emptied.last() {
-                play.issue(*stream, Step::Await(*last));
+            if let Some(last) = self.emptied.last() {
+                self.play.issue(*stream, Step::Await(*last));
             }
-            play.issue(*stream, Step::Reach(mark));
+            self.play.issue(*stream, Step::Reach(mark));
         }
-        let own = |device: &usize| self.described.device[*device].copy_engines as usize;
-        let engines: Vec<usize> = self.physical.iter().map(own).collect();
-        let ends = play.run(&engines, &self.capacities());
-        let moved = question.bytes as f64 * f64::from(question.copies);
-        let each = lanes.iter().enumerate();
-        let mut numbers: Vec<_> = each
-            .map(|(mark, lane)| (lane.name, moved / ends[&mark]))
-            .collect();
-        if lanes.len() > 1 {
-            let last = (0..lanes.len()).map(|mark| ends[&mark]).fold(0.0, f64::max);
-            numbers.push(("total", moved * lanes.len() as f64 / last));
+        let marks = run(&self.play);
+        (0..lanes.len()).map(|mark| marks[&mark]).collect()
+    }
+
+    fn copy(&mut self, stream: usize, pool: Option<usize>, route: &Route, bytes: u64) {
+        let (mut route, factor) = (route.clone(), (self.factor)());
+        route.latency_ns *= factor;
+        let bytes = bytes as f64 * factor;
+        self.play.issue(stream, Step::Copy { pool, route, bytes });
+    }
+
+    /// One copy in pieces: up in one stream, down in the other, through the ring of buffers.
+    fn relay(
+        &mut self,
+        (first, second): (usize, usize),
+        up: &(Route, usize),
+        down: &(Route, usize),
+    ) {
+        let bytes = self.question.bytes;
+        let piece = (bytes / 16).clamp(PIECE.0, PIECE.1).min(bytes);
+        let mut left = bytes;
+        while left > 0 {
+            let bytes = piece.min(left);
+            left -= bytes;
+            if let Some(oldest) = self.emptied.len().checked_sub(BUFFERS) {
+                self.play.issue(first, Step::Await(self.emptied[oldest]));
+            }
+            let (full, empty) = (self.next_mark, self.next_mark + 1);
+            self.next_mark += 2;
+            self.copy(first, Some(up.1), &up.0, bytes);
+            self.play.issue(first, Step::Reach(full));
+            self.play.issue(second, Step::Await(full));
+            self.copy(second, Some(down.1), &down.0, bytes);
+            self.play.issue(second, Step::Reach(empty));
+            self.emptied.push(empty);
         }
-        numbers
-    }
-
-    fn lanes(&self, question: &Question<'_>) -> Vec<Lane> {
-        let ordinal = |end| match end {
-            Endpoint::Host => None,
-            Endpoint::Device(ordinal) => Some(ordinal),
-        };
-        let first = ordinal(question.from).or(ordinal(question.to)).unwrap();
-        let second = ordinal(question.to).unwrap_or(first);
-        let (a, b) = (self.physical[first], self.physical[second]);
-        let own = &self.described.device[a];
-        let lane = |name, issuer, route| Lane {
-            name,
-            issuer,
-            way: Way::Direct(route),
-        };
-        let one = |route| vec![lane("bandwidth", first, route)];
-        let both = |there, back| vec![there, back];
-        match question.case {
-            "h2d_pinned_ce" => one(self.host_down(a, own.h2d_pinned.value)),
-            "h2d_pageable_ce" => one(self.host_down(a, own.h2d_pageable.value)),
-            "d2h_pinned_ce" => one(self.host_up(a, own.d2h_pinned.value)),
-            "d2h_pageable_ce" => one(self.host_up(a, own.d2h_pageable.value)),
-            "host_bidir_pinned_ce" => both(
-                lane("forward", first, self.host_down(a, own.h2d_pinned.value)),
-                lane("back", first, self.host_up(a, own.d2h_pinned.value)),
-            ),
-            "local_ce" => one(self.route(own.local.value, own.copy_latency_us.value, [])),
-            "d2d_write_ce" => vec![lane("bandwidth", first, self.peer(a, b))],
-            "d2d_read_ce" => vec![lane("bandwidth", second, self.peer(a, b))],
-            "d2d_bidir_write_ce" => both(
-                lane("forward", first, self.peer(a, b)),
-                lane("back", second, self.peer(b, a)),
-            ),
-            "d2d_bidir_read_ce" => both(
-                lane("forward", second, self.peer(a, b)),
-                lane("back", first, self.peer(b, a)),
-            ),
-            "d2d_staged_ce" => vec![Lane {
-                name: "bandwidth",
-                issuer: first,
-                way: Way::Relayed {
-                    up: self.host_up(a, own.d2h_pinned.value),
-                    down: self.host_down(b, self.described.device[b].h2d_pinned.value),
-                    to: second,
-                },
-            }],
-            "d2d_driver_staged_ce" => one(self.unassisted(a, b)),
-            other => panic!("the solver does not know the case `{other}`; teach it"),
-        }
-    }
-
-    fn host_down(&self, device: usize, cap: f64) -> Route {
-        let latency = self.described.device[device].copy_latency_us.value;
-        self.route(
-            cap,
-            latency,
-            [wire(device, true)]
-                .into_iter()
-                .chain(self.host_segments(device, true)),
-        )
-    }
-
-    fn host_up(&self, device: usize, cap: f64) -> Route {
-        let latency = self.described.device[device].copy_latency_us.value;
-        self.route(
-            cap,
-            latency,
-            [wire(device, false)]
-                .into_iter()
-                .chain(self.host_segments(device, false)),
-        )
-    }
-
-    /// With access: over links of its own, or over both devices' wires and the pair's segments; a pair that only claims
-    /// to be direct goes through the host besides.
-    fn peer(&self, a: usize, b: usize) -> Route {
-        let path = self.described.peer_path(a, b);
-        let mut crossings: Vec<Crossing> = path
-            .segments
-            .iter()
-            .map(|id| Crossing {
-                id: id.clone(),
-                down: a < b,
-            })
-            .collect();
-        if !path.fabric {
-            crossings.extend([wire(a, false), wire(b, true)]);
-        }
-        if path.staged {
-            crossings.extend(self.host_segments(a, false));
-            crossings.extend(self.host_segments(b, true));
-        }
-        self.route(path.gbps.unwrap(), path.latency_us.unwrap(), crossings)
-    }
-
-    /// Without access: a part of the slower host link, through the host.
-    fn unassisted(&self, a: usize, b: usize) -> Route {
-        let (source, target) = (&self.described.device[a], &self.described.device[b]);
-        let slower = source.d2h_pinned.value.min(target.h2d_pinned.value);
-        let crossings = [wire(a, false), wire(b, true)].into_iter();
-        let crossings = crossings
-            .chain(self.host_segments(a, false))
-            .chain(self.host_segments(b, true));
-        let latency = source.copy_latency_us.value + target.copy_latency_us.value;
-        self.route(
-            self.described.driver_staging_fraction.value * slower,
-            latency,
-            crossings,
-        )
-    }
-
-    fn host_segments(&self, device: usize, down: bool) -> impl Iterator<Item = Crossing> {
-        let ids = self.described.device[device].host_segments.iter();
-        ids.map(move |id| Crossing {
-            id: id.clone(),
-            down,
-        })
-    }
-
-    /// A crossing counts once for each direction; what both directions share is crossed once or twice.
-    fn route(
-        &self,
-        cap: f64,
-        latency_us: f64,
-        crossings: impl IntoIterator<Item = Crossing>,
-    ) -> Route {
-        let crossings: BTreeSet<Crossing> = crossings.into_iter().collect();
-        let mut crosses = BTreeMap::new();
-        for crossing in crossings {
-            *crosses.entry(self.channel(&crossing)).or_insert(0.0) += 1.0;
-        }
-        Route {
-            cap,
-            latency_ns: latency_us * 1e3,
-            crosses,
-        }
-    }
-
-    fn channel(&self, crossing: &Crossing) -> String {
-        let segment = self
-            .described
-            .segment
-            .iter()
-            .find(|segment| segment.id == crossing.id);
-        if segment.is_some_and(|segment| !segment.duplex) {
-            return crossing.id.clone();
-        }
-        format!(
-            "{} {}",
-            crossing.id,
-            if crossing.down { "down" } else { "up" }
-        )
-    }
-
-    fn capacities(&self) -> BTreeMap<String, f64> {
-        let wires = self
-            .described
-            .device
-            .iter()
-            .enumerate()
-            .flat_map(|(index, device)| {
-                [
-                    (wire(index, true), device.h2d_pinned.value),
-                    (wire(index, false), device.d2h_pinned.value),
-                ]
-            });
-        let segments = self.described.segment.iter().flat_map(|segment| {
-            [true, false].map(|down| {
-                (
-                    Crossing {
-                        id: segment.id.clone(),
-                        down,
-                    },
-                    segment.gbps.value,
-                )
-            })
-        });
-        wires
-            .chain(segments)
-            .map(|(crossing, gbps)| (self.channel(&crossing), gbps))
-            .collect()
     }
 }
 
-/// A device's own link; the name is none that a segment of these tests has.
-fn wire(device: usize, down: bool) -> Crossing {
-    Crossing {
-        id: format!("wire of {device}"),
-        down,
+/// A route that takes so long and moves nothing.
+fn waiting(latency_ns: f64) -> Route {
+    Route {
+        cap: 1.0,
+        latency_ns,
+        crosses: BTreeMap::new(),
     }
 }
 

@@ -1,13 +1,15 @@
 //! The command line: what is refused and in which words, what is listed, and which backend is taken.
 
+use measure::caveat::Caveat;
+use measure::record::{Endpoint, Outcome};
 use topology::{Machine, Sysfs};
 
 use boxfile::Fault;
 
 use super::common::{QUICK, Ran, Scratch, skip, two_gpus, with};
 
-/// The keys of all cases, in the order in which they run.
-const CASES: [&str; 12] = [
+/// The keys of the cases of the set `core`, in the order in which they run; the README's table has all.
+const CORE: [&str; 19] = [
     "h2d_pinned_ce",
     "d2h_pinned_ce",
     "h2d_pageable_ce",
@@ -15,11 +17,18 @@ const CASES: [&str; 12] = [
     "host_bidir_pinned_ce",
     "local_ce",
     "d2d_write_ce",
+    "d2d_write_sm",
     "d2d_read_ce",
+    "d2d_read_sm",
     "d2d_bidir_write_ce",
     "d2d_bidir_read_ce",
     "d2d_staged_ce",
     "d2d_driver_staged_ce",
+    "host_to_all_ce",
+    "all_to_host_ce",
+    "all_pairs_ce",
+    "host_chase_sm",
+    "d2d_chase_sm",
 ];
 
 /// Whether this machine has neither a GPU nor NVIDIA's driver; where it has, the caller's test is a skip.
@@ -54,6 +63,26 @@ fn a_wrong_command_line_is_one_line_that_names_what_is_wrong() {
         (&["--sizes", "4X"], "`4X`"),
         (&["--sizes", "1G..1K"], "`1G..1K`"),
         (&["--sizes", ""], "empty list"),
+        (&["--sizes", "-1"], "`-1`"),
+        (&["--gpus", "-1"], "--gpus -1: neither"),
+        (&["--gpus", "0,all"], "write it alone"),
+        (
+            &["--json", "same", "--csv", "same"],
+            "--json and --csv both want same",
+        ),
+        (
+            &["--json", "same", "--out", "same"],
+            "--out and --json both want same",
+        ),
+        (
+            &["--csv", "same", "--svg", "same/pictures"],
+            "--svg and --csv both want same",
+        ),
+        (&["--svg", "/proc/version"], "/proc/version is a file"),
+        (&["--svg", "/proc/a"], "cannot write in the folder /proc"),
+        (&["--out", "/proc/version/a"], "/proc/version is a file"),
+        (&["--out", "/proc/a"], "cannot write in the folder /proc"),
+        (&["--json", "/proc/a"], "cannot write in the folder /proc"),
         (&["--samples", "0"], "'0'"),
         (&["--budget", "-1"], "`-1`"),
         (&["--deadline", "0"], "`0`"),
@@ -104,14 +133,18 @@ fn help_version_and_list_are_results() {
 
     let list = scratch.run(&["--list", "--backend", "host"]);
     assert_eq!(list.code, 0, "{}", list.stderr);
-    let listed: Vec<&str> = list
-        .stdout
-        .lines()
-        .skip(1)
+    let listed = list.stdout.lines().skip(1);
+    let listed: Vec<Vec<&str>> = listed
         .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.split_whitespace().next())
+        .map(|line| line.split_whitespace().take(2).collect())
         .collect();
-    assert_eq!(listed, CASES);
+    let core: Vec<&str> = listed
+        .iter()
+        .filter(|words| words[1] == "core")
+        .map(|words| words[0])
+        .collect();
+    assert_eq!(core, CORE);
+    assert!(listed.len() > CORE.len(), "{}", list.stdout);
     assert!(
         list.stdout
             .contains("\nDevices of the host backend:\n  0  host memory")
@@ -170,9 +203,25 @@ fn without_gpu_and_driver_host_memory_is_measured_and_it_is_said() {
         );
     }
     assert!(kept.ran.stdout.contains("HOST1") && !kept.ran.stdout.contains("GPU0"));
+    // The reasons once for the eye, and in the record.
+    let short = "no GPU driver answered (cuda, hip, maca; record.json says why)";
+    assert!(kept.ran.stdout.contains(short), "{}", kept.ran.stdout);
+    assert!(!kept.ran.stdout.contains("libcuda"), "{}", kept.ran.stdout);
+    let reasons = kept.links().caveats.iter().find_map(|caveat| match caveat {
+        Caveat::NoDriver { reasons } => Some(reasons),
+        _ => None,
+    });
+    assert!(reasons.unwrap()[0].starts_with("cuda: libcuda.so.1 not found"));
     assert_eq!(kept.links().backend.as_ref().unwrap().name, "host");
     assert_eq!(kept.record.header.simulated, None);
-    assert_eq!(kept.bad(), []);
+    let of_kernels = |(case, _, _, outcome): &(&str, Endpoint, Endpoint, &Outcome)| {
+        let why = "the host backend runs no kernels";
+        case.ends_with("_sm")
+            && matches!(outcome, Outcome::Skipped { reason } if reason.contains(why))
+    };
+    let mut bad = kept.bad();
+    bad.retain(|point| !of_kernels(point));
+    assert_eq!(bad, []);
 }
 
 #[test]
@@ -217,13 +266,22 @@ fn a_driver_that_is_there_and_fails_is_exit_3_and_host_memory_is_not_measured_in
 }
 
 #[test]
-fn backends_that_are_not_built_say_so() {
+fn a_vendors_library_that_is_missing_or_has_no_device_is_exit_3() {
     let scratch = Scratch::new();
-    for backend in ["hip", "maca"] {
+    if !no_gpu_here(&scratch) {
+        return;
+    }
+    for (backend, library) in [("hip", "libamdhip64.so"), ("maca", "libmcruntime.so")] {
         let ran = scratch.run(&["--backend", backend, "--out", backend]);
         assert_eq!((ran.code, ran.stdout.as_str()), (3, ""), "{}", ran.stderr);
-        let said = format!("the {backend} backend is not built yet");
-        assert!(ran.stderr.contains(&said), "{said} in {}", ran.stderr);
+        // Either is how such a machine can be: without the vendor's software, or with it and without a device.
+        let missing = format!("{backend}: {library} not found");
+        let no_device = format!("{backend}: the {backend} driver reports no device");
+        assert!(
+            ran.stderr.contains(&missing) || ran.stderr.contains(&no_device),
+            "{}",
+            ran.stderr
+        );
     }
 }
 
@@ -239,16 +297,15 @@ fn a_box_that_cannot_be_played_is_refused() {
             unknown.stderr
         );
     }
-    for (name, vendor) in [("r9700-x8", "AMD"), ("mxc500x4", "MetaX")] {
-        let ran = scratch.run(&["--sim", name]);
-        ran.is_wrong_usage(&format!(
-            "the soft driver of {vendor}, which is not built yet"
-        ));
-    }
     std::fs::write(scratch.join("broken.toml"), "schema = 1\nnane = \"x\"\n").unwrap();
     let broken = scratch.run(&["--sim", "broken.toml"]);
     assert_eq!(broken.code, 2);
     assert!(broken.stderr.contains("nane"), "{}", broken.stderr);
+    let mut described = two_gpus();
+    described.vendor = boxfile::Vendor::named("nvida");
+    let ran = scratch.run(&["--sim", &scratch.write_box(&described)]);
+    ran.is_wrong_usage("no driver is known for a box with `vendor = \"nvida\"`");
+    assert!(ran.stderr.contains("nvidia, amd, metax"), "{}", ran.stderr);
 }
 
 #[test]

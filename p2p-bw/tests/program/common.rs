@@ -345,6 +345,14 @@ pub(crate) fn with(fault: Fault) -> BoxFile {
     described
 }
 
+/// The same box, whose devices take no kernels.
+pub(crate) fn without_kernels(mut described: BoxFile) -> BoxFile {
+    for device in &mut described.device {
+        device.kernels = None;
+    }
+    described
+}
+
 /// A figure of a box made here.
 pub(crate) fn figure(value: f64) -> Figure {
     Figure::assumed(value, "chosen by the test")

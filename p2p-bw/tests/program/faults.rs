@@ -4,7 +4,7 @@ use boxfile::{AllocSite, Direction, Fault, HangOp};
 use measure::caveat::Caveat;
 use measure::record::{Endpoint, Outcome, PeerVerdict, Status, Verification};
 
-use super::common::{HOST, Kept, Scratch, gen4, gpu, two_gpus, with};
+use super::common::{HOST, Kept, Scratch, gen4, gpu, two_gpus, with, without_kernels};
 
 /// Seconds without progress that count as a hang: soft copies of 64 KiB take microseconds.
 const DEADLINE: [&str; 2] = ["--deadline", "2"];
@@ -95,9 +95,13 @@ fn an_allocation_of_pinned_memory_that_fails_costs_one_point() {
         on: AllocSite::Host,
         nth: 3,
     };
-    // One for each device in the first case; the third is the second case's first.
+    // One for each device in the first case; the third is the second case's first. Without kernels, since the flag of
+    // their gate lies in pinned memory, too.
     let cases = ["--no-peer", "--cases", "h2d_pinned_ce,d2h_pinned_ce"];
-    let kept = run(fault, &cases);
+    let kept = Scratch::new().soft(
+        &without_kernels(with(fault)),
+        &[&DEADLINE[..], &cases].concat(),
+    );
     let (case, from, to, reason) = only_failure(&kept);
     assert_eq!((case, from, to), ("d2h_pinned_ce", gpu(0), HOST));
     assert!(kept.is_measured("d2h_pinned_ce", gpu(1), HOST));
@@ -170,6 +174,23 @@ fn wrong_data_to_a_device_is_exit_5_and_its_numbers_are_not_printed() {
         panic!("{outcome:?}");
     };
     assert_eq!((verification, blind.ran.code), (&Verification::NotAsked, 0));
+}
+
+#[test]
+fn data_that_reaches_no_device_right_is_not_held_against_its_peer() {
+    let fault = Fault::WrongData {
+        pair: None,
+        direction: Some(Direction::H2d),
+        device: Some(0),
+    };
+    let kept = run(fault, &["--cases", "d2d_write_ce"]);
+    // Device 0 is the source of its own writes, and of what device 1 reads after its writes were right.
+    for (from, to, step) in [(0, 1, "write"), (1, 0, "read")] {
+        let probe = kept.probe(from, to);
+        assert_eq!(probe.verdict, PeerVerdict::Failed, "{probe:?}");
+        let why = format!("{step}: the copy from the host to device 0");
+        assert!(probe.rests_on.starts_with(&why), "{}", probe.rests_on);
+    }
 }
 
 #[test]

@@ -177,6 +177,7 @@ fn a_pair_with_several_switches_between_has_no_ceiling() {
             node: Some(0),
             link: Some(gen5(16)),
             maximum: Some(gen5(16)),
+            acs_redirect: None,
         });
     }
     described.device[1].parent = "0000:1b:00.0".to_owned();

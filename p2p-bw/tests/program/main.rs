@@ -5,11 +5,20 @@
 
 mod cli;
 mod common;
+mod compare;
+mod compare_changed;
 mod faults;
 mod files;
+mod formats;
 mod interrupted;
 mod kept;
 mod links;
+mod mig;
+mod monitor;
+mod monitored;
+mod patterns;
+mod peer_kernels;
 mod peers;
 mod readme;
+mod surroundings;
 mod watch;

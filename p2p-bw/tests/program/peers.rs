@@ -13,11 +13,11 @@ fn run(described: &BoxFile, more: &[&str]) -> Kept {
     Scratch::new().soft(described, &[&CASES, more].concat())
 }
 
-fn verdicts(kept: &Kept) -> [PeerVerdict; 2] {
+pub(crate) fn verdicts(kept: &Kept) -> [PeerVerdict; 2] {
     [kept.probe(0, 1).verdict, kept.probe(1, 0).verdict]
 }
 
-fn not_applicable<'a>(kept: &'a Kept, case: &str, from: usize, to: usize) -> &'a str {
+pub(crate) fn not_applicable<'a>(kept: &'a Kept, case: &str, from: usize, to: usize) -> &'a str {
     match kept.outcome(case, gpu(from), gpu(to)) {
         Outcome::NotApplicable { reason } => reason,
         other => panic!("{case} {from} to {to}: {other:?}"),
@@ -143,6 +143,9 @@ fn access_that_is_only_said_to_be_there_is_staged() {
         // A small copy takes 14 us, above the 5 us from which on a path counts as staged, and longer than the 2 + 2 us
         // that the box's driver takes without access.
         latency_us: Some(figure(14.0)),
+        kernel_read: None,
+        kernel_write: None,
+        chase_ns: None,
         segments: None,
         staged: true,
     }];

@@ -15,18 +15,22 @@ fn the_table_of_cases_is_what_the_program_lists() {
     let row = |line: &str| {
         let rest = line.trim().strip_prefix("| `")?;
         let (key, rest) = rest.split_once("` |")?;
-        let description = rest.trim().strip_suffix('|')?.trim();
-        Some((key.to_owned(), description.to_owned()))
+        let (mark, description) = rest.trim().strip_suffix('|')?.split_once('|')?;
+        let is_core = mark.trim() == "core";
+        Some((key.to_owned(), is_core, description.trim().to_owned()))
     };
-    let written: Vec<(String, String)> = table.lines().filter_map(row).collect();
+    let written: Vec<(String, bool, String)> = table.lines().filter_map(row).collect();
 
     let list = Scratch::new().run(&["--list", "--backend", "host"]).stdout;
     let case = |line: &str| {
-        let (key, description) = line.trim().split_once(' ')?;
-        Some((key.to_owned(), description.trim().to_owned()))
+        let (key, rest) = line.trim().split_once(' ')?;
+        let described = rest.trim().strip_prefix("core ");
+        let is_core = described.is_some();
+        let description = described.unwrap_or(rest).trim();
+        Some((key.to_owned(), is_core, description.to_owned()))
     };
     let cases = list.lines().skip(1).take_while(|line| !line.is_empty());
-    let listed: Vec<(String, String)> = cases.filter_map(case).collect();
+    let listed: Vec<(String, bool, String)> = cases.filter_map(case).collect();
     assert_eq!(written, listed);
 }
 

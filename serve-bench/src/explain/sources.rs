@@ -170,21 +170,10 @@ fn measured(
         .iter()
         .filter_map(|device| device.memory_bytes)
         .min();
-    let backend = links
-        .backend
-        .as_ref()
-        .map_or("", |backend| backend.name.as_str());
-    let vendor = match backend {
-        "hip" => Vendor::Amd,
-        "maca" => Vendor::Metax,
-        "host" => Vendor::Host,
-        "cuda" => Vendor::Nvidia,
-        other => {
-            return Err(format!(
-                "{origin}: its driver is `{other}`, which is not known here"
-            ));
-        }
-    };
+    let backend = links.backend.as_ref();
+    let backend =
+        backend.ok_or_else(|| format!("{origin}: it does not say whose driver it is of"))?;
+    let vendor = Vendor::of(&backend.name);
     let known = KnownBox {
         name,
         gpu: names.first().map(|name| (*name).to_owned()),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use measure::record::redacted_arguments;
 use program::command_line::seconds;
 
@@ -22,7 +23,7 @@ pub(crate) struct StudyArgs {
     pub(crate) gpus: Option<String>,
 
     /// Whose driver to use, as p2p-bw takes it.
-    #[arg(long, default_value = "auto", value_parser = ["auto", "cuda", "hip", "maca", "host"])]
+    #[arg(long, default_value = "auto", value_parser = backends())]
     pub(crate) backend: String,
 
     /// Tensor parallel sizes, ascending; 1 is what the others are compared with.
@@ -84,6 +85,12 @@ pub(crate) struct DemoArgs {
     /// Folder of the study. Default: a new one under tplens-results.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// The names that p2p-bw takes for --backend.
+fn backends() -> PossibleValuesParser {
+    let named = device::Built::ALL.iter().map(|built| built.name());
+    ["auto"].into_iter().chain(named).into()
 }
 
 /// What the demonstration asks for: a load that was reported for such a box, with 32 requests of 64 tokens instead of 64 of 256.

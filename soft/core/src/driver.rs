@@ -1,14 +1,15 @@
-//! The soft driver's state and its calls on devices, contexts, memory and peers. Copies are in `transfers`, streams and
-//! events in `streams`, graphs in `graphs`. Handles and pointers of C callers are the soft libraries' matter.
+//! The soft driver's state, and its calls on devices and contexts. Memory is in `allocations`, access in `peers`, copies in
+//! `transfers`, kernels in `kernels`, streams and events in `streams`, graphs in `graphs`. Handles and pointers of C callers
+//! are the soft libraries' matter.
 
 use crate::faults::FaultBook;
 use crate::graphs::{Capture, Node};
-use crate::memory::{HostAddress, Memory};
+use crate::memory::Memory;
 use crate::noise::NoiseSource;
 use crate::routes::Routes;
 use crate::transfers::{Patience, Transfer};
 use crate::{Code, Failure, Ordinal, Outcome, Simulation, Step};
-use boxfile::{AllocSite, BoxFile, Link, sysfs};
+use boxfile::{BoxFile, Link, sysfs};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 /// One process's driver for one box. Methods take ordinals as the driver counts devices.
 ///
 /// Every method that can fail reports [`Code::NOT_INITIALIZED`] before [`SoftDriver::init`], [`Code::INVALID_DEVICE`] for an
-/// ordinal that is none, [`Code::LAUNCH_FAILED`] once the device is lost, [`Failure::Hang`] where a real call would never
+/// ordinal that is none, the code with which the device was lost once it is, [`Failure::Hang`] where a real call would never
 /// return, and [`Failure::Blocked`] where it returns when another process has done its part.
 pub struct SoftDriver {
     pub(crate) described: BoxFile,
@@ -45,10 +46,11 @@ pub struct SoftDriver {
     pub(crate) chains: BTreeMap<u64, u64>,
     sysfs: Option<PathBuf>,
     initialized: bool,
-    lost: Vec<bool>,
+    /// By device, the code with which it was lost.
+    lost: Vec<Option<Code>>,
     slot_links: Vec<Option<Link>>,
     retained: Vec<u32>,
-    used: Vec<u64>,
+    pub(crate) used: Vec<u64>,
 }
 
 impl SoftDriver {
@@ -68,7 +70,7 @@ impl SoftDriver {
             noise: NoiseSource::new(described.noise.as_ref()),
             faults: FaultBook::new(&described.fault),
             streams: null_streams.iter().copied().zip(0..).collect(),
-            lost: vec![false; described.device.len()],
+            lost: vec![None; described.device.len()],
             slot_links: (0..described.device.len())
                 .map(|device| described.slot_link(device))
                 .collect(),
@@ -148,11 +150,7 @@ impl SoftDriver {
     /// Refuses a device that is none or lost.
     pub(crate) fn usable(&self, ordinal: usize) -> Outcome<()> {
         let physical = self.device(ordinal)?.physical;
-        if self.lost[physical] {
-            Err(Code::LAUNCH_FAILED.into())
-        } else {
-            Ok(())
-        }
+        self.lost[physical].map_or(Ok(()), |code| Err(code.into()))
     }
 
     /// Opens the device's context; a device that idles at a slower link leaves it.
@@ -193,181 +191,9 @@ impl SoftDriver {
         self.retained.get(ordinal).is_some_and(|count| *count > 0)
     }
 
-    /// Free and total memory of a device in bytes.
-    ///
-    /// # Errors
-    /// As the type says.
-    pub fn memory_bytes(&self, ordinal: usize) -> Outcome<(u64, u64)> {
-        self.usable(ordinal)?;
-        let device = self.device(ordinal)?;
-        let free = device
-            .memory_bytes
-            .saturating_sub(device.busy_bytes)
-            .saturating_sub(self.used[ordinal]);
-        Ok((free, device.memory_bytes))
-    }
-
-    /// Allocates device memory, zeroed; its address is a real one that other parts of the process must not touch.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_VALUE`] for 0 bytes, [`Code::OUT_OF_MEMORY`] beyond the box's memory or by an injected fault.
-    pub fn allocate(&mut self, ordinal: usize, bytes: usize) -> Outcome<u64> {
-        let (free, _) = self.memory_bytes(ordinal)?;
-        if bytes == 0 {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        if self.faults.allocation_fails(AllocSite::Device) || bytes as u64 > free {
-            return Err(Code::OUT_OF_MEMORY.into());
-        }
-        let address = self
-            .memory
-            .allocate_device(ordinal, bytes)
-            .ok_or(Code::OUT_OF_MEMORY)?;
-        self.used[ordinal] += bytes as u64;
-        Ok(address)
-    }
-
-    /// Frees device memory after running everything that is pending.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_VALUE`] where the address is not one of an allocation.
-    pub fn free(&mut self, address: u64) -> Outcome<()> {
-        self.devices()?;
-        let owner = self
-            .memory
-            .ordinal_of(address, 0)
-            .ok_or(Code::INVALID_VALUE)?;
-        self.usable(owner)?;
-        self.drain()?;
-        let (ordinal, bytes) = self
-            .memory
-            .free_device(address)
-            .ok_or(Code::INVALID_VALUE)?;
-        self.used[ordinal] -= bytes as u64;
-        Ok(())
-    }
-
-    /// Allocates pinned host memory, present and zeroed.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_VALUE`] for 0 bytes, [`Code::OUT_OF_MEMORY`].
-    pub fn allocate_host(&mut self, ordinal: usize, bytes: usize) -> Outcome<usize> {
-        self.usable(ordinal)?;
-        if bytes == 0 {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        if self.faults.allocation_fails(AllocSite::Host) {
-            return Err(Code::OUT_OF_MEMORY.into());
-        }
-        Ok(self
-            .memory
-            .allocate_pinned(bytes)
-            .ok_or(Code::OUT_OF_MEMORY)?)
-    }
-
-    /// Frees pinned host memory after running everything that is pending.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_VALUE`] where the address is not one of an allocation.
-    pub fn free_host(&mut self, address: usize) -> Outcome<()> {
-        self.devices()?;
-        self.drain()?;
-        if self.memory.free_pinned(address) {
-            Ok(())
-        } else {
-            Err(Code::INVALID_VALUE.into())
-        }
-    }
-
-    /// Makes a range of the caller's memory count as pinned.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_VALUE`] for 0 bytes, [`Code::HOST_MEMORY_ALREADY_REGISTERED`].
-    pub fn register_host(
-        &mut self,
-        ordinal: usize,
-        address: HostAddress,
-        bytes: usize,
-    ) -> Outcome<()> {
-        self.usable(ordinal)?;
-        if bytes == 0 || address.get().checked_add(bytes).is_none() {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        let new = self.memory.register(address, bytes);
-        if new {
-            Ok(())
-        } else {
-            Err(Code::HOST_MEMORY_ALREADY_REGISTERED.into())
-        }
-    }
-
-    /// Ends what [`SoftDriver::register_host`] began, after running everything that is pending.
-    ///
-    /// # Errors
-    /// [`Code::HOST_MEMORY_NOT_REGISTERED`].
-    pub fn unregister_host(&mut self, address: usize) -> Outcome<()> {
-        self.devices()?;
-        self.drain()?;
-        if self.memory.unregister(address) {
-            Ok(())
-        } else {
-            Err(Code::HOST_MEMORY_NOT_REGISTERED.into())
-        }
-    }
-
-    /// Whether `accessor` can be given access to `peer`.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_DEVICE`].
-    pub fn can_access_peer(&self, accessor: usize, peer: usize) -> Outcome<bool> {
-        let (a, b) = (self.device(accessor)?.physical, self.device(peer)?.physical);
-        Ok(a != b && self.described.peer_path(a, b).access && !self.faults.is_denied(a, b))
-    }
-
-    /// Lets `accessor` access the memory of `peer`.
-    ///
-    /// # Errors
-    /// [`Code::PEER_ACCESS_UNSUPPORTED`], [`Code::PEER_ACCESS_ALREADY_ENABLED`].
-    pub fn enable_peer(&mut self, accessor: usize, peer: usize) -> Outcome<()> {
-        self.usable(accessor)?;
-        self.usable(peer)?;
-        if self.faults.enabling_hangs(
-            self.ordinals[accessor].physical,
-            self.ordinals[peer].physical,
-        ) {
-            return Err(Failure::Hang);
-        }
-        if accessor == peer {
-            return Err(Code::INVALID_DEVICE.into());
-        }
-        if !self.can_access_peer(accessor, peer)? {
-            return Err(Code::PEER_ACCESS_UNSUPPORTED.into());
-        }
-        let new = self.enabled.insert((accessor, peer));
-        if new {
-            Ok(())
-        } else {
-            Err(Code::PEER_ACCESS_ALREADY_ENABLED.into())
-        }
-    }
-
-    /// Takes back what [`SoftDriver::enable_peer`] gave; copies under way keep their route.
-    ///
-    /// # Errors
-    /// [`Code::PEER_ACCESS_NOT_ENABLED`].
-    pub fn disable_peer(&mut self, accessor: usize, peer: usize) -> Outcome<()> {
-        self.usable(accessor)?;
-        self.usable(peer)?;
-        if self.enabled.remove(&(accessor, peer)) {
-            Ok(())
-        } else {
-            Err(Code::PEER_ACCESS_NOT_ENABLED.into())
-        }
-    }
-
-    /// Marks a device as lost for the rest of the process.
-    pub(crate) fn lose(&mut self, physical: usize) {
-        self.lost[physical] = true;
+    /// Marks a device as lost for the rest of the process: every later call on it reports this code.
+    pub(crate) fn lose(&mut self, physical: usize, code: Code) {
+        self.lost[physical].get_or_insert(code);
     }
 
     /// Lowers a slot link, in the model and in the tree.
@@ -408,7 +234,7 @@ impl SoftDriver {
             if done(&self.sim) {
                 return Ok(());
             }
-            if self.sim.step() == Step::Stuck {
+            if self.step() == Step::Stuck {
                 return Err(Failure::Hang);
             }
         }

@@ -45,6 +45,8 @@ impl Code {
     pub const NOT_FOUND: Self = Self(500);
     /// Work is pending.
     pub const NOT_READY: Self = Self(600);
+    /// A kernel used an address that its device cannot reach; every later call on the device fails too.
+    pub const ILLEGAL_ADDRESS: Self = Self(700);
     /// Peer access is enabled already.
     pub const PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
     /// Peer access was not enabled.
@@ -53,8 +55,12 @@ impl Code {
     pub const HOST_MEMORY_ALREADY_REGISTERED: Self = Self(712);
     /// The host memory was not registered.
     pub const HOST_MEMORY_NOT_REGISTERED: Self = Self(713);
+    /// A kernel used an address that is not a multiple of what it loads or stores; every later call on the device fails too.
+    pub const MISALIGNED_ADDRESS: Self = Self(716);
     /// The device failed; every later call on it fails too.
     pub const LAUNCH_FAILED: Self = Self(719);
+    /// The device or the driver does not do that.
+    pub const NOT_SUPPORTED: Self = Self(801);
     /// What was asked for is not possible while the stream captures.
     pub const CAPTURE_UNSUPPORTED: Self = Self(900);
     /// The capture was spoiled by an earlier call.

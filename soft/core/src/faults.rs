@@ -110,6 +110,7 @@ impl FaultBook {
             }),
             ..Due::default()
         };
+        due.damage = self.damage(kind);
         let touched = kind.devices();
         for (fault, matched) in self.faults.iter().zip(&mut self.matched) {
             match fault {
@@ -139,31 +140,49 @@ impl FaultBook {
                         ));
                     }
                 }
-                Fault::DropData { pair: [a, b] } if kind == CopyKind::Direct(*a, *b) => {
-                    due.damage = Some(Damage::Dropped);
-                }
-                Fault::WrongData {
-                    pair: Some([a, b]), ..
-                } if kind == CopyKind::Direct(*a, *b) => {
-                    due.damage = Some(Damage::Wrong);
-                }
-                Fault::WrongData {
-                    direction: Some(direction),
-                    device: Some(device),
-                    ..
-                } => {
-                    let wanted = match direction {
-                        Direction::H2d => CopyKind::H2d(*device),
-                        Direction::D2h => CopyKind::D2h(*device),
-                    };
-                    if kind == wanted {
-                        due.damage = Some(Damage::Wrong);
-                    }
-                }
                 _ => {}
             }
         }
         due
+    }
+
+    /// Counts a copy kernel of a device and says what happens to it.
+    pub(crate) fn kernel_copy(&mut self, kind: CopyKind, by: usize) -> Due {
+        Due {
+            hangs: self.hangs(|op, device, _| op == HangOp::Kernel && device == Some(by)),
+            // Faults on host copies are those of copy engines.
+            damage: match kind {
+                CopyKind::Direct(..) => self.damage(kind),
+                _ => None,
+            },
+            ..Due::default()
+        }
+    }
+
+    /// How the bytes of a copy go wrong; of several faults, the last.
+    fn damage(&self, kind: CopyKind) -> Option<Damage> {
+        let damages = self.faults.iter().filter_map(|fault| match fault {
+            Fault::DropData { pair: [a, b] } => Some((CopyKind::Direct(*a, *b), Damage::Dropped)),
+            Fault::WrongData {
+                pair: Some([a, b]), ..
+            } => Some((CopyKind::Direct(*a, *b), Damage::Wrong)),
+            Fault::WrongData {
+                direction: Some(direction),
+                device: Some(device),
+                ..
+            } => Some((
+                match direction {
+                    Direction::H2d => CopyKind::H2d(*device),
+                    Direction::D2h => CopyKind::D2h(*device),
+                },
+                Damage::Wrong,
+            )),
+            _ => None,
+        });
+        damages
+            .filter(|(of, _)| *of == kind)
+            .map(|(_, damage)| damage)
+            .next_back()
     }
 
     /// Counts an operation against the hangs it matches; true when one is due.

@@ -5,7 +5,7 @@
 
 use crate::graphs::Node;
 use crate::transfers::Transfer;
-use crate::{Code, Outcome, SoftDriver};
+use crate::{Code, Flow, Outcome, SoftDriver};
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ impl SoftDriver {
         };
         self.chains.insert(foreign.chain, last);
         self.sim.wait(stream, last);
-        let operation = self.sim.occupy(stream, issued.ns);
+        let operation = self.sim.run(stream, Flow::idle(issued.ns));
         self.sim.record(last, stream);
         self.pending
             .insert(operation, Transfer::Foreign(foreign, issued.ticket));

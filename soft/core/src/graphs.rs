@@ -1,6 +1,7 @@
 //! The soft driver's calls on graphs: capturing one stream, and launching what was captured. Forks, joins, child graphs and
 //! changes of a graph do not exist here.
 
+use crate::kernels::Kernel;
 use crate::transfers::{Copy, Fill};
 use crate::{Code, Foreign, Outcome, SoftDriver};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 pub(crate) enum Node {
     Copy(Copy),
     Fill(Fill),
+    Kernel(Kernel),
     Foreign(Foreign),
 }
 
@@ -93,7 +95,7 @@ impl SoftDriver {
     ///
     /// # Errors
     /// [`Code::INVALID_HANDLE`] also for a stream of another device, [`Code::CAPTURE_UNSUPPORTED`] in a stream that captures,
-    /// [`Code::INVALID_VALUE`] where memory that it needs was freed, and what a copy may report.
+    /// [`Code::INVALID_VALUE`] where memory that it needs was freed, and what a copy or a kernel may report.
     pub fn launch(&mut self, executable: u64, stream: u64) -> Outcome<()> {
         let of_stream = self.stream(stream)?;
         let (ordinal, nodes) = self
@@ -114,6 +116,7 @@ impl SoftDriver {
                     self.owner(fill.to, fill.bytes)?;
                     self.issue_fill(*fill, stream);
                 }
+                Node::Kernel(kernel) => self.issue_kernel(*kernel, stream)?,
                 Node::Foreign(foreign) => {
                     self.check_foreign(foreign, stream)?;
                     self.issue_foreign(foreign.clone(), stream, true);

@@ -19,14 +19,16 @@
 //!   of the stream's device is free; engines are given in order of readiness, ties in order of issue. MIG instances have
 //!   `copy_engines` each. A copy first spends its latency, holding the engine and no bandwidth, then moves its bytes as a flow.
 //! - Rates are max-min fair (progressive filling) over all flows that are moving. Each flow has a cap and crosses segments:
-//!   - host to device: cap `h2d_pinned` or `h2d_pageable`; segments `devI.down` (capacity `h2d_pinned`) and the device's
-//!     `host_segments` downwards.
-//!   - device to host: cap `d2h_pinned` or `d2h_pageable`; segments `devI.up` (capacity `d2h_pinned`) and `host_segments` upwards.
+//!   - host to device: cap `h2d_pinned`, `h2d_pageable`, `h2d_write_combined` or `h2d_registered`, by how all of the host
+//!     memory was come by (absent: as pinned); segments `devI.down` (capacity `h2d_pinned`) and the device's `host_segments`
+//!     downwards.
+//!   - device to host: cap `d2h_` and the same; segments `devI.up` (capacity `d2h_pinned`) and `host_segments` upwards.
 //!   - peer a to b, access enabled: cap and latency of the pair; segments `devA.up`, `devB.down` and the pair's segments
 //!     (downwards if a < b, else upwards). A pair with `fabric` crosses its own segments only. A pair that is `staged` crosses
 //!     the `host_segments` of a upwards and of b downwards besides.
 //!   - peer without access: cap `driver_staging_fraction * min(d2h_pinned(a), h2d_pinned(b))`; segments `devA.up`, `devB.down`,
-//!     `host_segments` of a upwards and of b downwards; latency the sum of both copy latencies.
+//!     `host_segments` of a upwards and of b downwards; latency `driver_staging_latency_us`, else the
+//!     sum of both copy latencies.
 //!   - local: cap `local`, no segments.
 //! - A duplex segment has its capacity once in each direction; another shares it between both, and a copy that crosses it in
 //!   both directions takes its rate from it twice. A route that names a segment twice in the same direction crosses it once.
@@ -40,15 +42,41 @@
 //! - Copies from and to pageable memory return when they have ended; others at once. Bytes move at the end of a copy, in the
 //!   order in which copies end. Freeing memory and destroying a stream first run everything that is pending.
 //!
-//! - A graph holds copies, fills and work of other libraries of one stream, in its order; a launch issues them again.
+//! - A graph holds copies, fills, kernels and work of other libraries of one stream, in its order; a launch issues them again.
 //! - Work of another library (a collective of `soft/nccl`) takes the time that the library states, and no engine and no
 //!   bandwidth. At its end the library moves the bytes, for which it may really wait for other processes: a process takes
 //!   part in a collective when it waits for its streams, polls them or frees memory, not when it only issues.
 //!   Works of one chain (a communicator) run one after another, whatever their streams. In a process that has issued such
 //!   work, a copy from or to pageable memory first runs everything that is pending.
 //!
-//! Two processes on one box have two clocks: they do not contend. Kernels and memory pools do not exist here.
+//! Two processes on one box have two clocks: they do not contend. Memory pools do not exist here.
+//!
+//! # Kernels
+//!
+//! There are five ([`Kernel`]), with the figures of the table `kernels` of their stream's device; a device without that table
+//! refuses them (801).
+//!
+//! - A kernel takes no copy engine: kernels of different streams run at once, in one stream in order. Each but a gate draws
+//!   one noise factor, which multiplies its latency and its bytes.
+//! - Memory: a device reaches its own, a peer's where its own access to that peer is enabled, and pinned, write-combined and
+//!   registered host memory, at the host's address. All else is an illegal address (700), and what is not aligned to the
+//!   kernel's loads a misaligned one (716): the call that issues the kernel says so, and the device is lost.
+//! - copy: latency `launch_us`, then a flow as a copy's. One end at least is the device's own memory (else 801).
+//!   - own to own: cap `kernels.local`, no segments.
+//!   - from host to own: cap `kernels.h2d`, segments of a host to device copy; from own to host: cap `kernels.d2h`, segments
+//!     of a device to host copy.
+//!   - from own to a peer's (a write) or from a peer's to own (a read): latency `launch_us` and the pair's `latency_us`, cap
+//!     `kernel_write` or `kernel_read` of the pair, segments of a direct peer copy of these bytes.
+//! - fill, check: latency `launch_us`, then their bytes at `kernels.local`, no segments; own memory only (else 801).
+//! - chase: `launch_us` and for each step `local_chase_ns` in own memory, `host_chase_ns` in the host's, the pair's `chase_ns`
+//!   in a peer's (where the pair gives none, that is an illegal address); all of it latency. A chain that leads out of its
+//!   memory loses the device when it is followed.
+//! - gate: it takes no launch time. It ends when the clock is about to run and its flag is not 0, and then no time passes for
+//!   it; else `timeout_ns` after it began, and then it writes its answer. A host that polls behind a closed gate comes to the
+//!   time-out when nothing else is left to change.
+//! - Bytes move, words are filled, checked and followed, when the kernel has ended.
 
+mod allocations;
 mod driver;
 mod environment;
 mod failure;
@@ -56,13 +84,17 @@ mod fair;
 mod faults;
 mod foreign;
 mod graphs;
+mod kernels;
+mod launches;
 mod memory;
 mod noise;
 mod ordinals;
+mod peers;
 mod routes;
 mod sim;
 mod streams;
 mod transfers;
+mod words;
 
 pub use driver::SoftDriver;
 pub use environment::{box_name, described, sysfs_root, with_driver};
@@ -70,6 +102,7 @@ pub use failure::{Code, Failure, Outcome};
 pub use fair::{Demand, fair_rates};
 pub use foreign::{Foreign, ForeignCall, ForeignWork, Issued};
 pub use graphs::CaptureState;
+pub use kernels::{Kernel, KernelName};
 pub use memory::HostAddress;
 pub use noise::call_factor;
 pub use ordinals::{Ordinal, ordinals};

@@ -31,6 +31,15 @@ impl HostAddress {
     }
 }
 
+/// What a range of host memory is to the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HostMemory {
+    Pageable,
+    Pinned,
+    WriteCombined,
+    Registered,
+}
+
 /// One place of a transfer, checked when it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -89,7 +98,8 @@ impl Drop for Mapping {
 pub(crate) struct Memory {
     /// Allocations by address, with the ordinal that they belong to.
     device: BTreeMap<usize, (Mapping, usize)>,
-    pinned: BTreeMap<usize, Mapping>,
+    /// Pinned host memory by address, write-combined or not.
+    pinned: BTreeMap<usize, (Mapping, HostMemory)>,
     /// Registered host ranges: address and length.
     registered: BTreeMap<usize, usize>,
 }
@@ -116,10 +126,10 @@ impl Memory {
         inside(*start, mapping.bytes, address, bytes).then_some(*ordinal)
     }
 
-    pub(crate) fn allocate_pinned(&mut self, bytes: usize) -> Option<usize> {
+    pub(crate) fn allocate_pinned(&mut self, bytes: usize, kind: HostMemory) -> Option<usize> {
         let mapping = Mapping::new(bytes, true)?;
         let address = mapping.address;
-        self.pinned.insert(address, mapping);
+        self.pinned.insert(address, (mapping, kind));
         Some(address)
     }
 
@@ -142,29 +152,40 @@ impl Memory {
         self.registered.remove(&address).is_some()
     }
 
-    /// Whether the whole host range lies in pinned or registered memory.
-    pub(crate) fn is_pinned(&self, address: usize, bytes: usize) -> bool {
-        let pinned = self
-            .pinned
-            .range(..=address)
-            .next_back()
-            .map(|(start, mapping)| (*start, mapping.bytes));
-        let registered = self
-            .registered
-            .range(..=address)
-            .next_back()
-            .map(|(start, size)| (*start, *size));
+    /// What the whole host range is; pageable where it does not lie in one pinned or registered range.
+    pub(crate) fn host_kind(&self, address: usize, bytes: usize) -> HostMemory {
+        let pinned = self.pinned.range(..=address).next_back();
+        let registered = self.registered.range(..=address).next_back();
+        let pinned = pinned.map(|(start, (mapping, kind))| (*start, mapping.bytes, *kind));
+        let registered = registered.map(|(start, size)| (*start, *size, HostMemory::Registered));
         [pinned, registered]
             .into_iter()
             .flatten()
-            .any(|(start, size)| inside(start, size, address, bytes))
+            .find(|(start, size, _)| inside(*start, *size, address, bytes))
+            .map_or(HostMemory::Pageable, |(_, _, kind)| kind)
+    }
+
+    /// Bytes from an address to the end of the allocation or registered range that it lies in.
+    pub(crate) fn bytes_from(&self, address: usize) -> Option<usize> {
+        let before = ..=address;
+        let device = self.device.range(before).next_back();
+        let pinned = self.pinned.range(before).next_back();
+        let registered = self.registered.range(before).next_back();
+        [
+            device.map(|(start, (mapping, _))| start + mapping.bytes),
+            pinned.map(|(start, (mapping, _))| start + mapping.bytes),
+            registered.map(|(start, size)| start + size),
+        ]
+        .into_iter()
+        .flatten()
+        .find_map(|end| end.checked_sub(address).filter(|bytes| *bytes > 0))
     }
 
     fn overlaps_pinned(&self, address: usize, bytes: usize) -> bool {
         let pinned = self
             .pinned
             .iter()
-            .map(|(start, mapping)| (*start, mapping.bytes));
+            .map(|(start, (mapping, _))| (*start, mapping.bytes));
         let registered = self.registered.iter().map(|(start, size)| (*start, *size));
         pinned
             .chain(registered)

@@ -1,7 +1,8 @@
-//! From a box's links to the segments and caps of a copy. Knows no streams and no time.
+//! From a box's links to the segments and caps of a copy, by a copy engine or by a kernel. Knows no streams and no time.
 
 use crate::faults::CopyKind;
-use boxfile::{BoxFile, Link};
+use crate::memory::HostMemory;
+use boxfile::{BoxFile, Figure, Link};
 use std::collections::BTreeSet;
 
 /// What a copy crosses.
@@ -67,20 +68,30 @@ impl Routes {
             .to_vec()
     }
 
-    /// The route of a copy; `pinned` matters for host copies only.
-    pub(crate) fn of(&self, kind: CopyKind, pinned: bool) -> Route {
+    /// The route of a copy by a copy engine; `host` says what its host memory is, if it has any.
+    pub(crate) fn of(&self, kind: CopyKind, host: Option<HostMemory>) -> Route {
         let device = |index: usize| &self.described.device[index];
-        let pick =
-            |pinned_figure: f64, pageable: f64| if pinned { pinned_figure } else { pageable };
         match kind {
             CopyKind::H2d(i) => Route {
                 latency_us: device(i).copy_latency_us.value,
-                cap: pick(device(i).h2d_pinned.value, device(i).h2d_pageable.value),
+                cap: host_cap(
+                    host,
+                    &device(i).h2d_pinned,
+                    &device(i).h2d_pageable,
+                    device(i).h2d_write_combined.as_ref(),
+                    device(i).h2d_registered.as_ref(),
+                ),
                 segments: self.segments(&[2 * i + 1], &[(&device(i).host_segments, Way::Down)]),
             },
             CopyKind::D2h(i) => Route {
                 latency_us: device(i).copy_latency_us.value,
-                cap: pick(device(i).d2h_pinned.value, device(i).d2h_pageable.value),
+                cap: host_cap(
+                    host,
+                    &device(i).d2h_pinned,
+                    &device(i).d2h_pageable,
+                    device(i).d2h_write_combined.as_ref(),
+                    device(i).d2h_registered.as_ref(),
+                ),
                 segments: self.segments(&[2 * i], &[(&device(i).host_segments, Way::Up)]),
             },
             CopyKind::Local(i) => Route {
@@ -89,7 +100,14 @@ impl Routes {
                 segments: Vec::new(),
             },
             CopyKind::Staged(a, b) => Route {
-                latency_us: device(a).copy_latency_us.value + device(b).copy_latency_us.value,
+                latency_us: self
+                    .described
+                    .driver_staging_latency_us
+                    .as_ref()
+                    .map_or_else(
+                        || device(a).copy_latency_us.value + device(b).copy_latency_us.value,
+                        |figure| figure.value,
+                    ),
                 cap: self.described.driver_staging_fraction.value
                     * device(a).d2h_pinned.value.min(device(b).h2d_pinned.value),
                 segments: self.segments(&[2 * a, 2 * b + 1], &self.through_host(a, b)),
@@ -117,6 +135,32 @@ impl Routes {
         }
     }
 
+    /// The route of a copy kernel that device `by` launches; absent where it takes no kernels, and for what is staged.
+    pub(crate) fn of_kernel(&self, kind: CopyKind, by: usize) -> Option<Route> {
+        let kernels = self.described.device[by].kernels.as_ref()?;
+        let as_copy = self.of(kind, None);
+        let (cap, way_us) = match kind {
+            CopyKind::H2d(_) => (kernels.h2d.value, 0.0),
+            CopyKind::D2h(_) => (kernels.d2h.value, 0.0),
+            CopyKind::Local(_) => (kernels.local.value, 0.0),
+            CopyKind::Direct(a, b) => {
+                let path = self.described.peer_path(a, b);
+                let cap = if by == a {
+                    path.kernel_write
+                } else {
+                    path.kernel_read
+                };
+                (cap.unwrap_or(f64::INFINITY), as_copy.latency_us)
+            }
+            CopyKind::Staged(..) => return None,
+        };
+        Some(Route {
+            latency_us: kernels.launch_us.value + way_us,
+            cap,
+            segments: as_copy.segments,
+        })
+    }
+
     fn through_host(&self, a: usize, b: usize) -> [(&[String], Way); 2] {
         [
             (&self.described.device[a].host_segments, Way::Up),
@@ -140,6 +184,23 @@ impl Routes {
     }
 }
 
+/// The figure of a host copy from or to this kind of memory.
+fn host_cap(
+    host: Option<HostMemory>,
+    pinned: &Figure,
+    pageable: &Figure,
+    write_combined: Option<&Figure>,
+    registered: Option<&Figure>,
+) -> f64 {
+    let figure = match host {
+        None | Some(HostMemory::Pinned) => pinned,
+        Some(HostMemory::Pageable) => pageable,
+        Some(HostMemory::WriteCombined) => write_combined.unwrap_or(pinned),
+        Some(HostMemory::Registered) => registered.unwrap_or(pinned),
+    };
+    figure.value
+}
+
 #[cfg(test)]
 mod tests {
     use super::Routes;
@@ -153,12 +214,12 @@ mod tests {
         let copy = CopyKind::Staged(0, 1);
         // Segments 0 to 7 are the wires; socket0 is 8 downwards and 9 upwards. GPU0 upwards is 0, GPU1 downwards 3.
         assert_eq!(
-            Routes::new(&described).of(copy, true).segments,
+            Routes::new(&described).of(copy, None).segments,
             [0, 3, 8, 9]
         );
         described.segment[0].duplex = false;
         assert_eq!(
-            Routes::new(&described).of(copy, true).segments,
+            Routes::new(&described).of(copy, None).segments,
             [0, 3, 8, 8]
         );
     }

@@ -1,10 +1,12 @@
-//! Streams, events, copy engines and flows in virtual time, as the crate's head states. Pure: it moves no bytes, knows no box
-//! and no driver, and never waits.
+//! Streams, events, copy engines, flows and gates in virtual time, as the crate's head states. Pure: it moves no bytes, knows
+//! no box and no driver, and never waits. What is issued is here, what can begin in `settle`, the clock in `advance`.
 
-use crate::{Demand, fair_rates};
+mod advance;
+mod settle;
+
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a copy does to the clock.
+/// What a copy or a kernel does to the clock.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
     /// Time before the first byte moves, nanoseconds.
@@ -21,7 +23,8 @@ pub struct Flow {
 
 impl Flow {
     /// No bytes: only time passes.
-    fn idle(ns: f64) -> Self {
+    #[must_use]
+    pub fn idle(ns: f64) -> Self {
         Self {
             latency_ns: ns,
             bytes: 0.0,
@@ -37,7 +40,7 @@ impl Flow {
 pub enum Step {
     /// Something changed.
     Advanced,
-    /// Nothing will ever change: no work is pending, or all of it waits for a copy that never ends.
+    /// Nothing will ever change: no work is pending, or all of it waits for work that never ends.
     Stuck,
 }
 
@@ -85,9 +88,12 @@ struct Stream {
 
 #[derive(Debug)]
 enum Work {
+    /// Needs a copy engine.
     Copy(Flow),
-    /// Takes this long, in nanoseconds, without a copy engine.
-    Occupy(f64),
+    /// Needs none.
+    Run(Flow),
+    /// Ends when it is opened, at the latest this many nanoseconds after it began.
+    Gate(f64),
     Instant,
     Record {
         event: u64,
@@ -110,12 +116,20 @@ struct Event {
 struct Active {
     operation: u64,
     stream: u64,
-    /// Whether it holds a copy engine.
-    engine: bool,
+    holds: Holds,
     flow: Flow,
     /// End of the latency; bytes move from then on.
     moves_at: f64,
     left: f64,
+}
+
+/// What work that is under way holds besides its stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Nothing,
+    Engine,
+    /// It is a gate, and closed.
+    Gate,
 }
 
 /// What is left of a flow that rounding kept from reaching zero, in bytes.
@@ -194,9 +208,14 @@ impl Simulation {
         self.issue(stream, Work::Copy(flow))
     }
 
-    /// Issues an operation that takes this many nanoseconds, and neither an engine nor bandwidth.
-    pub fn occupy(&mut self, stream: u64, ns: f64) -> u64 {
-        self.issue(stream, Work::Occupy(ns))
+    /// Issues work that needs no copy engine: a kernel, or another library's work.
+    pub fn run(&mut self, stream: u64, flow: Flow) -> u64 {
+        self.issue(stream, Work::Run(flow))
+    }
+
+    /// Issues a closed gate, which ends when it is opened, at the latest this many nanoseconds after it began.
+    pub fn gate(&mut self, stream: u64, timeout_ns: f64) -> u64 {
+        self.issue(stream, Work::Gate(timeout_ns))
     }
 
     /// Issues an operation that takes no time.
@@ -248,87 +267,9 @@ impl Simulation {
             .is_none_or(|stream| stream.queue.iter().all(|(id, _)| *id != operation))
     }
 
-    /// Copies and instant operations that have ended since the last call, in the order in which they ended.
+    /// Operations, other than records and waits, that have ended since the last call, in the order in which they ended.
     pub fn take_ended(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.ended)
-    }
-
-    /// Lets the clock run to the next change.
-    pub fn step(&mut self) -> Step {
-        let rates = self.rates();
-        let end = |active: &Active, rate: f64| {
-            if active.flow.hung {
-                f64::INFINITY
-            } else if active.moves_at > self.now {
-                active.moves_at
-            } else if active.left <= NOTHING {
-                self.now
-            } else {
-                self.now + active.left / rate
-            }
-        };
-        let next = self
-            .active
-            .iter()
-            .zip(&rates)
-            .map(|(active, rate)| end(active, *rate))
-            .fold(f64::INFINITY, f64::min);
-        if next.is_infinite() {
-            return Step::Stuck;
-        }
-        let passed = next - self.now;
-        for (active, rate) in self.active.iter_mut().zip(&rates) {
-            active.left -= rate * passed;
-            // The clock's own rounding, late in a long run, must not leave a crumb that takes no time.
-            if active.left <= rate * next * 1e-15 {
-                active.left = 0.0;
-            }
-        }
-        self.now = next;
-        let over = |active: &Active| {
-            !active.flow.hung && active.moves_at <= next && active.left <= NOTHING
-        };
-        let (mut ended, active): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.active).into_iter().partition(over);
-        self.active = active;
-        ended.sort_by_key(|active| active.operation);
-        for active in ended {
-            self.ended.push(active.operation);
-            if let Some(stream) = self.streams.get_mut(&active.stream) {
-                stream.queue.pop_front();
-                stream.busy = false;
-                self.pools[stream.pool].free += u32::from(active.engine);
-            }
-        }
-        self.settle();
-        Step::Advanced
-    }
-
-    /// The present rate of every active copy; 0 while it spends its latency.
-    fn rates(&self) -> Vec<f64> {
-        let moving = |active: &Active| {
-            !active.flow.hung && active.moves_at <= self.now && active.left > NOTHING
-        };
-        let demands: Vec<Demand<'_>> = self
-            .active
-            .iter()
-            .filter(|active| moving(active))
-            .map(|active| Demand {
-                cap: active.flow.cap,
-                segments: &active.flow.segments,
-            })
-            .collect();
-        let mut rates = fair_rates(&demands, &self.capacities).into_iter();
-        self.active
-            .iter()
-            .map(|active| {
-                if moving(active) {
-                    rates.next().unwrap_or(0.0)
-                } else {
-                    0.0
-                }
-            })
-            .collect()
     }
 
     /// A number that nothing else has.
@@ -344,109 +285,5 @@ impl Simulation {
         }
         self.settle();
         operation
-    }
-
-    /// Runs what takes no time, in order of issue, then gives free engines to the copies that became ready.
-    fn settle(&mut self) {
-        while let Some((_, stream)) = self.next_instant() {
-            self.run_instant(stream);
-        }
-        for (id, stream) in &mut self.streams {
-            if stream.busy {
-                continue;
-            }
-            match stream.queue.front() {
-                Some((operation, Work::Copy(_))) => {
-                    stream.busy = true;
-                    self.pools[stream.pool]
-                        .waiting
-                        .push((self.now, *operation, *id));
-                }
-                Some((operation, Work::Occupy(ns))) => {
-                    stream.busy = true;
-                    let flow = Flow::idle(*ns);
-                    self.active.push(Active {
-                        operation: *operation,
-                        stream: *id,
-                        engine: false,
-                        moves_at: self.now + flow.latency_ns,
-                        left: flow.bytes,
-                        flow,
-                    });
-                }
-                _ => {}
-            }
-        }
-        for pool in &mut self.pools {
-            pool.waiting
-                .sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            let granted = pool.waiting.len().min(pool.free as usize);
-            for (_, operation, stream) in pool.waiting.drain(..granted) {
-                let Some((_, Work::Copy(flow))) = self
-                    .streams
-                    .get(&stream)
-                    .and_then(|stream| stream.queue.front())
-                else {
-                    continue;
-                };
-                pool.free -= 1;
-                let (flow, moves_at) = (flow.clone(), self.now + flow.latency_ns);
-                self.active.push(Active {
-                    operation,
-                    stream,
-                    engine: true,
-                    left: flow.bytes,
-                    flow,
-                    moves_at,
-                });
-            }
-        }
-    }
-
-    /// The earliest issued head operation that takes no time and can run, with its stream.
-    fn next_instant(&self) -> Option<(u64, u64)> {
-        let can_run = |work: &Work| match work {
-            Work::Copy(_) | Work::Occupy(_) => false,
-            Work::Instant | Work::Record { .. } => true,
-            Work::Wait { event, count } => self
-                .events
-                .get(event)
-                .is_none_or(|event| event.reached >= *count),
-        };
-        self.streams
-            .iter()
-            .filter_map(|(id, stream)| {
-                stream
-                    .queue
-                    .front()
-                    .map(|(operation, work)| (*operation, *id, work))
-            })
-            .filter(|(_, _, work)| can_run(work))
-            .map(|(operation, id, _)| (operation, id))
-            .min()
-    }
-
-    fn run_instant(&mut self, stream: u64) {
-        let Some((operation, work)) = self
-            .streams
-            .get_mut(&stream)
-            .and_then(|stream| stream.queue.pop_front())
-        else {
-            return;
-        };
-        match work {
-            Work::Instant => self.ended.push(operation),
-            Work::Record { event, count } => {
-                if let Some(event) = self
-                    .events
-                    .get_mut(&event)
-                    .filter(|event| event.reached < count)
-                {
-                    event.reached = count;
-                    event.time = self.now;
-                }
-            }
-            Work::Wait { .. } | Work::Copy(_) | Work::Occupy(_) => {}
-        }
     }
 }

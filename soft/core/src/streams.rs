@@ -47,7 +47,9 @@ impl SoftDriver {
     pub fn synchronize_stream(&mut self, stream: u64) -> Outcome<()> {
         self.stream(stream)?;
         self.refuse_captured(stream)?;
-        self.run_until(|sim| sim.is_idle(stream))
+        self.run_until(|sim| sim.is_idle(stream))?;
+        // What ran may have lost the device.
+        self.stream(stream).map(|_| ())
     }
 
     /// Waits until no stream of a device has anything left to do.
@@ -64,7 +66,8 @@ impl SoftDriver {
             .collect();
         own.iter()
             .try_for_each(|stream| self.refuse_captured(*stream))?;
-        self.run_until(|sim| own.iter().all(|stream| sim.is_idle(*stream)))
+        self.run_until(|sim| own.iter().all(|stream| sim.is_idle(*stream)))?;
+        self.usable(ordinal)
     }
 
     /// Whether a stream has nothing left to do; where it has, the clock runs to the next change.
@@ -136,7 +139,8 @@ impl SoftDriver {
     /// [`Code::INVALID_HANDLE`].
     pub fn synchronize_event(&mut self, event: u64) -> Outcome<()> {
         self.event(event)?;
-        self.run_until(|sim| sim.event_time(event) != EventTime::Pending)
+        self.run_until(|sim| sim.event_time(event) != EventTime::Pending)?;
+        self.event(event).map(|_| ())
     }
 
     /// Whether an event's latest record is reached; where it is not, the clock runs to the next change.
@@ -173,6 +177,14 @@ impl SoftDriver {
         }
     }
 
+    /// The device of a stream.
+    ///
+    /// # Errors
+    /// [`Code::INVALID_HANDLE`].
+    pub fn device_of_stream(&self, stream: u64) -> Outcome<usize> {
+        self.stream(stream)
+    }
+
     pub(crate) fn stream(&self, stream: u64) -> Outcome<usize> {
         self.devices()?;
         let ordinal = *self.streams.get(&stream).ok_or(Code::INVALID_HANDLE)?;
@@ -189,7 +201,7 @@ impl SoftDriver {
 
     /// Lets a caller that polls get on.
     fn poll(&mut self) {
-        if self.sim.step() == Step::Advanced {
+        if self.step() == Step::Advanced {
             self.move_ended(Patience::None);
         }
     }

@@ -2,8 +2,9 @@
 
 use crate::faults::{CopyKind, Damage};
 use crate::graphs::Node;
-use crate::memory::{HostAddress, Place};
-use crate::{Code, Flow, Foreign, Outcome, SoftDriver};
+use crate::launches::Gate;
+use crate::memory::{HostAddress, HostMemory, Place};
+use crate::{Code, Flow, Foreign, Kernel, Outcome, SoftDriver};
 
 /// A copy, checked when it was asked for.
 #[derive(Debug, Clone, Copy)]
@@ -11,8 +12,25 @@ pub(crate) struct Copy {
     to: Place,
     from: Place,
     bytes: usize,
-    /// Its host memory was pinned, or it has none.
-    pinned: bool,
+    /// What its host memory was, if it has any.
+    host: Option<HostMemory>,
+}
+
+impl Copy {
+    /// Whether the call that asks for it returns before it has ended.
+    fn is_asynchronous(self) -> bool {
+        self.host != Some(HostMemory::Pageable)
+    }
+
+    /// Between places that were checked.
+    pub(crate) fn between(to: Place, from: Place, bytes: usize) -> Self {
+        Self {
+            to,
+            from,
+            bytes,
+            host: None,
+        }
+    }
 }
 
 /// A fill with a pattern of `width` bytes, checked when it was asked for.
@@ -28,6 +46,9 @@ pub(crate) struct Fill {
 pub(crate) enum Transfer {
     Copy(Copy, Option<Damage>),
     Fill(Fill),
+    /// A fill, a check or a chase, with its device.
+    Words(Kernel, usize),
+    Gate(Gate),
     /// Work of another library, with its number for this execution.
     Foreign(Foreign, u64),
 }
@@ -40,7 +61,7 @@ pub(crate) enum Patience {
 }
 
 impl SoftDriver {
-    /// Copies host to device; returns at once from pinned memory, at the copy's end from pageable memory.
+    /// Copies host to device; returns at the copy's end from pageable memory, at once from other memory.
     ///
     /// In a stream that captures, the copy is captured instead; so are the others here, and fills.
     ///
@@ -56,7 +77,7 @@ impl SoftDriver {
         self.copy(Place::Device(to), Place::Host(from), bytes, stream)
     }
 
-    /// Copies device to host; returns at once into pinned memory, at the copy's end into pageable memory.
+    /// Copies device to host; returns at the copy's end into pageable memory, at once into other memory.
     ///
     /// # Errors
     /// As [`SoftDriver::copy_h2d`].
@@ -76,26 +97,6 @@ impl SoftDriver {
     /// As [`SoftDriver::copy_h2d`].
     pub fn copy_d2d(&mut self, to: u64, from: u64, bytes: usize, stream: u64) -> Outcome<()> {
         self.copy(Place::Device(to), Place::Device(from), bytes, stream)
-    }
-
-    /// Whether an address is device memory.
-    #[must_use]
-    pub fn is_device_memory(&self, address: u64) -> bool {
-        self.memory.ordinal_of(address, 1).is_some()
-    }
-
-    /// The device whose allocation holds the range.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_VALUE`] where no single allocation does; [`Code::LAUNCH_FAILED`].
-    pub fn owner(&self, address: u64, bytes: usize) -> Outcome<usize> {
-        self.devices()?;
-        let ordinal = self
-            .memory
-            .ordinal_of(address, bytes)
-            .ok_or(Code::INVALID_VALUE)?;
-        self.usable(ordinal)?;
-        Ok(ordinal)
     }
 
     /// Fills device memory with a pattern of 1 or 4 bytes, in no time.
@@ -133,26 +134,24 @@ impl SoftDriver {
 
     fn copy(&mut self, to: Place, from: Place, bytes: usize, stream: u64) -> Outcome<()> {
         let copy = Copy {
-            to,
-            from,
-            bytes,
-            pinned: match (to, from) {
+            host: match (to, from) {
                 (Place::Host(host), _) | (_, Place::Host(host)) => {
-                    self.memory.is_pinned(host.get(), bytes)
+                    Some(self.memory.host_kind(host.get(), bytes))
                 }
-                _ => true,
+                _ => None,
             },
+            ..Copy::between(to, from, bytes)
         };
         self.copy_kind(copy, stream)?;
         if bytes == 0 || self.capture(stream, || Node::Copy(copy))? {
             return Ok(());
         }
-        if !copy.pinned && !self.chains.is_empty() {
+        if !copy.is_asynchronous() && !self.chains.is_empty() {
             // Once the copy is issued, this call must not be made again.
             self.drain()?;
         }
         let operation = self.issue_copy(copy, stream)?;
-        if copy.pinned {
+        if copy.is_asynchronous() {
             Ok(())
         } else {
             self.run_until(|sim| sim.has_ended(stream, operation))
@@ -182,7 +181,7 @@ impl SoftDriver {
     }
 
     /// Which way a copy between devices goes when a stream of ordinal `issuer` makes it.
-    fn peer_kind(&self, source: usize, target: usize, issuer: usize) -> CopyKind {
+    pub(crate) fn peer_kind(&self, source: usize, target: usize, issuer: usize) -> CopyKind {
         let (a, b) = (
             self.ordinals[source].physical,
             self.ordinals[target].physical,
@@ -200,14 +199,16 @@ impl SoftDriver {
     pub(crate) fn issue_copy(&mut self, copy: Copy, stream: u64) -> Outcome<u64> {
         let kind = self.copy_kind(copy, stream)?;
         let due = self.faults.copy(kind);
-        due.lost.iter().for_each(|device| self.lose(*device));
+        due.lost
+            .iter()
+            .for_each(|device| self.lose(*device, Code::LAUNCH_FAILED));
         if !due.lost.is_empty() {
             return Err(Code::LAUNCH_FAILED.into());
         }
         due.retrained
             .iter()
             .for_each(|(device, link)| self.retrain(*device, *link));
-        let route = self.routes.of(kind, copy.pinned);
+        let route = self.routes.of(kind, copy.host);
         let factor = self.noise.factor();
         let flow = Flow {
             latency_ns: route.latency_us * 1000.0 * factor,
@@ -227,8 +228,8 @@ impl SoftDriver {
     /// It stops before work of another library that waits for another process.
     pub(crate) fn move_ended(&mut self, patience: Patience) {
         self.unmoved.extend(self.sim.take_ended());
-        while let Some(operation) = self.unmoved.front() {
-            let done = match self.pending.get(operation) {
+        while let Some(operation) = self.unmoved.front().copied() {
+            let done = match self.pending.get(&operation) {
                 Some(Transfer::Copy(copy, damage)) => {
                     if *damage != Some(Damage::Dropped) {
                         self.memory.copy(copy.to, copy.from, copy.bytes);
@@ -243,6 +244,19 @@ impl SoftDriver {
                         .fill(fill.to, fill.bytes, fill.pattern, fill.width);
                     true
                 }
+                Some(Transfer::Words(kernel, device)) => {
+                    let device = *device;
+                    if !self.memory.run(*kernel) {
+                        self.lose(device, Code::ILLEGAL_ADDRESS);
+                    }
+                    true
+                }
+                Some(Transfer::Gate(gate)) => {
+                    if !gate.opened {
+                        self.memory.write_answer(gate.answer);
+                    }
+                    true
+                }
                 Some(Transfer::Foreign(foreign, ticket)) => {
                     foreign.work.finish(*ticket, patience == Patience::Short)
                 }
@@ -251,7 +265,7 @@ impl SoftDriver {
             if !done {
                 return;
             }
-            self.pending.remove(operation);
+            self.pending.remove(&operation);
             self.unmoved.pop_front();
         }
     }

@@ -34,7 +34,7 @@ pub(crate) fn call(body: impl FnOnce() -> Outcome<()>) -> Status {
 
 /// Calls the driver of this process's box.
 pub(crate) fn with<T>(call: impl FnMut(&mut SoftDriver) -> Outcome<T>) -> Outcome<T> {
-    softbox::with_driver(boxfile::Vendor::Nvidia, call)
+    softbox::with_driver(boxfile::Vendor::NVIDIA, call)
 }
 
 /// The ordinal of the current context.

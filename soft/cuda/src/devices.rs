@@ -176,7 +176,9 @@ fn attribute_of(driver: &SoftDriver, ordinal: usize, attribute: c_uint) -> Outco
     let found = match attribute {
         10 => Some(32),                                            // WARP_SIZE
         15 => Some(c_int::from(device.copy_engines > 0)),          // GPU_OVERLAP
-        18 | 20 | 31 | 35 | 83 | 115 => Some(0), // INTEGRATED, COMPUTE_MODE, CONCURRENT_KERNELS, TCC_DRIVER, MANAGED_MEMORY, MEMORY_POOLS_SUPPORTED
+        16 => device.multiprocessors.map(|count| count as c_int),  // MULTIPROCESSOR_COUNT
+        31 => Some(c_int::from(device.kernels.is_some())),         // CONCURRENT_KERNELS
+        18 | 20 | 35 | 83 | 115 => Some(0), // INTEGRATED, COMPUTE_MODE, TCC_DRIVER, MANAGED_MEMORY, MEMORY_POOLS_SUPPORTED
         19 | 41 | 99 => Some(1), // CAN_MAP_HOST_MEMORY, UNIFIED_ADDRESSING, HOST_REGISTER_SUPPORTED
         33 => address.get(1).copied(), // PCI_BUS_ID
         34 => address.get(2).copied(), // PCI_DEVICE_ID

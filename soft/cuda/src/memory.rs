@@ -1,11 +1,11 @@
-//! Exports: device memory, pinned and registered host memory. Managed memory and pools do not exist here.
+//! Exports: device memory; pinned, write-combined and registered host memory. Managed memory and pools do not exist here.
 #![expect(
     unsafe_code,
     reason = "exports C functions that write through their callers' pointers"
 )]
 
 use crate::abi::{Status, call, current, present, put, with};
-use softbox::{Code, HostAddress};
+use softbox::{Code, HostAddress, SoftDriver};
 use std::ffi::{c_uint, c_void};
 
 #[unsafe(no_mangle)]
@@ -42,7 +42,10 @@ extern "C" fn cuMemFree_v2(pointer: u64) -> Status {
     })
 }
 
-/// Portable, mapped and write-combined (bits 0 to 2) are taken and change nothing here.
+/// `CU_MEMHOSTALLOC_WRITECOMBINED`.
+const WRITE_COMBINED: c_uint = 4;
+
+/// Portable and mapped (bits 0 and 1) are taken and change nothing here.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemHostAlloc(
     pointer: *mut *mut c_void,
@@ -54,7 +57,11 @@ unsafe extern "C" fn cuMemHostAlloc(
         if flags & !0x7 != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        let address = with(|driver| driver.allocate_host(current()?, bytes))?;
+        let allocate = match flags & WRITE_COMBINED {
+            0 => SoftDriver::allocate_host,
+            _ => SoftDriver::allocate_write_combined,
+        };
+        let address = with(|driver| allocate(driver, current()?, bytes))?;
         // SAFETY: cuda.h: the caller passes a place for one pointer.
         unsafe { put(pointer, address as *mut c_void) }
     })
@@ -65,14 +72,39 @@ extern "C" fn cuMemFreeHost(pointer: *mut c_void) -> Status {
     call(|| with(|driver| driver.free_host(pointer as usize)))
 }
 
+/// The address is the same for all (unified addressing).
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
+    device_pointer: *mut u64,
+    pointer: *mut c_void,
+    flags: c_uint,
+) -> Status {
+    call(|| {
+        present(device_pointer)?;
+        let known = with(|driver| {
+            driver.null_stream(current()?)?;
+            Ok(driver.is_mapped_host(pointer as usize, 1))
+        })?;
+        if flags != 0 || !known {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        // SAFETY: cuda.h: the caller passes a place for one CUdeviceptr, 64 bits.
+        unsafe { put(device_pointer, pointer as u64) }
+    })
+}
+
+/// Portable and mapped (bits 0 and 1) are taken and change nothing here.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemHostRegister_v2(
     pointer: *mut c_void,
     bytes: usize,
-    _flags: c_uint,
+    flags: c_uint,
 ) -> Status {
     call(|| {
         present(pointer)?;
+        if flags & !0x3 != 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
         // SAFETY: cuda.h: registered memory stays valid until it is unregistered, which runs what is pending first.
         let address = unsafe { HostAddress::new(pointer as usize) };
         with(|driver| driver.register_host(current()?, address, bytes))

@@ -1,39 +1,64 @@
-//! Exports: loading modules, so that a program can check its images. Kernels cannot be launched: there is no such symbol.
+//! Exports: loading modules and finding their kernels. Code is not run: a kernel is known by its name, and launching it is in
+//! `launches`.
 #![expect(
     unsafe_code,
     reason = "exports C functions that write through their callers' pointers"
 )]
 
 use crate::abi::{Status, call, current, present, put, with};
-use softbox::{Code, Outcome};
+use softbox::{Code, Kernel, KernelName, Outcome};
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Loaded images by handle: PTX text, or nothing for a binary, whose functions are not looked into.
-static MODULES: Mutex<(usize, BTreeMap<usize, Option<String>>)> = Mutex::new((0, BTreeMap::new()));
+/// A loaded image.
+struct Module {
+    /// The ordinal whose context it was loaded into.
+    ordinal: usize,
+    /// PTX text, or nothing for a binary, which is not looked into.
+    text: Option<String>,
+    /// Functions that were asked for, by name; the handle of the first lies behind the module's, and so on.
+    functions: Vec<String>,
+}
 
-/// Module handles are these numbers as pointers; a function's handle lies behind its module's.
+/// How many modules were loaded, and those that are, by handle.
+static MODULES: Mutex<(usize, BTreeMap<usize, Module>)> = Mutex::new((0, BTreeMap::new()));
+
+/// Module handles are these numbers as pointers, so far from each other.
 const MODULE_HANDLES: usize = 0x6d00_0000_0000;
+const MODULE_STEP: usize = 1 << 16;
+/// Function handles are so far from each other.
+const FUNCTION_STEP: usize = 16;
 
-fn modules() -> MutexGuard<'static, (usize, BTreeMap<usize, Option<String>>)> {
+fn modules() -> MutexGuard<'static, (usize, BTreeMap<usize, Module>)> {
     MODULES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes an ELF image, or PTX text whose first directive is `.version`.
+/// Takes an ELF image, or PTX text whose first directive is `.version`; none where the device takes no kernels.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuModuleLoadData(module: *mut *mut c_void, image: *const c_void) -> Status {
     call(|| {
         present(module)?;
         present(image)?;
         let ordinal = current()?;
-        with(|driver| driver.null_stream(ordinal).map(|_| ()))?;
+        let takes = with(|driver| {
+            driver.null_stream(ordinal)?;
+            driver.takes_kernels(ordinal)
+        })?;
+        if !takes {
+            return Err(Code::NOT_SUPPORTED.into());
+        }
         // SAFETY: cuda.h: the image is a binary with an ELF head or a text that ends in NUL.
         let text = unsafe { ptx_text(image.cast()) }?;
         let mut modules = modules();
         modules.0 += 1;
-        let handle = MODULE_HANDLES + modules.0 * 4096;
-        modules.1.insert(handle, text);
+        let handle = MODULE_HANDLES + modules.0 * MODULE_STEP;
+        let loaded = Module {
+            ordinal,
+            text,
+            functions: Vec::new(),
+        };
+        modules.1.insert(handle, loaded);
         // SAFETY: cuda.h: the caller passes a place for one CUmodule.
         unsafe { put(module, handle as *mut c_void) }
     })
@@ -60,17 +85,73 @@ unsafe extern "C" fn cuModuleGetFunction(
         let name = unsafe { CStr::from_ptr(name) }
             .to_str()
             .map_err(|_| Code::INVALID_VALUE)?;
-        let modules = modules();
-        let text = modules
+        let mut modules = modules();
+        let found = modules
             .1
-            .get(&(module as usize))
+            .get_mut(&(module as usize))
             .ok_or(Code::INVALID_HANDLE)?;
-        if text.as_ref().is_some_and(|text| !has_entry(text, name)) {
+        if found
+            .text
+            .as_ref()
+            .is_some_and(|text| !has_entry(text, name))
+        {
             return Err(Code::NOT_FOUND.into());
         }
+        let known = found.functions.iter().position(|known| known == name);
+        let index = known.unwrap_or_else(|| {
+            found.functions.push(name.to_owned());
+            found.functions.len() - 1
+        });
+        let handle = module as usize + (index + 1) * FUNCTION_STEP;
         // SAFETY: cuda.h: the caller passes a place for one CUfunction.
-        unsafe { put(function, (module as usize + 16) as *mut c_void) }
+        unsafe { put(function, handle as *mut c_void) }
     })
+}
+
+/// Everything is loaded as soon as its module is; this only looks at the handle.
+#[unsafe(no_mangle)]
+extern "C" fn cuFuncLoad(function: *mut c_void) -> Status {
+    call(|| function_of(function).map(|_| ()))
+}
+
+/// Of the attributes (`cuda.h`, enum `CUfunction_attribute`) only the number of threads a block may have, 0, is known.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuFuncGetAttribute(
+    value: *mut c_int,
+    attribute: c_uint,
+    function: *mut c_void,
+) -> Status {
+    call(|| {
+        present(value)?;
+        function_of(function)?;
+        if attribute != 0 {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        // SAFETY: cuda.h: the caller passes a place for one int.
+        unsafe { put(value, THREADS_PER_BLOCK as c_int) }
+    })
+}
+
+/// Threads that a block has at most, on every GPU since compute capability 2.0 (CUDA C programming guide).
+pub(crate) const THREADS_PER_BLOCK: u64 = 1024;
+
+/// The ordinal and the kernel behind a function's handle; no kernel where `softbox` knows none of that name.
+pub(crate) fn function_of(function: *mut c_void) -> Outcome<(usize, Option<KernelName>)> {
+    let handle = function as usize;
+    let modules = modules();
+    let (base, module) = modules
+        .1
+        .range(..=handle)
+        .next_back()
+        .ok_or(Code::INVALID_HANDLE)?;
+    let offset = handle - base;
+    let name = offset
+        .is_multiple_of(FUNCTION_STEP)
+        .then(|| (offset / FUNCTION_STEP).checked_sub(1))
+        .flatten()
+        .and_then(|index| module.functions.get(index))
+        .ok_or(Code::INVALID_HANDLE)?;
+    Ok((module.ordinal, Kernel::named(name)))
 }
 
 /// The text of a PTX image, nothing for an ELF image.

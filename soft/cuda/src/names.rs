@@ -53,6 +53,11 @@ const NAMES: &[(c_int, &CStr, &CStr)] = &[
     (500, c"CUDA_ERROR_NOT_FOUND", c"named symbol not found"),
     (600, c"CUDA_ERROR_NOT_READY", c"device not ready"),
     (
+        700,
+        c"CUDA_ERROR_ILLEGAL_ADDRESS",
+        c"an illegal memory access was encountered",
+    ),
+    (
         704,
         c"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
         c"peer access is already enabled",
@@ -72,11 +77,13 @@ const NAMES: &[(c_int, &CStr, &CStr)] = &[
         c"CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
         c"pointer does not correspond to a registered memory region",
     ),
+    (716, c"CUDA_ERROR_MISALIGNED_ADDRESS", c"misaligned address"),
     (
         719,
         c"CUDA_ERROR_LAUNCH_FAILED",
         c"unspecified launch failure",
     ),
+    (801, c"CUDA_ERROR_NOT_SUPPORTED", c"operation not supported"),
     (
         900,
         c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",

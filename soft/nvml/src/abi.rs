@@ -52,7 +52,7 @@ pub(crate) fn call(body: impl FnOnce() -> Answer<()>) -> Status {
 /// The box, which must be NVIDIA's; without one there is no driver to talk to.
 fn nvidia_box() -> Answer<&'static BoxFile> {
     match softbox::described() {
-        Ok(described) if described.vendor == Vendor::Nvidia => Ok(described),
+        Ok(described) if described.vendor == Vendor::NVIDIA => Ok(described),
         Ok(_) | Err(Failure::Code(Code::NO_DEVICE)) => Err(DRIVER_NOT_LOADED),
         Err(_) => Err(UNKNOWN),
     }

@@ -1,4 +1,4 @@
-//! Exports: memory, processes, utilisation, power, temperature, states. Every value stands in the box or is not supported.
+//! Exports: memory, processes, utilisation, power, temperature, clocks, PCIe counters, states. Every value stands in the box or is not supported.
 #![expect(
     unsafe_code,
     reason = "exports C functions that write through their callers' pointers"
@@ -215,7 +215,7 @@ unsafe extern "C" fn nvmlDeviceGetPerformanceState(handle: Handle, state: *mut c
     })
 }
 
-/// "GPU is idle" (1) in performance state 8 and beyond, else nothing; not supported in a guest, as on virtual GPUs.
+/// What the box says, else "GPU is idle" (1) in performance state 8 and beyond; not supported in a guest, as on virtual GPUs.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(
     handle: Handle,
@@ -225,10 +225,62 @@ unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(
         if described()?.guest {
             return Err(NOT_SUPPORTED);
         }
-        let state = sensor(handle, |sensors| sensors.performance_state)?;
+        let told = sensor(handle, |sensors| sensors.throttle_bits);
+        let bits = told.or_else(|_| {
+            let state = sensor(handle, |sensors| sensors.performance_state)?;
+            Ok(u64::from(state >= 8))
+        })?;
         // SAFETY: nvml.h: the caller passes a place for one unsigned long long.
-        unsafe { put(reasons, c_ulonglong::from(state >= 8)) }
+        unsafe { put(reasons, bits) }
     })
+}
+
+/// MHz of the multiprocessors (1, SM) and of the memory (2); the box has no other clocks.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetClockInfo(
+    handle: Handle,
+    clock: c_uint,
+    mhz: *mut c_uint,
+) -> Status {
+    call(|| {
+        let found = sensor(handle, |sensors| match clock {
+            1 => sensors.sm_clock_mhz,
+            2 => sensors.memory_clock_mhz,
+            _ => None,
+        })?;
+        // SAFETY: nvml.h: the caller passes a place for one unsigned int.
+        unsafe { put(mhz, found) }
+    })
+}
+
+/// KB/s that the device sends (0) or receives (1); answers at once, where the real call counts for 20 ms.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetPcieThroughput(
+    handle: Handle,
+    counter: c_uint,
+    rate: *mut c_uint,
+) -> Status {
+    call(|| {
+        if described()?.guest {
+            return Err(NOT_SUPPORTED);
+        }
+        let found = sensor(handle, |sensors| match counter {
+            0 => sensors.pcie_tx_kb_per_s,
+            1 => sensors.pcie_rx_kb_per_s,
+            _ => None,
+        })?;
+        // SAFETY: nvml.h: the caller passes a place for one unsigned int.
+        unsafe { put(rate, found) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetPcieReplayCounter(
+    handle: Handle,
+    replays: *mut c_uint,
+) -> Status {
+    // SAFETY: nvml.h: the caller passes a place for one unsigned int.
+    call(|| unsafe { put(replays, sensor(handle, |sensors| sensors.pcie_replays)?) })
 }
 
 fn sensor<T>(handle: Handle, pick: impl FnOnce(&Sensors) -> Option<T>) -> Answer<T> {

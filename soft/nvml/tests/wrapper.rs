@@ -3,8 +3,9 @@
 
 use boxfile::{BoxFile, Link, sysfs};
 use nvml_wrapper::Nvml;
+use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{
-    P2pCapabilitiesIndex, P2pStatus, PerformanceState, TemperatureSensor,
+    Clock, P2pCapabilitiesIndex, P2pStatus, PcieUtilCounter, PerformanceState, TemperatureSensor,
 };
 use nvml_wrapper::error::NvmlError;
 use std::path::PathBuf;
@@ -14,6 +15,11 @@ const CHILD: &str = "SOFT_NVML_TEST_CHILD";
 
 /// Runs `test` again as a child on a built-in box with a generated tree; in the child, answers the open library and the tree.
 fn on_box(test: &str, name: &str) -> Option<(Result<Nvml, NvmlError>, PathBuf)> {
+    on_described(test, &BoxFile::builtin(name).expect("built in"))
+}
+
+/// The same on a box that a test made.
+fn on_described(test: &str, described: &BoxFile) -> Option<(Result<Nvml, NvmlError>, PathBuf)> {
     let test_program = std::env::current_exe().expect("own path");
     if let Some(folder) = std::env::var_os(CHILD) {
         let library = test_program
@@ -27,8 +33,7 @@ fn on_box(test: &str, name: &str) -> Option<(Result<Nvml, NvmlError>, PathBuf)> 
         ));
     }
     let folder = std::env::temp_dir().join(format!("soft-nvml-{test}-{}", std::process::id()));
-    let described = BoxFile::builtin(name).expect("built in");
-    sysfs::write_tree(&described, &folder.join("tree")).expect("written");
+    sysfs::write_tree(described, &folder.join("tree")).expect("written");
     std::fs::write(folder.join("box.toml"), described.to_toml().expect("TOML")).expect("written");
     let output = Command::new(test_program)
         .args(["--exact", test, "--nocapture"])
@@ -205,4 +210,47 @@ fn a_box_of_another_vendor_has_no_nvidia_driver() {
         return;
     };
     assert!(matches!(nvml, Err(NvmlError::DriverNotLoaded)));
+}
+
+#[test]
+fn clocks_and_pcie_counters_are_those_of_the_box() {
+    let mut described = BoxFile::builtin("l40x4").expect("built in");
+    let sensors = described.device[0].sensors.get_or_insert_default();
+    (sensors.sm_clock_mhz, sensors.memory_clock_mhz) = (Some(2490), Some(9001));
+    (sensors.pcie_rx_kb_per_s, sensors.pcie_tx_kb_per_s) = (Some(1_234_567), Some(7654));
+    sensors.pcie_replays = Some(3);
+    // Software power cap (nvml.h), although it would else say that it is not idle: nothing.
+    sensors.throttle_bits = Some(4);
+    let test = "clocks_and_pcie_counters_are_those_of_the_box";
+    let Some((nvml, _)) = on_described(test, &described) else {
+        return;
+    };
+    let nvml = nvml.expect("opens");
+    let told = nvml.device_by_index(0).expect("device 0");
+    assert_eq!(told.clock_info(Clock::SM).expect("clock"), 2490);
+    assert_eq!(told.clock_info(Clock::Memory).expect("clock"), 9001);
+    let counter = |counter| told.pcie_throughput(counter).expect("rate");
+    assert_eq!(
+        [PcieUtilCounter::Receive, PcieUtilCounter::Send].map(counter),
+        [1_234_567, 7654]
+    );
+    assert_eq!(told.pcie_replay_counter().expect("replays"), 3);
+    assert_eq!(
+        told.current_throttle_reasons().expect("reasons"),
+        ThrottleReasons::SW_POWER_CAP
+    );
+    assert!(matches!(
+        told.clock_info(Clock::Video),
+        Err(NvmlError::NotSupported)
+    ));
+    let silent = nvml.device_by_index(3).expect("device 3");
+    assert!(matches!(
+        silent.clock_info(Clock::SM),
+        Err(NvmlError::NotSupported)
+    ));
+    // It says nothing of its clocks, and idles in performance state 8.
+    assert_eq!(
+        silent.current_throttle_reasons().expect("reasons"),
+        ThrottleReasons::GPU_IDLE
+    );
 }

@@ -25,13 +25,13 @@ impl BoxFile {
             Fault::Hang { op, device, pair, .. } => match (op, device, pair) {
                 (HangOp::Init, None, None) => Ok(()),
                 (HangOp::Peer | HangOp::EnablePeer, None, Some(pair)) => self.check_pair(keys, &key("pair"), *pair),
-                (HangOp::H2d | HangOp::D2h | HangOp::Local, Some(device), None) => {
+                (HangOp::H2d | HangOp::D2h | HangOp::Local | HangOp::Kernel, Some(device), None) => {
                     self.check_index(keys, &key("device"), *device)
                 }
                 _ => Err(keys.refuse(
                     at,
                     "hang",
-                    "peer and enable_peer take pair; h2d, d2h and local take device; init takes neither",
+                    "peer and enable_peer take pair; h2d, d2h, local and kernel take device; init takes neither",
                 )),
             },
             Fault::Retrain { device, generation, width, .. } => {

@@ -1,7 +1,7 @@
 //! Checks of devices, peers and noise.
 
 use super::{Check, Keys, hex, uuid_bytes};
-use crate::{BoxFile, Device, Vendor};
+use crate::{BoxFile, Device, Figure, Vendor};
 use std::collections::HashSet;
 
 impl BoxFile {
@@ -34,19 +34,24 @@ impl BoxFile {
         ] {
             keys.link(&key(name), link)?;
         }
-        for (name, figure) in [
-            ("h2d_pinned", &device.h2d_pinned),
-            ("d2h_pinned", &device.d2h_pinned),
-            ("h2d_pageable", &device.h2d_pageable),
-            ("d2h_pageable", &device.d2h_pageable),
-            ("local", &device.local),
+        for (name, count) in [
+            ("bar_mib", device.bar_mib),
+            ("multiprocessors", device.multiprocessors.map(u64::from)),
         ] {
+            keys.require(
+                count.is_none_or(|count| (1..=1 << 30).contains(&count)),
+                &key(name),
+                count.unwrap_or(0),
+                "a count is 1 to 2^30",
+            )?;
+        }
+        for (name, figure) in figures_of(device) {
             keys.positive(&key(name), figure)?;
         }
         keys.not_negative(&key("copy_latency_us"), &device.copy_latency_us)?;
         self.check_route(keys, &key("host_segments"), &device.host_segments)?;
         let prefix = |uuid: &str, kind: &str| {
-            self.vendor != Vendor::Nvidia || uuid.strip_prefix(kind).and_then(uuid_bytes).is_some()
+            self.vendor != Vendor::NVIDIA || uuid.strip_prefix(kind).and_then(uuid_bytes).is_some()
         };
         keys.require(
             prefix(&device.uuid, "GPU-"),
@@ -130,6 +135,15 @@ impl BoxFile {
                     keys.positive(&format!("peer_default.{name}"), figure)
                 })?;
             }
+            for (name, figure) in [
+                ("kernel_read", &default.kernel_read),
+                ("kernel_write", &default.kernel_write),
+                ("chase_ns", &default.chase_ns),
+            ] {
+                figure.iter().try_for_each(|figure| {
+                    keys.positive(&format!("peer_default.{name}"), figure)
+                })?;
+            }
             let latency = &default.latency_us;
             latency
                 .iter()
@@ -157,9 +171,16 @@ impl BoxFile {
                 value,
                 "a pair, in either order, has one [[peer]] table",
             )?;
-            peer.gbps
-                .iter()
-                .try_for_each(|figure| keys.positive(&key("gbps"), figure))?;
+            for (name, figure) in [
+                ("gbps", &peer.gbps),
+                ("kernel_read", &peer.kernel_read),
+                ("kernel_write", &peer.kernel_write),
+                ("chase_ns", &peer.chase_ns),
+            ] {
+                figure
+                    .iter()
+                    .try_for_each(|figure| keys.positive(&key(name), figure))?;
+            }
             peer.latency_us
                 .iter()
                 .try_for_each(|figure| keys.not_negative(&key("latency_us"), figure))?;
@@ -223,4 +244,38 @@ impl BoxFile {
             "what is added is 0 or above",
         )
     }
+}
+
+/// Every figure of a device that is above 0, with its key.
+fn figures_of(device: &Device) -> Vec<(&'static str, &Figure)> {
+    let always = [
+        ("h2d_pinned", &device.h2d_pinned),
+        ("d2h_pinned", &device.d2h_pinned),
+        ("h2d_pageable", &device.h2d_pageable),
+        ("d2h_pageable", &device.d2h_pageable),
+        ("local", &device.local),
+    ];
+    let sometimes = [
+        ("h2d_write_combined", &device.h2d_write_combined),
+        ("d2h_write_combined", &device.d2h_write_combined),
+        ("h2d_registered", &device.h2d_registered),
+        ("d2h_registered", &device.d2h_registered),
+    ];
+    let mut figures: Vec<_> = always.into();
+    figures.extend(
+        sometimes
+            .into_iter()
+            .filter_map(|(name, figure)| Some((name, figure.as_ref()?))),
+    );
+    if let Some(kernels) = &device.kernels {
+        figures.extend([
+            ("kernels.h2d", &kernels.h2d),
+            ("kernels.d2h", &kernels.d2h),
+            ("kernels.local", &kernels.local),
+            ("kernels.launch_us", &kernels.launch_us),
+            ("kernels.host_chase_ns", &kernels.host_chase_ns),
+            ("kernels.local_chase_ns", &kernels.local_chase_ns),
+        ]);
+    }
+    figures
 }

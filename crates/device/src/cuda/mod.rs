@@ -1,10 +1,11 @@
 //! The `cuda` backend: NVIDIA's driver API through cudarc, loaded at run time.
 //!
-//! Plain `cuMemAlloc` for device memory and `cuMemHostAlloc` for pinned memory, streams without legacy
-//! synchronisation, events with times, captured graphs. NCCL is loaded beside it. Kernels are not launched here.
+//! Plain `cuMemAlloc` for device memory and `cuMemHostAlloc` for locked memory, streams without legacy
+//! synchronisation, events with times, captured graphs, kernels from PTX. NCCL is loaded beside it.
 
 mod context;
 mod graph;
+mod kernel;
 mod library;
 mod memory;
 mod nccl;
@@ -17,8 +18,10 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
 use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, TimeSource};
 use crate::error::{DeviceError, Result};
+use crate::kernel::{FLAG_BYTES, HostFlag, KernelCode};
 use crate::memory::HostBuffer;
 use context::{Context, Handle};
+pub use kernel::Kernel;
 pub use nccl::{Nccl, NcclCommunicator};
 pub use queue::{Graph, Stream};
 
@@ -81,12 +84,21 @@ impl Backend for Cuda {
             ordinal,
             count,
         })?;
+        let multiprocessors = self.devices[ordinal].multiprocessors;
         if let Some(context) = slot.upgrade() {
-            return Ok(Device { ordinal, context });
+            return Ok(Device {
+                ordinal,
+                multiprocessors,
+                context,
+            });
         }
         let context = Arc::new(Context::retain(Handle::of(ordinal)?)?);
         *slot = Arc::downgrade(&context);
-        Ok(Device { ordinal, context })
+        Ok(Device {
+            ordinal,
+            multiprocessors,
+            context,
+        })
     }
 }
 
@@ -106,6 +118,8 @@ fn describe(ordinal: usize) -> Result<DeviceDescription> {
             .and_then(|count| u32::try_from(count).ok()),
         cache_bytes: positive(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)
             .and_then(|bytes| u64::try_from(bytes).ok()),
+        multiprocessors: positive(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+            .and_then(|count| u32::try_from(count).ok()),
     })
 }
 
@@ -132,11 +146,13 @@ fn uuid_text(name: &str, bytes: &[u8; 16]) -> String {
 #[derive(Clone)]
 pub struct Device {
     ordinal: usize,
+    multiprocessors: Option<u32>,
     context: Arc<Context>,
 }
 
 impl backend::Device for Device {
     type Stream = Stream;
+    type Kernel = Kernel;
     type Event = Event;
     type DeviceBuffer = DeviceBuffer;
 
@@ -152,12 +168,13 @@ impl backend::Device for Device {
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
         match kind {
             HostKind::Pageable => HostBuffer::from_pages(kind, bytes, node),
-            HostKind::Pinned => {
+            HostKind::Registered => memory::registered(&self.context, bytes, node),
+            HostKind::Pinned | HostKind::WriteCombined => {
                 // The driver allocates the pages in this thread, so the thread's policy decides on the node.
                 let policy =
                     node.map(|node| numa::PolicyGuard::set(&numa::MemoryPolicy::Bind(vec![node])));
                 let policy = policy.transpose()?;
-                let memory = memory::pinned(&self.context, bytes)?;
+                let memory = memory::pinned(&self.context, bytes, kind == HostKind::WriteCombined)?;
                 drop(policy);
                 Ok(HostBuffer::new(memory, kind))
             }
@@ -186,6 +203,18 @@ impl backend::Device for Device {
 
     fn memory(&self) -> Result<(u64, u64)> {
         self.context.memory()
+    }
+
+    fn multiprocessors(&self) -> Option<u32> {
+        self.multiprocessors
+    }
+
+    fn load(&self, code: &KernelCode) -> Result<Kernel> {
+        kernel::load(&self.context, code)
+    }
+
+    fn flag(&self) -> Result<HostFlag> {
+        memory::pinned(&self.context, FLAG_BYTES, false).map(HostFlag::new)
     }
 
     fn try_module(&self, image: &CStr) -> Result<()> {

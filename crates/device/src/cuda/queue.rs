@@ -72,7 +72,7 @@ impl backend::Stream for Stream {
         self.0.wait(&event.0)
     }
 
-    /// Needs a kernel that spins on a flag, which this backend does not launch.
+    /// A latch is the host's; a device's stream is held by a kernel that looks at a flag.
     fn hold(&self, _latch: &Latch) -> Result<bool> {
         Ok(false)
     }

@@ -1,4 +1,4 @@
-//! The one unsafe step of the host backend: moving bytes between two buffers that a copy holds.
+//! The one unsafe step of the host backend: moving bytes between two buffers that a copy holds. It launches no kernels.
 #![expect(
     unsafe_code,
     reason = "memcpy between memory that several threads can reach"
@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
+use super::{DeviceBuffer, NoKernel, Stream};
 use crate::error::Result;
+use crate::kernel::{Argument, Launch};
 use crate::memory::{HostMemory, InFlight, check_range};
 
 /// A copy that may be done.
@@ -47,5 +49,19 @@ impl Copy {
         // nothing reads before both streams were waited for.
         unsafe { std::ptr::copy(source, target, self.bytes) };
         self.held
+    }
+}
+
+impl Launch for Stream {
+    type Kernel = NoKernel;
+
+    unsafe fn launch_kernel(
+        &self,
+        kernel: &NoKernel,
+        _blocks: u32,
+        _threads: u32,
+        _arguments: &[Argument<'_, DeviceBuffer>],
+    ) -> Result<()> {
+        match *kernel {}
     }
 }

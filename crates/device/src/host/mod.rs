@@ -15,8 +15,9 @@ use topology::{Machine, Sysfs};
 
 use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, TimeSource};
 use crate::error::{DeviceError, Result};
+use crate::kernel::{HostFlag, KernelCode};
 use crate::memory::HostBuffer;
-pub use queue::{Event, NoGraph, Stream};
+pub use queue::{Event, NoGraph, NoKernel, Stream};
 use seats::Seats;
 pub use shared::{HostCommunicator, SharedMemory};
 
@@ -51,6 +52,7 @@ impl Backend for Host {
                 memory_bytes: None,
                 copy_engines: None,
                 cache_bytes: None,
+                multiprocessors: None,
             })
             .collect();
         Ok(Self {
@@ -138,6 +140,7 @@ pub struct Device {
 
 impl backend::Device for Device {
     type Stream = Stream;
+    type Kernel = NoKernel;
     type Event = Event;
     type DeviceBuffer = DeviceBuffer;
 
@@ -167,7 +170,13 @@ impl backend::Device for Device {
     }
 
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
-        HostBuffer::from_pages(kind, bytes, node)
+        match kind {
+            HostKind::Pageable | HostKind::Pinned => HostBuffer::from_pages(kind, bytes, node),
+            HostKind::WriteCombined | HostKind::Registered => Err(DeviceError::Unsupported {
+                what: "write-combined or registered memory",
+                why: "the host backend has no driver to map it".to_owned(),
+            }),
+        }
     }
 
     /// A stream works on that CPU of the node which has the fewest, the device's own one first.
@@ -199,11 +208,27 @@ impl backend::Device for Device {
         })
     }
 
+    fn multiprocessors(&self) -> Option<u32> {
+        None
+    }
+
+    fn load(&self, _code: &KernelCode) -> Result<NoKernel> {
+        Err(no_kernels("a kernel"))
+    }
+
+    fn flag(&self) -> Result<HostFlag> {
+        Err(no_kernels("a flag of kernels"))
+    }
+
     fn try_module(&self, _image: &CStr) -> Result<()> {
-        Err(DeviceError::Unsupported {
-            what: "a module",
-            why: "the host backend runs no kernels".to_owned(),
-        })
+        Err(no_kernels("a module"))
+    }
+}
+
+fn no_kernels(what: &'static str) -> DeviceError {
+    DeviceError::Unsupported {
+        what,
+        why: "the host backend runs no kernels".to_owned(),
     }
 }
 

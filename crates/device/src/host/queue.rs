@@ -99,6 +99,10 @@ fn run(work: &Receiver<Work>) {
     }
 }
 
+/// The host backend has no kernels.
+#[derive(Debug)]
+pub enum NoKernel {}
+
 /// A graph of the host backend, of which there is none: its worker has no launch that a graph could save.
 #[derive(Debug)]
 pub enum NoGraph {}

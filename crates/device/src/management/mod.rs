@@ -3,9 +3,16 @@
 //! Every answer may be missing, and then carries the library's reason. Calls can block on a failing device, so a
 //! process of its own makes them.
 
+mod amd;
+mod managed;
 mod nvml;
+mod sample;
 
+pub use amd::Amd;
+pub(crate) use managed::{AMDGPU, MXSML, NVML};
+pub use managed::{Managed, Management};
 pub use nvml::Nvml;
+pub use sample::Sample;
 use topology::PcieLink;
 
 /// Why a management answer is missing, in the library's words.

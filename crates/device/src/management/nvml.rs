@@ -6,7 +6,7 @@ use nvml_wrapper::Nvml as Library;
 use nvml_wrapper::error::NvmlError;
 use topology::PcieLink;
 
-use super::{Answer, ManagedDevice, ManagedLink, MigInstance};
+use super::{Answer, ManagedDevice, ManagedLink, Management, MigInstance, Sample};
 use crate::error::{DeviceError, Result};
 
 /// NVIDIA's management library.
@@ -59,10 +59,7 @@ impl Nvml {
     /// # Errors
     /// No such device, or the library does not answer for it.
     pub fn link(&self, pci: &str) -> Answer<ManagedLink> {
-        let device = self
-            .0
-            .device_by_pci_bus_id(pci)
-            .map_err(|error| error.to_string())?;
+        let device = self.at(pci)?;
         let link = |generation: std::result::Result<u32, NvmlError>,
                     width: std::result::Result<u32, NvmlError>| {
             let (generation, width) = (generation.ok()?, width.ok()?);
@@ -79,6 +76,31 @@ impl Nvml {
             current,
             maximum: link(device.max_pcie_link_gen(), device.max_pcie_link_width()),
         })
+    }
+
+    /// The physical device at a PCI address.
+    pub(super) fn at(&self, pci: &str) -> Answer<nvml_wrapper::Device<'_>> {
+        self.0
+            .device_by_pci_bus_id(pci)
+            .map_err(|error| error.to_string())
+    }
+}
+
+impl Management for Nvml {
+    fn driver_version(&self) -> Answer<String> {
+        self.driver_version()
+    }
+
+    fn devices(&self) -> Answer<Vec<Answer<ManagedDevice>>> {
+        self.devices()
+    }
+
+    fn link(&self, pci: &str) -> Answer<ManagedLink> {
+        self.link(pci)
+    }
+
+    fn sample(&self, pci: &str) -> Sample {
+        self.sample(pci)
     }
 }
 

@@ -106,6 +106,24 @@ impl HostBuffer {
         Ok(Self::new(memory, kind))
     }
 
+    /// Ordinary pages that `register` gives to a driver; dropping what it returned takes them back, which is done before
+    /// the pages go.
+    pub(crate) fn registered<G: Any + Send + Sync>(
+        bytes: usize,
+        node: Option<u32>,
+        register: impl FnOnce(NonNull<u8>, usize) -> Result<G>,
+    ) -> Result<Self> {
+        let pages = Self::from_pages(HostKind::Pageable, bytes, node)?;
+        let start = pages.memory.pointer();
+        let guard = register(start, bytes)?;
+        // The fields of a tuple are dropped in order.
+        let owner = Box::new((guard, pages));
+        // SAFETY: `pages` holds `bytes` initialised bytes at `start` for as long as it lives, nobody else has a clone of it,
+        // and the owner does not touch them.
+        let memory = unsafe { HostMemory::new(start, bytes, owner) };
+        Ok(Self::new(memory, HostKind::Registered))
+    }
+
     /// Its length in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -251,6 +269,36 @@ mod tests {
             buffer.proven_node().ok(),
             "{answer:?}"
         );
+    }
+
+    #[test]
+    fn registered_pages_are_taken_back_before_they_go() {
+        struct Registration(usize, Arc<std::sync::Mutex<Vec<u8>>>);
+        impl Drop for Registration {
+            fn drop(&mut self) {
+                // SAFETY: the address of the buffer's first byte, whose pages must still be there: else this faults.
+                let first = unsafe { *(self.0 as *const u8) };
+                self.1.lock().unwrap().push(first);
+            }
+        }
+        let seen = Arc::default();
+        let buffer = HostBuffer::registered(4096, None, |start, bytes| {
+            assert_eq!(bytes, 4096);
+            Ok(Registration(start.as_ptr() as usize, Arc::clone(&seen)))
+        });
+        let buffer = buffer.unwrap();
+        assert_eq!(buffer.kind(), HostKind::Registered);
+        buffer.with_bytes(|bytes| bytes[0] = 42).unwrap();
+        drop(buffer);
+        assert_eq!(*seen.lock().unwrap(), [42]);
+    }
+
+    #[test]
+    fn pages_that_are_not_registered_are_an_error() {
+        let refused = HostBuffer::registered(64, None, |_, _| -> Result<()> {
+            Err(DeviceError::EventNotReady)
+        });
+        assert!(matches!(refused, Err(DeviceError::EventNotReady)));
     }
 
     #[test]

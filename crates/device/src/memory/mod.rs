@@ -2,10 +2,12 @@
 
 mod access;
 mod ffi;
+mod holding;
 
 pub(crate) use access::{Access, Held, InFlight};
 pub use ffi::HostBuffer;
 pub(crate) use ffi::HostMemory;
+pub(crate) use holding::{Holding, Needs};
 
 use crate::error::{DeviceError, Result};
 

@@ -1,14 +1,27 @@
 //! Facts about copies between the host and a device and within a device.
 #![expect(clippy::unwrap_used, reason = "facts are tests")]
 
+use device::host::Host;
 use device::pattern::Pattern;
 use device::{Backend, Device, DeviceError, HostBuffer, HostKind, Stream};
 
 use crate::bed::{Bed, LARGE, touch};
 
+/// Every kind of host memory.
+const KINDS: [HostKind; 4] = [
+    HostKind::Pageable,
+    HostKind::Pinned,
+    HostKind::WriteCombined,
+    HostKind::Registered,
+];
+
+fn needs_a_driver(kind: HostKind) -> bool {
+    matches!(kind, HostKind::WriteCombined | HostKind::Registered)
+}
+
 pub(crate) fn every_kind_of_host_memory_goes_both_ways<B: Backend>(backend: &B) {
     let bed = Bed::open(backend, 0);
-    for kind in [HostKind::Pageable, HostKind::Pinned] {
+    for kind in KINDS {
         // A byte, less than a page, more than one, and a length that is no multiple of anything.
         for bytes in [1, 4095, 4097, (1 << 20) + 3] {
             let pair = || bed.device.alloc_host(kind, bytes, None);
@@ -18,6 +31,12 @@ pub(crate) fn every_kind_of_host_memory_goes_both_ways<B: Backend>(backend: &B) 
                 (Err(DeviceError::HostMemory(numa::NumaError::Lock { .. })), _)
                 | (_, Err(DeviceError::HostMemory(numa::NumaError::Lock { .. })))
                     if kind == HostKind::Pinned =>
+                {
+                    continue;
+                }
+                // Nobody is there to map it.
+                (Err(DeviceError::Unsupported { .. }), Err(DeviceError::Unsupported { .. }))
+                    if B::NAME == Host::NAME && needs_a_driver(kind) =>
                 {
                     continue;
                 }

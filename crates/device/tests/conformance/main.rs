@@ -1,8 +1,9 @@
-//! What every backend must do, as one list of facts, run on host memory, on a real driver where there is one, and on
-//! every soft box that a CUDA driver can answer for; then what only a soft box can show: faults.
+//! What every backend must do, as one list of facts, run on host memory, on real drivers where there are some, and on
+//! every soft box by the driver of its vendor; then what only a soft box can show: faults.
 //!
 //! A soft driver is found by the loader when a process starts, so these tests start their own program again with the
-//! soft libraries in the loader's path. No rate is judged here.
+//! soft libraries in the loader's path. No rate is judged here. Which backend answers for a box the registry says: a vendor
+//! that is added there with a box runs through all of this. What kernels do is told by the tests of the crate `kernels`.
 
 mod bed;
 mod collectives;
@@ -20,14 +21,13 @@ use std::process::Command;
 use device::collectives::Collectives;
 use device::cuda::{Cuda, Nccl};
 use device::host::{Host, SharedMemory};
-use device::{Backend, DeviceError, TimeSource};
+use device::{Backend, Built, DeviceError, TimeSource, Visit};
 
-/// A fact about a backend: it panics where the backend does not hold it.
-type Fact<B> = fn(&B);
+use process::{Facts, facts};
 
 /// What holds for a backend with one device.
-fn facts_of_one<B: Backend>() -> Vec<Fact<B>> {
-    vec![
+fn of_one() -> impl Facts {
+    facts![
         memory::devices_are_numbered_in_order,
         memory::a_device_that_does_not_exist_is_named,
         memory::a_device_opened_twice_has_one_context,
@@ -56,8 +56,8 @@ fn facts_of_one<B: Backend>() -> Vec<Fact<B>> {
 }
 
 /// What holds for a backend with two devices or more, besides.
-fn facts_of_two<B: Backend>() -> Vec<Fact<B>> {
-    vec![
+fn of_two() -> impl Facts {
+    facts![
         pairs::bytes_arrive_with_and_without_access,
         pairs::access_is_given_and_taken_twice_or_refused_as_such,
         pairs::ranges_outside_a_peers_buffer_are_refused,
@@ -66,68 +66,84 @@ fn facts_of_two<B: Backend>() -> Vec<Fact<B>> {
     ]
 }
 
-fn check<B: Backend>(backend: &B, facts: Vec<Fact<B>>) {
-    for fact in facts {
-        fact(backend);
-    }
-}
-
 #[test]
 fn host_memory_conforms() {
     let host = Host::open().expect("there is always host memory");
     assert_eq!(host.time_source(), TimeSource::HostMonotonic);
-    check(&host, facts_of_one());
-    check(&host, facts_of_two());
+    of_one().hold(&host);
+    of_two().hold(&host);
 }
 
 #[test]
 fn every_soft_box_conforms() {
-    for name in boxfile::builtin_names() {
-        let described = boxfile::BoxFile::builtin(name).expect("it is in the list");
-        if described.vendor != boxfile::Vendor::Nvidia {
-            continue;
+    process::on_boxes("every_soft_box_conforms", &process::boxes(), &of_one());
+}
+
+#[test]
+fn every_pair_of_a_soft_box_conforms() {
+    let test = "every_pair_of_a_soft_box_conforms";
+    process::on_boxes(test, &process::boxes(), &of_two());
+}
+
+#[test]
+fn every_vendor_of_the_registry_has_a_soft_box() {
+    let boxes = process::boxes();
+    for built in Built::ALL
+        .iter()
+        .filter(|built| built.pci_vendor().is_some())
+    {
+        let mut own = boxes.iter().map(process::backend_of);
+        assert!(own.any(|found| found == Some(*built)), "{}", built.name());
+    }
+}
+
+/// Opens its backend, which must say in words that it has no device.
+struct HasNoDevice;
+
+impl Visit for HasNoDevice {
+    type Output = ();
+
+    fn visit<B: Backend>(self) {
+        match B::open() {
+            Err(DeviceError::NoDevice { backend, reason }) => {
+                assert_eq!(backend, B::NAME);
+                assert!(!reason.is_empty());
+            }
+            Err(other) => panic!("{}: {other}", B::NAME),
+            Ok(_) => panic!("{} has devices", B::NAME),
         }
-        process::on_box("every_soft_box_conforms", &described, |cuda| {
-            check(cuda, facts_of_one());
-            check(cuda, facts_of_two());
+    }
+}
+
+#[test]
+fn the_drivers_of_other_vendors_have_no_device_on_a_box() {
+    let test = "the_drivers_of_other_vendors_have_no_device_on_a_box";
+    for described in process::small_boxes("") {
+        process::with_libraries(test, &described, || {
+            let own = process::backend_of(&described);
+            let others = Built::ALL.iter().filter(|built| Some(**built) != own);
+            for other in others.filter(|built| built.pci_vendor().is_some()) {
+                other.visit(HasNoDevice);
+            }
         });
     }
 }
 
 #[test]
-fn the_driver_of_another_vendors_box_has_no_device() {
-    let amd = boxfile::BoxFile::builtin("r9700-x8").expect("it is built in");
-    process::with_library(
-        "the_driver_of_another_vendors_box_has_no_device",
-        &amd,
-        || match Cuda::open() {
-            Err(DeviceError::NoDevice {
-                backend: "cuda", ..
-            }) => {}
-            Err(other) => panic!("{other}"),
-            Ok(_) => panic!("it has devices"),
-        },
-    );
+fn real_drivers_conform() {
+    process::on_real("real_drivers_conform", 1, &of_one());
 }
 
 #[test]
-fn a_real_cuda_driver_conforms() {
-    if let Some(cuda) = process::real_cuda("a_real_cuda_driver_conforms", 1) {
-        check(&cuda, facts_of_one());
-    }
-}
-
-#[test]
-fn a_real_pair_of_cuda_devices_conforms() {
-    if let Some(cuda) = process::real_cuda("a_real_pair_of_cuda_devices_conforms", 2) {
-        check(&cuda, facts_of_two());
-    }
+fn real_pairs_of_devices_conform() {
+    process::on_real("real_pairs_of_devices_conform", 2, &of_two());
 }
 
 #[test]
 fn memory_of_a_small_device_runs_out_and_comes_back() {
     let test = "memory_of_a_small_device_runs_out_and_comes_back";
-    process::on_small_box(test, "", faults::memory_runs_out_and_comes_back);
+    let facts = facts![faults::memory_runs_out_and_comes_back];
+    process::on_boxes(test, &process::small_boxes(""), &facts);
 }
 
 #[test]
@@ -135,28 +151,32 @@ fn one_failed_allocation_is_one_error() {
     let fault = "[[fault]]\nkind = \"alloc_failure\"\non = \"device\"\nnth = 2\n\
                  [[fault]]\nkind = \"alloc_failure\"\non = \"host\"\nnth = 1\n";
     let test = "one_failed_allocation_is_one_error";
-    process::on_small_box(test, fault, faults::one_allocation_fails);
+    let facts = facts![faults::one_allocation_fails];
+    process::on_boxes(test, &process::small_boxes(fault), &facts);
 }
 
 #[test]
 fn a_denied_peer_is_refused_in_that_direction() {
     let fault = "[[fault]]\nkind = \"peer_denied\"\npair = [0, 1]\n";
     let test = "a_denied_peer_is_refused_in_that_direction";
-    process::on_small_box(test, fault, faults::a_peer_is_denied);
+    let facts = facts![faults::a_peer_is_denied];
+    process::on_boxes(test, &process::small_boxes(fault), &facts);
 }
 
 #[test]
 fn a_lost_device_stays_lost_and_nothing_panics() {
     let fault = "[[fault]]\nkind = \"device_lost\"\ndevice = 0\nafter_copies = 2\n";
     let test = "a_lost_device_stays_lost_and_nothing_panics";
-    process::on_small_box(test, fault, faults::a_lost_device_stays_lost);
+    let facts = facts![faults::a_lost_device_stays_lost];
+    process::on_boxes(test, &process::small_boxes(fault), &facts);
 }
 
 #[test]
 fn a_device_lost_with_work_in_flight_can_be_dropped() {
     let fault = "[[fault]]\nkind = \"device_lost\"\ndevice = 0\nafter_copies = 2\n";
     let test = "a_device_lost_with_work_in_flight_can_be_dropped";
-    process::on_small_box(test, fault, faults::lost_with_work_in_flight);
+    let facts = facts![faults::lost_with_work_in_flight];
+    process::on_boxes(test, &process::small_boxes(fault), &facts);
 }
 
 /// What holds for the collectives of a library, on every rank.
@@ -239,8 +259,9 @@ fn a_soft_nccl_conforms() {
 #[test]
 fn a_real_nccl_conforms() {
     let test = "a_real_nccl_conforms";
-    let Some(cuda) = process::real_cuda(test, 1) else {
-        return;
+    let cuda = match Cuda::open() {
+        Ok(cuda) => cuda,
+        Err(error) => return process::skip(test, &error.to_string()),
     };
     if let Err(error) = Nccl::open(None) {
         return process::skip(test, &error.to_string());

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use device::cuda::Cuda;
 use device::host::Host;
 use device::{Backend, Device, DeviceError, HostKind, Stream};
 
@@ -89,7 +90,12 @@ fn resident() -> u64 {
 pub(crate) fn no_bytes_are_refused_and_the_device_still_works<B: Backend>(backend: &B) {
     let bed = Bed::open(backend, 0);
     assert!(bed.device.alloc(0).is_err());
-    for kind in [HostKind::Pageable, HostKind::Pinned] {
+    for kind in [
+        HostKind::Pageable,
+        HostKind::Pinned,
+        HostKind::WriteCombined,
+        HostKind::Registered,
+    ] {
         assert!(bed.device.alloc_host(kind, 0, None).is_err());
     }
     bed.works();
@@ -126,8 +132,13 @@ pub(crate) fn code_is_taken_or_refused_in_words<B: Backend>(backend: &B) {
     let ptx = c"// nothing\n.version 6.4\n.target sm_75\n.address_size 64\n.visible .entry noop()\n{\n  ret;\n}\n";
     let bed = Bed::open(backend, 0);
     let taken = bed.device.try_module(ptx);
-    if B::NAME == Host::NAME {
-        assert!(matches!(taken, Err(DeviceError::Unsupported { .. })));
+    if B::NAME != Cuda::NAME {
+        // PTX is NVIDIA's.
+        let Err(DeviceError::Unsupported { why, .. }) = taken else {
+            panic!("{taken:?}");
+        };
+        assert!(!why.is_empty());
+        bed.works();
         return;
     }
     taken.unwrap();

@@ -7,35 +7,111 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use boxfile::BoxFile;
-use device::cuda::Cuda;
-use device::{Backend, TimeSource};
+use device::{Backend, Built, TimeSource, Visit};
 
 /// Set for a child, to the name of its box.
 const CHILD: &str = "TPLENS_CONFORMANCE_BOX";
 const SMALL: &str = include_str!("boxes/small.toml");
 
-/// Runs `body` in a child with the CUDA driver of a described box; `test` is the name of the calling test.
-pub(crate) fn on_box(test: &str, described: &BoxFile, body: impl FnOnce(&Cuda)) {
-    with_library(test, described, || {
-        let cuda = Cuda::open().unwrap();
-        assert_eq!(
-            cuda.driver().soft_box.as_deref(),
-            Some(described.name.as_str()),
-            "another driver was found"
-        );
-        assert_eq!(cuda.time_source(), TimeSource::VirtualClock);
-        body(&cuda);
-    });
+/// Facts that whichever backend is at hand must hold; [`facts`] makes them of generic functions.
+pub(crate) trait Facts {
+    /// Panics where the backend does not hold them.
+    fn hold<B: Backend>(&self, backend: &B);
 }
 
-/// The same with the small box of these tests and some `[[fault]]` tables.
-pub(crate) fn on_small_box(test: &str, faults: &str, body: impl FnOnce(&Cuda)) {
-    let described = BoxFile::from_toml(&format!("{SMALL}\n{faults}"), "small.toml").unwrap();
-    on_box(test, &described, body);
+/// A list of generic functions as [`Facts`].
+macro_rules! facts {
+    ($($fact:path),+ $(,)?) => {{
+        struct These;
+        impl $crate::process::Facts for These {
+            fn hold<B: device::Backend>(&self, backend: &B) {
+                $($fact(backend);)+
+            }
+        }
+        These
+    }};
+}
+pub(crate) use facts;
+
+/// The backend that drives the devices of a box, by their vendor's number on the bus; `None` for a box without any.
+pub(crate) fn backend_of(described: &BoxFile) -> Option<Built> {
+    let (vendor, _) = described.device.first()?.pci_id.split_once(':')?;
+    let vendor = u16::from_str_radix(vendor, 16).unwrap();
+    Some(Built::of_vendor(vendor).expect("a row of the registry drives the devices of every box"))
+}
+
+/// Every built-in box with devices.
+pub(crate) fn boxes() -> Vec<BoxFile> {
+    let boxes = boxfile::builtin_names()
+        .into_iter()
+        .map(|name| BoxFile::builtin(name).unwrap());
+    boxes
+        .filter(|described| !described.device.is_empty())
+        .collect()
+}
+
+/// The small box of these tests with some `[[fault]]` tables, once for each vendor that has a built-in box.
+pub(crate) fn small_boxes(faults: &str) -> Vec<BoxFile> {
+    let mut seen = Vec::new();
+    let mut small = Vec::new();
+    for template in boxes() {
+        let built = backend_of(&template).unwrap();
+        if seen.contains(&built) {
+            continue;
+        }
+        seen.push(built);
+        let mut described =
+            BoxFile::from_toml(&format!("{SMALL}\n{faults}"), "small.toml").unwrap();
+        described.name = format!("small-{}", built.name());
+        described.vendor = template.vendor;
+        described.driver.clone_from(&template.driver);
+        described.driver_api = template.driver_api;
+        for device in &mut described.device {
+            device.pci_id.clone_from(&template.device[0].pci_id);
+            device.class.clone_from(&template.device[0].class);
+        }
+        described.validate(&described.name).unwrap();
+        small.push(described);
+    }
+    small
+}
+
+/// Shows that facts hold on each of these boxes, each in a child with the driver of its vendor; `test` is the name of the
+/// calling test.
+pub(crate) fn on_boxes(test: &str, boxes: &[BoxFile], facts: &impl Facts) {
+    assert!(!boxes.is_empty(), "no box was asked about");
+    for described in boxes {
+        with_libraries(test, described, || {
+            let opened = OnBox { described, facts };
+            backend_of(described).unwrap().visit(opened);
+        });
+    }
+}
+
+/// The facts for the backend of a box.
+struct OnBox<'a, F> {
+    described: &'a BoxFile,
+    facts: &'a F,
+}
+
+impl<F: Facts> Visit for OnBox<'_, F> {
+    type Output = ();
+
+    fn visit<B: Backend>(self) {
+        let backend = B::open().unwrap();
+        let found = backend.driver().soft_box.as_deref();
+        assert_eq!(
+            found,
+            Some(self.described.name.as_str()),
+            "another driver was found"
+        );
+        assert_eq!(backend.time_source(), TimeSource::VirtualClock);
+        self.facts.hold(&backend);
+    }
 }
 
 /// Runs `body` in a child that finds the soft libraries, whether or not they have a device.
-pub(crate) fn with_library(test: &str, described: &BoxFile, body: impl FnOnce()) {
+pub(crate) fn with_libraries(test: &str, described: &BoxFile, body: impl FnOnce()) {
     match std::env::var(CHILD) {
         Ok(name) if name == described.name => body(),
         // This child is for another box of the same test.
@@ -44,15 +120,42 @@ pub(crate) fn with_library(test: &str, described: &BoxFile, body: impl FnOnce())
     }
 }
 
-/// The real driver with at least so many devices; where there is none, the skip is noted and nothing is returned.
-pub(crate) fn real_cuda(test: &str, devices: usize) -> Option<Cuda> {
-    let reason = match Cuda::open() {
-        Ok(cuda) if cuda.devices().len() >= devices => return Some(cuda),
-        Ok(cuda) => format!("{} device, {devices} needed", cuda.devices().len()),
-        Err(error) => error.to_string(),
-    };
-    skip(test, &reason);
-    None
+/// Shows that facts hold for every real driver that has at least so many devices; where there is none, the skip is noted.
+pub(crate) fn on_real(test: &str, devices: usize, facts: &impl Facts) {
+    let vendors = Built::ALL
+        .iter()
+        .filter(|built| built.pci_vendor().is_some());
+    let missing: Vec<Option<String>> = vendors
+        .map(|built| built.visit(OnReal { devices, facts }).err())
+        .collect();
+    if missing.iter().all(Option::is_some) {
+        let reasons: Vec<String> = missing.into_iter().flatten().collect();
+        skip(test, &reasons.join("; "));
+    }
+}
+
+/// The facts for a real driver.
+struct OnReal<'a, F> {
+    devices: usize,
+    facts: &'a F,
+}
+
+impl<F: Facts> Visit for OnReal<'_, F> {
+    type Output = Result<(), String>;
+
+    fn visit<B: Backend>(self) -> Result<(), String> {
+        match B::open() {
+            Ok(backend) if backend.devices().len() >= self.devices => {
+                self.facts.hold(&backend);
+                Ok(())
+            }
+            Ok(backend) => {
+                let (found, needed) = (backend.devices().len(), self.devices);
+                Err(format!("{}: {found} device, {needed} needed", B::NAME))
+            }
+            Err(error) => Err(format!("{}: {error}", B::NAME)),
+        }
+    }
 }
 
 /// Notes that a test could not run here.

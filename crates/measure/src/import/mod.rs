@@ -3,6 +3,7 @@
 pub mod collectives;
 mod error;
 mod fields;
+pub mod links;
 pub mod serve;
 
 pub use collectives::CurvePoint;

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use topology::Machine;
 
 use super::devices::{BackendFacts, LinkDevice};
-use super::links::{PairPath, Verification};
+use super::links::PairPath;
+use super::points::Verification;
 use crate::caveat::Caveat;
 use crate::quantity::Quantity;
 

@@ -7,6 +7,7 @@ use super::collectives::{Collectives, CollectivesEvent};
 use super::links::{Links, LinksEvent};
 use super::provenance::Provenance;
 use super::serve::{Serve, ServeEvent};
+use crate::control;
 
 /// The schema's number; it grows only when an older reader would misunderstand a newer record.
 pub const SCHEMA: u32 = 1;
@@ -174,12 +175,26 @@ pub enum Line {
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// Not JSON, or not a record.
-    #[error("{origin} is not a record: {source}")]
+    #[error("{origin} is not a record: {}", control::replaced(&source.to_string()))]
     NotARecord {
         /// The file.
         origin: String,
         /// What the parser said.
         source: serde_json::Error,
+    },
+    /// A file without content.
+    #[error("{origin} is empty; was the disk full when it was written?")]
+    Empty {
+        /// The file.
+        origin: String,
+    },
+    /// JSON that ends before its end.
+    #[error("{origin} is not whole JSON: it ends at line {line}; was it copied in full?")]
+    CutOff {
+        /// The file.
+        origin: String,
+        /// Number of its last line.
+        line: usize,
     },
     /// A journal without its first line.
     #[error(
@@ -191,7 +206,8 @@ pub enum RecordError {
     },
     /// Events of another program than the one in the header.
     #[error(
-        "{origin}, line {line} is not of a journal of {program}; was another journal appended?"
+        "{origin}, line {line} is not of a journal of {}; was another journal appended?",
+        control::replaced(program)
     )]
     Mixed {
         /// The file.
@@ -217,9 +233,19 @@ impl Record {
     /// # Errors
     /// Text that is no record, or one of a newer schema; unknown fields of the same schema are passed over.
     pub fn from_json(text: &str, origin: &str) -> Result<Self, RecordError> {
-        let not_a_record = |source| RecordError::NotARecord {
-            origin: origin.to_owned(),
-            source,
+        if text.trim().is_empty() {
+            let origin = origin.to_owned();
+            return Err(RecordError::Empty { origin });
+        }
+        let not_a_record = |source: serde_json::Error| match source.is_eof() {
+            true => RecordError::CutOff {
+                origin: origin.to_owned(),
+                line: source.line(),
+            },
+            false => RecordError::NotARecord {
+                origin: origin.to_owned(),
+                source,
+            },
         };
         let value: serde_json::Value = serde_json::from_str(text).map_err(not_a_record)?;
         if let Some(found) = value

@@ -5,6 +5,9 @@ mod devices;
 mod envelope;
 mod folder;
 mod links;
+mod monitor;
+mod peers;
+mod points;
 mod provenance;
 mod serve;
 mod soft;
@@ -19,9 +22,14 @@ pub use envelope::{
     Growing, Header, Line, Payload, Record, RecordError, SCHEMA, Simulated, Status,
 };
 pub use folder::{FolderError, Journal, ResultFolder, load, write_whole};
-pub use links::{
-    Endpoint, LinkUse, Links, LinksEvent, NamedQuantity, Outcome, PairPath, PeerProbe, PeerStep,
-    PeerVerdict, Placement, Point, StepOutcome, Verification,
+pub use links::{Links, LinksEvent, PairPath};
+pub use monitor::{
+    MONITOR_SCHEMA, MonitorCpu, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate,
+    MonitorLine, MonitorProcess, MonitorSample, MonitorValue, MonitorValues, NodeUse,
+};
+pub use peers::{KernelAccess, PeerProbe, PeerStep, PeerVerdict, StepOutcome};
+pub use points::{
+    Endpoint, LinkUse, NamedQuantity, Outcome, Placement, Point, Verification, judged, stream,
 };
 pub use provenance::{ALLOWED_ENVIRONMENT, Provenance, allowed_environment, redacted_arguments};
 pub use serve::{

@@ -6,16 +6,19 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Prefixes and names of variables that change what is measured.
-pub const ALLOWED_ENVIRONMENT: [&str; 13] = [
-    "CUDA_VISIBLE_DEVICES",
+/// Names, beginnings and ends of names of variables that change what is measured.
+pub const ALLOWED_ENVIRONMENT: [&str; 16] = [
+    "*_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",
     "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_MODULE_LOADING",
-    "NVIDIA_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "MACA_VISIBLE_DEVICES",
+    "MACA_MPS_MODE",
+    "GPU_FORCE_BLIT_COPY_SIZE",
+    "GPU_MAX_HW_QUEUES",
+    "GPU_PINNED_MIN_XFER_SIZE",
+    "GPU_STAGING_BUFFER_SIZE",
+    "HIP_HOST_COHERENT",
+    "ROC_P2P_SDMA_SIZE",
     "NCCL_*",
     "RCCL_*",
     "MCCL_*",
@@ -32,12 +35,12 @@ pub fn allowed_environment(
     variables: impl IntoIterator<Item = (String, String)>,
 ) -> BTreeMap<String, String> {
     let allowed = |name: &str| {
-        ALLOWED_ENVIRONMENT
-            .iter()
-            .any(|entry| match entry.strip_suffix('*') {
-                Some(prefix) => name.starts_with(prefix),
-                None => name == *entry,
-            })
+        let is = |entry: &&str| match (entry.strip_suffix('*'), entry.strip_prefix('*')) {
+            (Some(beginning), _) => name.starts_with(beginning),
+            (None, Some(end)) => name.ends_with(end),
+            (None, None) => name == *entry,
+        };
+        ALLOWED_ENVIRONMENT.iter().any(is)
     };
     variables
         .into_iter()
@@ -115,8 +118,13 @@ mod tests {
             ("NCCL_P2P_DISABLE", "1"),
             ("NCCL_API_KEY", "canary"),
             ("PATH", "/bin"),
+            ("ACME_VISIBLE_DEVICES", "1"),
+            ("VISIBLE_DEVICES_OF", "2"),
         ]));
-        assert_eq!(kept.keys().collect::<Vec<_>>(), ["NCCL_P2P_DISABLE"]);
+        assert_eq!(
+            kept.keys().collect::<Vec<_>>(),
+            ["ACME_VISIBLE_DEVICES", "NCCL_P2P_DISABLE"]
+        );
     }
 
     #[test]

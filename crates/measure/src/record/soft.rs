@@ -2,7 +2,7 @@
 
 use super::collectives::CollectiveOutcome;
 use super::envelope::{Payload, Record};
-use super::links::Outcome;
+use super::points::Outcome;
 use crate::quantity::TimeSource;
 
 impl Record {

@@ -198,6 +198,12 @@ fn assumed_of(tp: u32, around: &Surroundings) -> Vec<String> {
     if around.vendor == Vendor::Metax {
         assumed.push("vLLM-metax is taken to capture the same graph sizes as vLLM".to_owned());
     }
+    if around.vendor == Vendor::Other {
+        assumed.push(
+            "no engine's rules for this vendor's GPUs are known: graphs and batches are taken to be as on other GPUs"
+                .to_owned(),
+        );
+    }
     assumed
 }
 
@@ -210,6 +216,7 @@ fn custom_all_reduce(engine: Engine, tp: u32, around: &Surroundings) -> CustomAl
     match around.vendor {
         Vendor::Host => return off("there is no GPU".to_owned()),
         Vendor::Metax => return off("vLLM-metax does collectives with MCCL".to_owned()),
+        Vendor::Other => return off("it is not known to be for this vendor's GPUs".to_owned()),
         Vendor::Amd if engine == Engine::Vllm => {
             let architecture = around.architecture.as_deref().unwrap_or("unknown");
             if !["gfx94", "gfx95"]

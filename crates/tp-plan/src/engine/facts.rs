@@ -94,6 +94,28 @@ pub enum Vendor {
     Metax,
     /// No GPU: CPUs of this host.
     Host,
+    /// Another vendor, for whose GPUs no engine's rules are known here.
+    Other,
+}
+
+/// The vendors by the names of their drivers in records and by their words in box files.
+const VENDORS: [(&str, Vendor); 7] = [
+    ("cuda", Vendor::Nvidia),
+    ("nvidia", Vendor::Nvidia),
+    ("hip", Vendor::Amd),
+    ("amd", Vendor::Amd),
+    ("maca", Vendor::Metax),
+    ("metax", Vendor::Metax),
+    ("host", Vendor::Host),
+];
+
+impl Vendor {
+    /// The vendor of a driver's name in a record, such as `hip`, or of a word in a box file, such as `amd`.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        let known = VENDORS.iter().find(|(own, _)| *own == name);
+        known.map_or(Self::Other, |(_, vendor)| *vendor)
+    }
 }
 
 /// What is known of the box around an engine, as far as it decides paths.

@@ -144,8 +144,18 @@ fn each_rule_decides_a_path() {
         vendor: Vendor::Host,
         ..pcie()
     };
+    let other = Surroundings {
+        vendor: Vendor::Other,
+        ..h200()
+    };
     use CollectivePath::{Custom, Library};
     let cases = [
+        (
+            EngineFacts::vllm(2, &other),
+            1 << 10,
+            Library,
+            "not known to be for this vendor's GPUs",
+        ),
         (
             EngineFacts::vllm(2, &pcie()),
             8 * MIB - 16,
@@ -283,4 +293,27 @@ fn an_engine_describes_itself() {
     );
     let eager = engine.with_eager().with_version("0.10.2");
     assert_eq!(eager.describe(), "vLLM 0.10.2, eager");
+}
+
+#[test]
+fn a_vendor_is_known_by_its_drivers_name_and_by_its_boxes_word() {
+    for (driver, word, vendor) in [
+        ("cuda", "nvidia", Vendor::Nvidia),
+        ("hip", "amd", Vendor::Amd),
+        ("maca", "metax", Vendor::Metax),
+        ("host", "host", Vendor::Host),
+        ("new", "newer", Vendor::Other),
+    ] {
+        assert_eq!((Vendor::of(driver), Vendor::of(word)), (vendor, vendor));
+    }
+}
+
+#[test]
+fn what_is_taken_for_granted_of_an_unknown_vendor_is_said() {
+    let other = Surroundings {
+        vendor: Vendor::Other,
+        ..pcie()
+    };
+    let facts = EngineFacts::vllm(2, &other);
+    assert!(facts.assumed[0].starts_with("no engine's rules for this vendor's GPUs are known"));
 }

@@ -3,12 +3,13 @@
 use device::host::Host;
 use device::{Backend, DeviceError};
 use measure::caveat::Caveat;
+use measure::record::Placement;
 use measure::stats;
 use numa::NumaError;
 
 use crate::messages::JobOutcome;
 
-/// Directions that were under way together for less than this part of the longer one's time are said to be so.
+/// Streams that were under way together for less than this part of the longest one's time are said to be so.
 const LEAST_OVERLAP: f64 = 0.95;
 
 /// What the backend does not have is skipped, and so is host memory's own case of locked memory where the system does
@@ -36,8 +37,35 @@ pub(super) fn bind(cpus: &[usize], at_start: &[usize]) -> Result<(), NumaError> 
     }
 }
 
+/// Where the host memory of a job is, by the node on which each buffer is wanted and the answer for it, before and after
+/// the copies; and what is to be said where that is not as wanted.
+pub(super) fn placement(
+    answers: &[(Option<u32>, Result<u32, String>)],
+) -> (Option<Placement>, Option<Caveat>) {
+    let Some((first, _)) = answers.first() else {
+        return (None, None);
+    };
+    let found: Vec<_> = answers.iter().map(|(_, found)| found.clone()).collect();
+    let (proven, basis) = one_node(&found);
+    let wanted = first.filter(|_| answers.iter().all(|(node, _)| node == first));
+    let placement = Placement {
+        wanted,
+        proven,
+        basis: basis.clone(),
+    };
+    let elsewhere = |(wanted, found): &(Option<u32>, Result<u32, String>)| {
+        wanted.is_some() && found.as_ref().ok() != wanted.as_ref()
+    };
+    let reason = answers.iter().any(elsewhere).then(|| match proven {
+        Some(node) => format!("it is on node {node}, another one was wanted"),
+        None => basis,
+    });
+    let unproven = reason.map(|reason| Caveat::PlacementUnproven { reason });
+    (Some(placement), unproven)
+}
+
 /// The one node of all buffers and how that is known, or why none is.
-pub(super) fn one_node(answers: &[Result<u32, String>]) -> (Option<u32>, String) {
+fn one_node(answers: &[Result<u32, String>]) -> (Option<u32>, String) {
     if let Some(reason) = answers.iter().find_map(|answer| answer.as_ref().err()) {
         return (None, reason.clone());
     }
@@ -53,7 +81,7 @@ pub(super) fn one_node(answers: &[Result<u32, String>]) -> (Option<u32>, String)
     }
 }
 
-/// What is to be said where one of two directions ran alone for long, by the part of each sample in which both ran.
+/// What is to be said where one of several streams ran alone for long, by the part of each sample in which all ran.
 pub(super) fn partly_alone(overlaps: &[f64]) -> Option<Caveat> {
     stats::median(overlaps)
         .filter(|overlapped| *overlapped < LEAST_OVERLAP)
@@ -112,6 +140,23 @@ mod tests {
         assert!(why.contains("[0, 1]"), "{why}");
         let refused = Err("refused".to_owned());
         assert_eq!(one_node(&[Ok(1), refused]), (None, "refused".to_owned()));
+    }
+
+    #[test]
+    fn buffers_on_the_nodes_of_their_devices_are_as_wanted() {
+        let each_on_its_own = [(Some(0), Ok(0)), (Some(1), Ok(1))];
+        let (placed, unproven) = placement(&each_on_its_own);
+        let placed = placed.unwrap();
+        assert_eq!((placed.wanted, placed.proven, unproven), (None, None, None));
+        let (placed, unproven) = placement(&[(Some(1), Ok(0)), (Some(1), Ok(0))]);
+        let placed = placed.unwrap();
+        assert_eq!((placed.wanted, placed.proven), (Some(1), Some(0)));
+        assert!(
+            matches!(unproven, Some(Caveat::PlacementUnproven { reason }) if reason.contains("node 0"))
+        );
+        // Nothing was wanted, so nothing is missed; without host memory nothing is said.
+        assert_eq!(placement(&[(None, Ok(1))]).1, None);
+        assert_eq!(placement(&[]), (None, None));
     }
 
     #[test]

@@ -148,6 +148,9 @@ fn a_staged_pair_says_yes_and_crosses_the_host() {
         fabric: None,
         gbps: own(8.0),
         latency_us: own(10.0),
+        kernel_read: None,
+        kernel_write: None,
+        chase_ns: None,
         segments: None,
         staged: true,
     });

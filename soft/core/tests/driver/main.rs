@@ -2,5 +2,7 @@
 
 mod calls;
 mod faults;
+mod gates;
 mod graphs;
+mod kernels;
 mod support;

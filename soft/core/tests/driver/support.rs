@@ -1,11 +1,14 @@
 //! A box with round figures and short ways to use it. Holds no expected values.
 
-use boxfile::{BoxFile, Fault, Figure};
+use boxfile::{BoxFile, Fault, Figure, KernelFigures};
 use softbox::{Code, Failure, HostAddress, SoftDriver, ordinals};
 
 pub(crate) const MIB: usize = 1 << 20;
 
 /// The L40 box without noise, with round figures: 25 GB/s and 2 us everywhere, 10 GB/s pageable, peers 20 GB/s and 3 us.
+///
+/// Kernels: 5 us to launch, 20 and 16 GB/s from and to the host, 50 within the device; a load takes 1000 ns from the host, 400
+/// from the device, 1500 from a peer.
 pub(crate) fn plain() -> BoxFile {
     let mut described = BoxFile::builtin("l40x4").expect("built in");
     described.noise = None;
@@ -17,11 +20,20 @@ pub(crate) fn plain() -> BoxFile {
         device.d2h_pageable = figure(10.0);
         device.local = figure(100.0);
         device.copy_latency_us = figure(2.0);
+        device.kernels = Some(KernelFigures {
+            h2d: figure(20.0),
+            d2h: figure(16.0),
+            local: figure(50.0),
+            launch_us: figure(5.0),
+            host_chase_ns: figure(1000.0),
+            local_chase_ns: figure(400.0),
+        });
     }
     let peers = described.peer_default.as_mut().expect("the box has peers");
     peers.same_node = Some(figure(20.0));
     peers.cross_node = Some(figure(20.0));
     peers.latency_us = Some(figure(3.0));
+    peers.chase_ns = Some(figure(1500.0));
     described
 }
 

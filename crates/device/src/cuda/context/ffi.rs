@@ -182,8 +182,8 @@ impl Context {
         }
     }
 
-    /// Loads and unloads a module, which must be PTX text.
-    pub(in crate::cuda) fn try_module(&self, image: &CStr) -> Result<()> {
+    /// Loads a module, which must be PTX text, for the caller to unload.
+    pub(in crate::cuda) fn load_module(&self, image: &CStr) -> Result<sys::CUmodule> {
         // A binary has its length in its head, and the driver would read beyond the NUL: ELF begins with a control
         // character, a fat binary with bytes that are not ASCII, and PTX is ASCII text (PTX ISA, source format).
         let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
@@ -196,9 +196,13 @@ impl Context {
         self.bind()?;
         let mut module = ptr::null_mut();
         // SAFETY: cuda.h: `cuModuleLoadData(CUmodule *, const void *)` writes one handle and reads text up to its NUL.
-        check("cuModuleLoadData", unsafe {
-            sys::cuModuleLoadData(&raw mut module, image.as_ptr().cast())
-        })?;
+        let code = unsafe { sys::cuModuleLoadData(&raw mut module, image.as_ptr().cast()) };
+        check("cuModuleLoadData", code).map(|()| module)
+    }
+
+    /// Loads and unloads a module, which must be PTX text.
+    pub(in crate::cuda) fn try_module(&self, image: &CStr) -> Result<()> {
+        let module = self.load_module(image)?;
         // SAFETY: cuda.h: `cuModuleUnload(CUmodule)`; it was just loaded into the current context and is not used again.
         check("cuModuleUnload", unsafe { sys::cuModuleUnload(module) })
     }

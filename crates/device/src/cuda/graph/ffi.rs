@@ -7,10 +7,10 @@ use std::sync::Arc;
 use cudarc::driver::sys;
 
 use crate::cuda::context::Context;
-use crate::cuda::library::{check, has_symbol, missing};
+use crate::cuda::library::{check, require};
 use crate::cuda::queue::RawStream;
 use crate::error::{DeviceError, Result};
-use crate::memory::{Held, InFlight};
+use crate::memory::Needs;
 
 /// Functions that drivers before CUDA 11.4 lack, and that nothing but graphs needs.
 const REQUIRED: [&str; 6] = [
@@ -28,7 +28,7 @@ const REQUIRED: [&str; 6] = [
 pub(in crate::cuda) struct RawGraph {
     raw: sys::CUgraphExec,
     context: Arc<Context>,
-    needs: Vec<Arc<dyn Held>>,
+    needs: Needs,
 }
 
 impl RawGraph {
@@ -37,20 +37,15 @@ impl RawGraph {
         stream: &RawStream,
         record: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Self> {
-        if let Some(symbol) = REQUIRED.into_iter().find(|symbol| !has_symbol(symbol)) {
-            return Err(missing(symbol));
-        }
+        require(&REQUIRED)?;
         let capture = Capture::begin(stream)?;
         record()?;
-        let (graph, held) = capture.end()?;
+        let (graph, needs) = capture.end()?;
         let mut raw = ptr::null_mut();
         // SAFETY: cuda.h: `cuGraphInstantiateWithFlags(CUgraphExec *, CUgraph, unsigned long long)` writes one handle, which is
         // destroyed in Drop; the graph is alive. Flags 0: none of them is wanted.
         let code = unsafe { sys::cuGraphInstantiateWithFlags(&raw mut raw, graph.0, 0) };
         check("cuGraphInstantiateWithFlags", code)?;
-        let mut needs: Vec<_> = held.iter().map(InFlight::held).collect();
-        needs.sort_unstable_by_key(address);
-        needs.dedup_by_key(|held| address(held));
         Ok(Self {
             raw,
             context: Arc::clone(stream.context()),
@@ -66,12 +61,7 @@ impl RawGraph {
                 why: "it was captured on another device than the stream's".to_owned(),
             });
         }
-        let held: Vec<_> = self
-            .needs
-            .iter()
-            .map(InFlight::again)
-            .collect::<Result<_>>()?;
-        stream.queue(held, || {
+        stream.queue(self.needs.again()?, || {
             // SAFETY: cuda.h: `cuGraphLaunch(CUgraphExec, CUstream)`; both are alive, and `queue` keeps what the graph needs
             // until the stream was waited for.
             check("cuGraphLaunch", unsafe {
@@ -79,11 +69,6 @@ impl RawGraph {
             })
         })
     }
-}
-
-/// Where a value lies, as a number to compare.
-fn address(held: &Arc<dyn Held>) -> usize {
-    Arc::as_ptr(held).cast::<()>() as usize
 }
 
 impl Drop for RawGraph {
@@ -103,25 +88,20 @@ impl<'a> Capture<'a> {
     fn begin(stream: &'a RawStream) -> Result<Self> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         stream.context().bind()?;
-        if !stream.begin_holding_captured() {
-            return Err(DeviceError::Unsupported {
-                what: "a capture within a capture",
-                why: "the stream is being captured".to_owned(),
-            });
-        }
+        stream.holding().begin_capture()?;
         // SAFETY: cuda.h: `cuStreamBeginCapture(CUstream, CUstreamCaptureMode)`; the stream is alive.
         let code = unsafe { sys::cuStreamBeginCapture_v2(stream.raw(), mode) };
         check("cuStreamBeginCapture_v2", code).inspect_err(|_| {
-            stream.end_holding_captured();
+            stream.holding().end_capture();
         })?;
         Ok(Self(stream))
     }
 
     /// The captured graph, and what its work holds.
-    fn end(self) -> Result<(Graph, Vec<InFlight>)> {
+    fn end(self) -> Result<(Graph, Needs)> {
         let graph = self.stop();
-        let held = self.0.end_holding_captured();
-        Ok((graph?, held))
+        let needs = self.0.holding().end_capture();
+        Ok((graph?, needs))
     }
 
     fn stop(&self) -> Result<Graph> {
@@ -136,10 +116,10 @@ impl<'a> Capture<'a> {
 
 impl Drop for Capture<'_> {
     fn drop(&mut self) {
-        // After `end` there is nothing to stop, and the list is gone.
-        if self.0.is_captured() {
+        // After `end` there is nothing to stop.
+        if self.0.holding().is_capturing() {
             drop(self.stop());
-            drop(self.0.end_holding_captured());
+            drop(self.0.holding().end_capture());
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Loading the CUDA driver, and the calls that need no context.
 //!
 //! Signatures are cudarc's (`driver::sys`, from cuda.h 13.0). cudarc panics on a missing library or symbol, so [`load`]
-//! checks for both before anything else may be called: holding a `Context` proves that it did. Graphs check a list of
-//! their own. One weakness is cudarc's and stays: it declares results as a Rust enum, so that a code that is newer than
+//! checks for both before anything else may be called: holding a `Context` proves that it did. Graphs and kernels check
+//! lists of their own. One weakness is cudarc's and stays: it declares results as a Rust enum, so that a code that is newer than
 //! cuda.h 13.0 would be no valid value.
 #![expect(unsafe_code, reason = "C ABI of the CUDA driver")]
 
@@ -66,11 +66,7 @@ pub(in crate::cuda) fn load() -> Result<()> {
             next: "install NVIDIA's driver, or use --backend host",
         });
     }
-    for symbol in REQUIRED {
-        if !has_symbol(symbol) {
-            return Err(missing(symbol));
-        }
-    }
+    require(&REQUIRED)?;
     if !has_symbol("cuEventElapsedTime_v2") && !has_symbol("cuEventElapsedTime") {
         return Err(missing("cuEventElapsedTime"));
     }
@@ -92,10 +88,18 @@ pub(in crate::cuda) fn load() -> Result<()> {
 }
 
 /// The error of a function that the library lacks.
-pub(in crate::cuda) fn missing(symbol: &'static str) -> DeviceError {
+fn missing(symbol: &'static str) -> DeviceError {
     DeviceError::SymbolMissing {
         library: LIBRARY,
         symbol,
+    }
+}
+
+/// Checks that the library exports all of these.
+pub(in crate::cuda) fn require(symbols: &[&'static str]) -> Result<()> {
+    match symbols.iter().find(|symbol| !has_symbol(symbol)) {
+        Some(symbol) => Err(missing(symbol)),
+        None => Ok(()),
     }
 }
 

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use cudarc::driver::sys;
 
 use crate::cuda::context::Context;
-use crate::cuda::library::check_memory;
+use crate::cuda::library::{check, check_memory, require};
 use crate::error::{DeviceError, Result};
-use crate::memory::{Access, Held, HostMemory, check_range};
+use crate::memory::{Access, Held, HostBuffer, HostMemory, check_range};
 
 /// Memory on a device.
 #[derive(Debug)]
@@ -70,14 +70,23 @@ impl Drop for DeviceMemory {
     }
 }
 
-/// Page-locked host memory that every context may use, all zero.
-pub(in crate::cuda) fn pinned(context: &Arc<Context>, bytes: usize) -> Result<HostMemory> {
+/// Page-locked host memory that every context may use, all zero; not cached by the host where it is write-combined.
+pub(in crate::cuda) fn pinned(
+    context: &Arc<Context>,
+    bytes: usize,
+    write_combined: bool,
+) -> Result<HostMemory> {
     const PORTABLE: u32 = 1; // CU_MEMHOSTALLOC_PORTABLE
+    const WRITE_COMBINED: u32 = 4; // CU_MEMHOSTALLOC_WRITECOMBINED
+    let flags = if write_combined {
+        PORTABLE | WRITE_COMBINED
+    } else {
+        PORTABLE
+    };
     context.bind()?;
     let mut pointer: *mut c_void = ptr::null_mut();
     // SAFETY: cuda.h: `cuMemHostAlloc(void **, size_t, unsigned int)` writes one pointer; freed by `Pinned`.
-    // Not write-combined, which reads slowly from the host.
-    let code = unsafe { sys::cuMemHostAlloc(&raw mut pointer, bytes, PORTABLE) };
+    let code = unsafe { sys::cuMemHostAlloc(&raw mut pointer, bytes, flags) };
     check_memory("cuMemHostAlloc", code, bytes, "pinned host memory")?;
     let Some(start) = NonNull::new(pointer.cast::<u8>()) else {
         return Err(DeviceError::Vendor {
@@ -110,4 +119,65 @@ impl Drop for Pinned {
             let _ = unsafe { sys::cuMemFreeHost(self.address as *mut c_void) };
         }
     }
+}
+
+/// Ordinary pages that the driver locked and mapped for every context.
+pub(in crate::cuda) fn registered(
+    context: &Arc<Context>,
+    bytes: usize,
+    node: Option<u32>,
+) -> Result<HostBuffer> {
+    const FLAGS: u32 = 1 | 2; // CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP
+    require(&["cuMemHostRegister_v2", "cuMemHostUnregister"])?;
+    HostBuffer::registered(bytes, node, |start, bytes| {
+        context.bind()?;
+        // SAFETY: cuda.h: `cuMemHostRegister(void *, size_t, unsigned int)`; the pages are there until `Registration`, which
+        // unregisters them, was dropped.
+        let code = unsafe { sys::cuMemHostRegister_v2(start.as_ptr().cast(), bytes, FLAGS) };
+        check_memory(
+            "cuMemHostRegister_v2",
+            code,
+            bytes,
+            "registered host memory",
+        )?;
+        Ok(Registration {
+            address: start.as_ptr() as usize,
+            context: Arc::clone(context),
+        })
+    })
+}
+
+/// Takes registered pages back from the driver.
+struct Registration {
+    address: usize,
+    context: Arc<Context>,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: cuda.h: `cuMemHostUnregister(void *)`; registered by cuMemHostRegister in `registered`, taken back
+            // once. Streams hold what they use until they were waited for, and `HostMemory` keeps this value until then.
+            let _ = unsafe { sys::cuMemHostUnregister(self.address as *mut c_void) };
+        }
+    }
+}
+
+/// The address at which kernels reach pinned, write-combined or registered host memory from an offset on.
+///
+/// It is the host's own for pinned memory only (CUDA driver API, unified addressing), so the driver is asked.
+pub(in crate::cuda) fn address_on_device(
+    context: &Context,
+    memory: &HostMemory,
+    offset: usize,
+) -> Result<sys::CUdeviceptr> {
+    check_range(offset, 0, memory.len())?;
+    context.bind()?;
+    let mut address = 0;
+    let start = memory.pointer().as_ptr().cast();
+    // SAFETY: cuda.h: `cuMemHostGetDevicePointer(CUdeviceptr *, void *, unsigned int)` writes one address; the memory is
+    // alive, and what the driver did not map is an error code. Flags must be 0.
+    let code = unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, start, 0) };
+    check("cuMemHostGetDevicePointer_v2", code)?;
+    Ok(address + offset as u64)
 }

@@ -1,5 +1,5 @@
-//! Memory that the driver allocates: on the device, and locked on the host.
+//! Memory that the driver allocates or locks: on the device, and on the host.
 
 mod ffi;
 
-pub(super) use ffi::{DeviceMemory, pinned};
+pub(super) use ffi::{DeviceMemory, address_on_device, pinned, registered};

@@ -3,8 +3,7 @@
 //! Result codes are numbers and never a closed enum: a newer library has more of them than any header here.
 #![expect(unsafe_code, reason = "C ABI of NCCL")]
 
-use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +15,7 @@ use crate::cuda::context::Context;
 use crate::cuda::memory::DeviceMemory;
 use crate::cuda::queue::RawStream;
 use crate::error::{DeviceError, Result};
+use crate::library::{file_of, first_of, text};
 use crate::memory::{Access, Held, InFlight};
 
 const LIBRARY: &str = "libnccl.so.2";
@@ -84,20 +84,12 @@ pub(super) struct Library {
 impl Library {
     /// Loads the first of some files and takes its functions.
     pub(super) fn load(candidates: &[PathBuf]) -> Result<Self> {
-        let mut looked = Vec::new();
-        for file in candidates {
-            // SAFETY: loading runs the constructors of whatever the user, the environment or the loader's path names; they
-            // are the user's to keep clean. Nothing of ours depends on their order.
-            match unsafe { libloading::Library::new(file) } {
-                Ok(library) => return Self::of(library),
-                Err(error) => looked.push(words(file, &error)),
-            }
-        }
-        Err(DeviceError::LibraryMissing {
+        let library = first_of(candidates).map_err(|said| DeviceError::LibraryMissing {
             library: LIBRARY,
-            looked: looked.join("; "),
+            looked: said.join("; "),
             next: "install NCCL, set TPLENS_NCCL to the file, or activate the Python environment of the engine",
-        })
+        })?;
+        Self::of(library)
     }
 
     /// Takes the functions, and keeps the library loaded for the life of the process.
@@ -144,28 +136,16 @@ impl Library {
 
     /// The file that the loader took.
     pub(super) fn file(&self) -> Option<PathBuf> {
-        let mut found = libc::Dl_info {
-            dli_fname: ptr::null(),
-            dli_fbase: ptr::null_mut(),
-            dli_sname: ptr::null(),
-            dli_saddr: ptr::null_mut(),
-        };
-        let function = self.get_version as *const c_void;
-        // SAFETY: dladdr(3) looks an address up and fills one Dl_info with pointers into tables of the loader.
-        let known = unsafe { libc::dladdr(function, &raw mut found) };
-        if known == 0 || found.dli_fname.is_null() {
-            return None;
-        }
-        // SAFETY: not null; a NUL-terminated string that lives as long as the library, which is never unloaded.
-        let name = unsafe { CStr::from_ptr(found.dli_fname) };
-        Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
+        file_of(self.get_version as *const c_void)
     }
 
     /// The name of the soft box, where this is the soft library.
     pub(super) fn soft_box(&self) -> Option<String> {
         let marker = self.soft_box?;
         // SAFETY: only our soft library exports it; it takes nothing and returns a static string or null.
-        text(unsafe { marker() })
+        let name = unsafe { marker() };
+        // SAFETY: as it returned it.
+        unsafe { text(name) }
     }
 
     /// A new id.
@@ -182,7 +162,9 @@ impl Library {
             return Ok(());
         }
         // SAFETY: nccl.h: `ncclGetErrorString(ncclResult_t)` returns a constant, for numbers that it does not know too.
-        let meaning = text(unsafe { (self.get_error_string)(code) });
+        let meaning = unsafe { (self.get_error_string)(code) };
+        // SAFETY: as it returned it.
+        let meaning = unsafe { text(meaning) };
         let mut name = meaning.unwrap_or_else(|| "an unknown error".to_owned());
         if let Some(last) = self.last_error().filter(|last| !last.trim().is_empty()) {
             name = format!("{name}: {}", last.trim());
@@ -199,29 +181,9 @@ impl Library {
         let get = self.get_last_error?;
         // SAFETY: nccl.h: `ncclGetLastError(ncclComm_t)` returns text of the library's own; the communicator is not used and
         // may be null ("comm is currently unused and can be set to NULL").
-        text(unsafe { get(ptr::null_mut()) })
-    }
-}
-
-/// Text of the library; `None` for null.
-fn text(pointer: *const c_char) -> Option<String> {
-    if pointer.is_null() {
-        return None;
-    }
-    // SAFETY: not null; NUL-terminated text of the library, which is copied at once.
-    let text = unsafe { CStr::from_ptr(pointer) };
-    Some(text.to_string_lossy().into_owned())
-}
-
-/// Why a file could not be loaded, in the loader's words, which name it.
-fn words(file: &std::path::Path, error: &libloading::Error) -> String {
-    let cause =
-        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-    let shown = file.display().to_string();
-    if cause.contains(&shown) {
-        cause
-    } else {
-        format!("{shown}: {cause}")
+        let said = unsafe { get(ptr::null_mut()) };
+        // SAFETY: NUL-terminated text of the library, or null; it is copied at once.
+        unsafe { text(said) }
     }
 }
 

@@ -1,9 +1,8 @@
 //! The calls on streams and events: copies are checked, queued, and hold their buffers until the stream was waited for.
 #![expect(unsafe_code, reason = "C ABI of the CUDA driver")]
 
-use std::mem;
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use cudarc::driver::sys;
 
@@ -11,21 +10,16 @@ use crate::cuda::context::Context;
 use crate::cuda::library::{EVENT_INVALID, NOT_READY, check, elapsed_before_12_8, has_symbol};
 use crate::cuda::memory::DeviceMemory;
 use crate::error::{DeviceError, Result};
-use crate::memory::{HostMemory, InFlight, check_range};
+use crate::memory::{Holding, HostMemory, InFlight, check_range};
 
 /// A part of a buffer: the buffer and the offset at which the part begins.
 type Part<'a, M> = (&'a Arc<M>, usize);
 
 /// A stream handle, and what its work holds.
-///
-/// Invariant: a buffer of work that the driver may have queued is in `in_flight` until the stream was waited for, and one of
-/// work that it captured in `captured` until the capture ends.
 pub(in crate::cuda) struct RawStream {
     raw: sys::CUstream,
     context: Arc<Context>,
-    in_flight: Mutex<Vec<InFlight>>,
-    /// There is a list while the stream captures.
-    captured: Mutex<Option<Vec<InFlight>>>,
+    holding: Holding,
 }
 
 // SAFETY: a stream belongs to its context and not to a thread; calls on it may come from any thread in which the context
@@ -45,8 +39,7 @@ impl RawStream {
         Ok(Self {
             raw,
             context: Arc::clone(context),
-            in_flight: Mutex::default(),
-            captured: Mutex::default(),
+            holding: Holding::default(),
         })
     }
 
@@ -60,37 +53,9 @@ impl RawStream {
         &self.context
     }
 
-    fn captured(&self) -> MutexGuard<'_, Option<Vec<InFlight>>> {
-        self.captured.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// From here on what is queued is captured; `false` where it is already.
-    pub(in crate::cuda) fn begin_holding_captured(&self) -> bool {
-        let mut captured = self.captured();
-        let begins = captured.is_none();
-        captured.get_or_insert_default();
-        begins
-    }
-
-    /// The end of that, with what the captured work needs.
-    pub(in crate::cuda) fn end_holding_captured(&self) -> Vec<InFlight> {
-        self.captured().take().unwrap_or_default()
-    }
-
-    /// Whether it captures.
-    pub(in crate::cuda) fn is_captured(&self) -> bool {
-        self.captured().is_some()
-    }
-
-    /// Refuses what would let work of another stream into a capture, whose graph would not hold that work's buffers.
-    fn refuse_in_capture(&self, what: &'static str) -> Result<()> {
-        if !self.is_captured() {
-            return Ok(());
-        }
-        Err(DeviceError::Unsupported {
-            what,
-            why: "the stream is being captured; do it before or after".to_owned(),
-        })
+    /// What its work holds.
+    pub(in crate::cuda) fn holding(&self) -> &Holding {
+        &self.holding
     }
 
     /// Queues host to device.
@@ -176,20 +141,13 @@ impl RawStream {
         let outcome = queue();
         // Also where it failed: the code may be that of earlier work (cuda.h, notes on asynchronous calls), and then it
         // is not known whether this work was queued.
-        if let Some(captured) = self.captured().as_mut() {
-            captured.extend(held);
-            return outcome;
-        }
-        self.in_flight
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(held);
+        self.holding.keep(held);
         outcome
     }
 
     /// Queues a mark.
     pub(in crate::cuda) fn record(&self, event: &RawEvent) -> Result<()> {
-        self.refuse_in_capture("recording an event")?;
+        self.holding.refuse_in_capture("recording an event")?;
         self.context.bind()?;
         // SAFETY: cuda.h: `cuEventRecord(CUevent, CUstream)`; both handles are alive. Of two devices is an error code.
         check("cuEventRecord", unsafe {
@@ -199,7 +157,7 @@ impl RawStream {
 
     /// Queues a wait.
     pub(in crate::cuda) fn wait(&self, event: &RawEvent) -> Result<()> {
-        self.refuse_in_capture("waiting for an event")?;
+        self.holding.refuse_in_capture("waiting for an event")?;
         self.context.bind()?;
         // SAFETY: cuda.h: `cuStreamWaitEvent(CUstream, CUevent, unsigned int)`; both handles are alive, the event may belong
         // to another device and may be destroyed before the wait is over.
@@ -216,28 +174,16 @@ impl RawStream {
             sys::cuStreamSynchronize(self.raw)
         })?;
         // Nothing was queued meanwhile: a stream is not `Sync`.
-        self.in_flight
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.holding.let_go();
         Ok(())
     }
 }
 
 impl Drop for RawStream {
     fn drop(&mut self) {
-        let in_flight = self
-            .in_flight
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        let busy = !in_flight.is_empty();
-        if busy && self.synchronize().is_err() {
-            // The device may still use these; a leak in a process that lost its device is the lesser evil.
-            let in_flight = self
-                .in_flight
-                .get_mut()
-                .unwrap_or_else(PoisonError::into_inner);
-            mem::forget(mem::take(in_flight));
+        if self.holding.is_busy() && self.synchronize().is_err() {
+            // A leak in a process that lost its device is the lesser evil.
+            self.holding.leak();
         }
         if self.context.bind().is_ok() {
             // SAFETY: cuda.h: `cuStreamDestroy(CUstream)`; from cuStreamCreate in `create`, destroyed once.

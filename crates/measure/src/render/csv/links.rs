@@ -1,7 +1,7 @@
 //! The numbers of a `p2p-bw` record.
 
 use super::cell::{number, run_word, table, verification_word, word_of};
-use crate::record::{Endpoint, Links, NamedQuantity, Outcome, Point, Record, Verification};
+use crate::record::{Endpoint, Links, NamedQuantity, Outcome, Point, Record, Verification, stream};
 
 const COLUMNS: [&str; 21] = [
     "case",
@@ -41,10 +41,15 @@ pub(super) fn lines(record: &Record, links: &Links) -> String {
 fn rows(point: &Point, links: &Links, run: &str, simulated: &str) -> Vec<[String; 21]> {
     let end = |end| match end {
         Endpoint::Host => "host".to_owned(),
+        Endpoint::All => "all".to_owned(),
         Endpoint::Device(position) => links
             .devices
             .get(position)
             .map_or_else(String::new, |device| device.label.clone()),
+    };
+    let name = |name: &str| match stream(name, point.from, point.to, links.devices.len()) {
+        Some((from, to)) => format!("share {} to {}", end(from), end(to)),
+        None => name.to_owned(),
     };
     let mut base: [String; 21] = std::array::from_fn(|_| String::new());
     base[0].clone_from(&point.case);
@@ -74,7 +79,7 @@ fn rows(point: &Point, links: &Links, run: &str, simulated: &str) -> Vec<[String
     let row = |named: &NamedQuantity| {
         let mut row = base.clone();
         let quantity = &named.quantity;
-        row[1].clone_from(&named.name);
+        row[1] = name(&named.name);
         if named.name == "back" {
             row.swap(2, 3);
         }
@@ -100,10 +105,7 @@ fn rows(point: &Point, links: &Links, run: &str, simulated: &str) -> Vec<[String
         row[14] = link
             .path
             .map_or_else(String::new, |path| path.name().to_owned());
-        let doubled = if named.name == "total" { 2.0 } else { 1.0 };
-        row[15] = link
-            .ceiling_gb_per_s
-            .map_or_else(String::new, |ceiling| number(ceiling * doubled));
+        row[15] = link.ceiling(&named.name).map_or_else(String::new, number);
         verification_word(verification).clone_into(&mut row[17]);
         row[18].clone_from(&link.basis);
         row

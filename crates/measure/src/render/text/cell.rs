@@ -71,3 +71,18 @@ pub(super) fn names<'a>(points: &[&'a Point]) -> Vec<&'a str> {
         .filter(|names| !names.is_empty())
         .unwrap_or(vec!["bandwidth"])
 }
+
+/// A number of a point that stands for something.
+pub(super) fn number<'a>(point: &'a Point, name: &str) -> Option<&'a Quantity> {
+    match &point.outcome {
+        Outcome::Measured {
+            quantities,
+            verification,
+            ..
+        } if !matches!(verification, Verification::WrongData { .. }) => quantities
+            .iter()
+            .find(|named| named.name == name)
+            .map(|named| &named.quantity),
+        _ => None,
+    }
+}

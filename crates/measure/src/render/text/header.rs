@@ -1,15 +1,12 @@
 //! What stands above the tables: simulated or not, who else uses the devices, devices and links, peer verdicts.
 
-use std::fmt::Write as _;
-
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::cell::ABSENT;
+use super::peers;
 use super::record::line;
 use crate::caveat::Caveat;
-use crate::record::{
-    BackendFacts, LinkDevice, LinkReading, Links, PeerProbe, PeerVerdict, Record, StepOutcome,
-};
+use crate::record::{BackendFacts, LinkDevice, LinkReading, Links, Record};
 use crate::unit::ByteCount;
 
 /// A table without borders, cells left-aligned.
@@ -42,7 +39,7 @@ pub(super) fn header(record: &Record, links: &Links, soft: Option<&str>) -> Stri
     text.push_str(&cautions(&links.caveats));
     text.push_str(&devices(&links.devices));
     if !links.probes.is_empty() || !links.pending.is_empty() {
-        text.push_str(&peers(links));
+        text.push_str(&peers::peers(links));
     }
     text
 }
@@ -149,98 +146,6 @@ fn link_cells(device: &LinkDevice) -> Vec<String> {
         of(&device.idle, LinkReading::limiting),
         of(&device.loaded, |reading| reading.slot_maximum),
     ]
-}
-
-/// Verdicts with path classes as a matrix, and what those that are not direct rest on.
-fn peers(links: &Links) -> String {
-    let mut text = String::from("\nPeer access (row reaches memory of column) and path class\n");
-    let mut table = table();
-    let labels = || links.devices.iter().map(|device| device.label.clone());
-    table.set_header(std::iter::once(String::new()).chain(labels()));
-    for (from, label) in labels().enumerate() {
-        let cell = |to: usize| match links
-            .probes
-            .iter()
-            .find(|probe| (probe.from, probe.to) == (from, to))
-        {
-            _ if from == to => ABSENT.to_owned(),
-            Some(probe) => format!("{} {}", probe.verdict, links.path(from, to)),
-            None if links.pending.contains(&(from, to)) => {
-                format!("BEGUN, NO VERDICT {}", links.path(from, to))
-            }
-            None => ABSENT.to_owned(),
-        };
-        table.add_row(std::iter::once(label).chain((0..links.devices.len()).map(cell)));
-    }
-    text.push_str(&indented(&table));
-    let name = |position: usize| {
-        links
-            .devices
-            .get(position)
-            .map_or("?", |device| device.label.as_str())
-    };
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for probe in links
-        .probes
-        .iter()
-        .filter(|probe| probe.verdict != PeerVerdict::Direct)
-    {
-        let reason = format!("{}: {}", probe.verdict, probe.rests_on);
-        let pair = format!("{}->{}", name(probe.from), name(probe.to));
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, pairs)) => pairs.push(pair),
-            None => reasons.push((reason, vec![pair])),
-        }
-    }
-    if let Some(direct) = direct(links, &name) {
-        line(&mut text, &direct);
-    }
-    for (reason, pairs) in reasons {
-        line(&mut text, &format!("  {} {reason}", pairs.join(" ")));
-    }
-    text
-}
-
-/// What the direct verdicts rest on: one pair in full, and how the others compare.
-fn direct<'a>(links: &'a Links, name: &dyn Fn(usize) -> &'a str) -> Option<String> {
-    let direct: Vec<&PeerProbe> = links
-        .probes
-        .iter()
-        .filter(|probe| probe.verdict == PeerVerdict::Direct)
-        .collect();
-    let first = direct.first()?;
-    let mut text = format!(
-        "  {}->{} direct: {}",
-        name(first.from),
-        name(first.to),
-        first.rests_on
-    );
-    let times: Vec<f64> = direct
-        .iter()
-        .skip(1)
-        .filter_map(|probe| small_copy_us(probe))
-        .collect();
-    let (least, most) = times
-        .iter()
-        .fold((f64::INFINITY, 0.0f64), |(least, most), us| {
-            (least.min(*us), most.max(*us))
-        });
-    if !times.is_empty() {
-        let _ = write!(
-            text,
-            "; {} more direct pairs: {least:.2} to {most:.2} us with access",
-            times.len()
-        );
-    }
-    Some(text)
-}
-
-/// The time of a small copy with access, as the probe of a pair found it.
-fn small_copy_us(probe: &PeerProbe) -> Option<f64> {
-    probe.steps.iter().find_map(|step| match &step.outcome {
-        StepOutcome::Timed { quantity } => Some(quantity.value),
-        _ => None,
-    })
 }
 
 /// Right-aligns every column but the first.

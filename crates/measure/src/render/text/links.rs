@@ -3,7 +3,7 @@
 use super::record::reservations;
 use super::{case, header, notes};
 use crate::caveat::Caveat;
-use crate::record::{Links, Point, Record};
+use crate::record::{Links, Outcome, Point, Record};
 
 /// Header, cases and reservations.
 pub(super) fn tables(record: &Record, links: &Links, soft: Option<&str>) -> String {
@@ -39,14 +39,36 @@ fn case_keys(links: &Links) -> Vec<&str> {
     keys
 }
 
-/// What holds for points of every case is said once, at the end.
+/// What holds for points of several cases is said once, at the end, with the cases where they are not all that were measured.
 fn shared_caveats(links: &Links) -> Vec<String> {
-    let mut shared: Vec<String> = Vec::new();
-    for caveat in links.points.iter().flat_map(|point| &point.caveats) {
-        let text = caveat.to_string();
-        if notes::is_general(caveat) && !shared.contains(&text) {
-            shared.push(text);
+    let mut shared: Vec<(String, Vec<&str>)> = Vec::new();
+    for point in &links.points {
+        for caveat in point.caveats.iter().filter(|one| notes::is_general(one)) {
+            let text = caveat.to_string();
+            let at = shared.iter().position(|(known, _)| *known == text);
+            let at = at.unwrap_or_else(|| {
+                shared.push((text, Vec::new()));
+                shared.len() - 1
+            });
+            if !shared[at].1.contains(&point.case.as_str()) {
+                shared[at].1.push(&point.case);
+            }
         }
     }
-    shared
+    let is_measured = |point: &&Point| matches!(point.outcome, Outcome::Measured { .. });
+    let mut measured: Vec<&str> = links
+        .points
+        .iter()
+        .filter(is_measured)
+        .map(|point| point.case.as_str())
+        .collect();
+    measured.dedup();
+    let with_cases = |(text, cases): (String, Vec<&str>)| {
+        if measured.iter().all(|case| cases.contains(case)) {
+            text
+        } else {
+            format!("{}: {text}", cases.join(", "))
+        }
+    };
+    shared.into_iter().map(with_cases).collect()
 }

@@ -3,12 +3,18 @@
 mod case;
 mod cell;
 mod collectives;
+mod ends;
 mod header;
 mod links;
+mod matrix;
 mod notes;
+mod peers;
 mod record;
+mod rows;
 mod serve;
+mod sweep;
 
+pub use ends::direction;
 pub use record::{links, record};
 
 #[cfg(test)]

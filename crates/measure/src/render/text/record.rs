@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::clean::clean;
 use super::{collectives, links as link_tables, serve};
-use crate::record::{Payload, Record, Status};
+use crate::record::{Outcome, Payload, Record, Status};
 
 /// The tables of a record, simulated ones marked as such.
 #[must_use]
@@ -47,8 +47,20 @@ pub(super) fn reservations(text: &mut String, reservations: &[String]) {
     }
 }
 
+/// Whether there were points to measure and none of them was.
+fn measured_nothing(payload: &Payload) -> bool {
+    let Payload::Links(links) = payload else {
+        return false;
+    };
+    let mut outcomes = links.points.iter().map(|point| &point.outcome);
+    !links.points.is_empty() && !outcomes.any(|outcome| matches!(outcome, Outcome::Measured { .. }))
+}
+
 fn ending(record: &Record) -> String {
     let how = match &record.status {
+        Status::Complete if measured_nothing(&record.payload) => {
+            "nothing was measured, for the reasons above".to_owned()
+        }
         Status::Complete => "complete".to_owned(),
         Status::Interrupted { signal } => {
             format!("INTERRUPTED by {signal}: what was measured until then is above")

@@ -1,16 +1,14 @@
 //! Rendered tables from hand-made records, as a reader sees them.
 
-use std::collections::BTreeMap;
-
 use super::super::links;
 use super::header;
 use crate::caveat::Caveat;
 use crate::plan::StopReason;
 use crate::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
 use crate::record::{
-    BackendFacts, Endpoint, LinkDevice, LinkReading, LinkUse, Links, LinksEvent, NamedQuantity,
-    Outcome, PairPath, Payload, PeerProbe, PeerVerdict, Placement, Point, Record, Simulated,
-    Status, Verification,
+    BackendFacts, Endpoint, KernelAccess, LinkDevice, LinkReading, LinkUse, Links, LinksEvent,
+    NamedQuantity, Outcome, PairPath, Payload, PeerProbe, PeerVerdict, Placement, Point, Record,
+    Simulated, Status, Verification,
 };
 use topology::{PathType, PcieLink};
 
@@ -18,7 +16,7 @@ fn link(generation: u8, width: u8) -> PcieLink {
     PcieLink::new(generation, width).unwrap()
 }
 
-fn device(ordinal: usize, address: &str) -> LinkDevice {
+pub(super) fn device(ordinal: usize, address: &str) -> LinkDevice {
     let loaded = LinkReading {
         device: Some(link(4, 16)),
         slot: Some(link(4, 8)),
@@ -46,7 +44,7 @@ fn device(ordinal: usize, address: &str) -> LinkDevice {
     }
 }
 
-fn quantity(name: &str, samples: Vec<f64>) -> NamedQuantity {
+pub(super) fn quantity(name: &str, samples: Vec<f64>) -> NamedQuantity {
     let timing = Timing {
         source: TimeSource::DeviceEvent,
         gate: Gate::None,
@@ -62,17 +60,22 @@ fn quantity(name: &str, samples: Vec<f64>) -> NamedQuantity {
 }
 
 /// A point whose ceiling is 20 GB/s, so that 10 GB/s is half of it.
-fn measured(case: &str, from: Endpoint, to: Endpoint, numbers: Vec<NamedQuantity>) -> Point {
+pub(super) fn measured(
+    case: &str,
+    from: Endpoint,
+    to: Endpoint,
+    numbers: Vec<NamedQuantity>,
+) -> Point {
     let fraction = |named: &NamedQuantity| {
         let doubled = if named.name == "total" { 2.0 } else { 1.0 };
         (named.name.clone(), named.quantity.value / (20.0 * doubled))
     };
     let is_host = from == Endpoint::Host || to == Endpoint::Host;
     let link = LinkUse {
-        path: None,
         ceiling_gb_per_s: Some(20.0),
         fraction: numbers.iter().map(fraction).collect(),
         basis: "Gen4 x8, payload 256 B".to_owned(),
+        ..LinkUse::default()
     };
     let placement = Placement {
         wanted: Some(0),
@@ -95,11 +98,11 @@ fn measured(case: &str, from: Endpoint, to: Endpoint, numbers: Vec<NamedQuantity
 }
 
 /// Six samples around 10 GB/s: median 10.0, interval 9.9 to 10.2, so the wider side is 2%.
-fn ten() -> Vec<f64> {
+pub(super) fn ten() -> Vec<f64> {
     vec![10.0, 9.9, 10.0, 10.1, 10.2, 9.95]
 }
 
-fn record(points: Vec<Point>) -> Record {
+pub(super) fn record(points: Vec<Point>) -> Record {
     let mut links = Links {
         devices: vec![device(0, "21:00.0"), device(1, "61:00.0")],
         paths: vec![PairPath {
@@ -128,7 +131,7 @@ fn record(points: Vec<Point>) -> Record {
     }
 }
 
-fn links_of(record: &mut Record) -> &mut Links {
+pub(super) fn links_of(record: &mut Record) -> &mut Links {
     match &mut record.payload {
         Payload::Links(links) => links,
         other => panic!("{}", other.kind()),
@@ -216,6 +219,8 @@ fn pairs_are_a_matrix_with_verdicts_above() {
         verdict,
         rests_on: rests_on.to_owned(),
         steps: Vec::new(),
+        kernels: KernelAccess::Usable,
+        surroundings: None,
     };
     let links = links_of(&mut record);
     links
@@ -312,6 +317,32 @@ fn wrong_data_a_hang_and_a_soft_box_cannot_be_read_as_measurements() {
 }
 
 #[test]
+fn a_run_whose_points_were_all_skipped_measured_nothing() {
+    let mut skipped = measured(
+        "h2d_pinned_sm",
+        Endpoint::Host,
+        Endpoint::Device(0),
+        Vec::new(),
+    );
+    skipped.outcome = Outcome::Skipped {
+        reason: "there is no compiler here".to_owned(),
+    };
+    let last = |points| {
+        let mut record = record(points);
+        record.exit_code = 3;
+        links(&record).lines().last().unwrap().to_owned()
+    };
+    let none = last(vec![skipped.clone()]);
+    assert_eq!(
+        none,
+        "nothing was measured, for the reasons above; exit code 3"
+    );
+    let number = vec![quantity("bandwidth", ten())];
+    let one = measured("h2d_pinned_ce", Endpoint::Host, Endpoint::Device(0), number);
+    assert_eq!(last(vec![skipped, one]), "complete; exit code 3");
+}
+
+#[test]
 fn a_sweep_has_a_row_per_size() {
     let point = |bytes| Point {
         bytes,
@@ -353,10 +384,8 @@ fn an_absent_fraction_is_a_dash_and_not_zero() {
     );
     if let Outcome::Measured { link, .. } = &mut point.outcome {
         *link = LinkUse {
-            path: None,
-            ceiling_gb_per_s: None,
-            fraction: BTreeMap::new(),
             basis: "within the device: no link".to_owned(),
+            ..LinkUse::default()
         };
     }
     let text = links(&record(vec![point]));

@@ -3,6 +3,8 @@
 mod collectives;
 mod header;
 mod links;
+mod peers;
 mod serve;
+mod several;
 
 use header::header;

@@ -2,99 +2,12 @@
 //! `libcuda.so.1` in its loader path. Expected times are worked out from figures that the test itself puts into the box.
 #![expect(unsafe_code, reason = "calls the CUDA driver API")]
 
-use boxfile::{BoxFile, Fault, Figure};
+mod kernels;
+mod stage;
+
+use boxfile::{BoxFile, Fault};
 use cudarc::driver::{result, sys};
-use std::path::PathBuf;
-use std::process::{Command, Output};
-
-const CHILD: &str = "SOFT_CUDA_TEST_CHILD";
-const BYTES: usize = 10_000_000;
-
-/// A folder with the library under its vendor's name, and a box file; removed when dropped.
-struct Stage(PathBuf);
-
-impl Stage {
-    fn new(name: &str, described: &BoxFile) -> Self {
-        let folder = std::env::temp_dir().join(format!("soft-cuda-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).expect("folder");
-        let test = std::env::current_exe().expect("own path");
-        let built = test
-            .parent()
-            .map(|deps| deps.join("libsoft_cuda.so"))
-            .expect("a folder above");
-        assert!(built.exists(), "{} was not built", built.display());
-        std::os::unix::fs::symlink(&built, folder.join("libcuda.so.1")).expect("link");
-        std::fs::write(folder.join("box.toml"), described.to_toml().expect("TOML"))
-            .expect("written");
-        Self(folder)
-    }
-
-    /// Runs one of this file's tests again as a child with the library in its loader path.
-    fn child(&self, test: &str, with_box: bool) -> Output {
-        let mut command = Command::new(std::env::current_exe().expect("own path"));
-        command
-            .args(["--exact", test, "--nocapture"])
-            .env(CHILD, "1")
-            .env("LD_LIBRARY_PATH", &self.0);
-        command
-            .env_remove("CUDA_VISIBLE_DEVICES")
-            .env_remove("TPLENS_SOFT_BOX")
-            .env_remove("TPLENS_SOFT_SYSFS");
-        if with_box {
-            command.env("TPLENS_SOFT_BOX", self.0.join("box.toml"));
-        }
-        command.output().expect("the child starts")
-    }
-}
-
-impl Drop for Stage {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn assert_passed(output: &Output) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(
-        output.status.success(),
-        "{}\n{}",
-        text(&output.stdout),
-        text(&output.stderr)
-    );
-    assert!(
-        text(&output.stdout).contains("1 passed"),
-        "the child ran no test: {}",
-        text(&output.stdout)
-    );
-}
-
-fn is_child() -> bool {
-    std::env::var_os(CHILD).is_some()
-}
-
-/// The L40 box with round figures and no noise.
-fn plain() -> BoxFile {
-    let mut described = BoxFile::builtin("l40x4").expect("built in");
-    described.noise = None;
-    for device in &mut described.device {
-        device.h2d_pinned = Figure::assumed(25.0, "test");
-        device.copy_latency_us = Figure::assumed(2.0, "test");
-    }
-    let peers = described.peer_default.as_mut().expect("peers");
-    peers.same_node = Some(Figure::assumed(20.0, "test"));
-    peers.latency_us = Some(Figure::assumed(3.0, "test"));
-    described
-}
-
-/// One call of the C API that must succeed.
-macro_rules! ok {
-    ($call:expr) => {{
-        // SAFETY: pointers are to locals of the right type; handles come from the library.
-        let code = unsafe { $call };
-        assert_eq!(code, sys::CUresult::CUDA_SUCCESS, "{}", stringify!($call));
-    }};
-}
+use stage::{BYTES, Stage, assert_passed, is_child, ok, plain};
 
 #[test]
 fn a_measurement_through_cudarc_gives_the_box_figures() {
@@ -227,7 +140,7 @@ fn every_symbol_that_tplens_needs_is_exported() {
         cuMemcpyDtoDAsync_v2 cuMemcpyPeerAsync cuMemcpyAsync cuMemsetD8Async cuMemsetD32Async cuStreamCreate \
         cuStreamDestroy_v2 cuStreamSynchronize cuStreamQuery cuStreamWaitEvent cuEventCreate cuEventDestroy_v2 cuEventRecord \
         cuEventSynchronize cuEventQuery cuEventElapsedTime cuEventElapsedTime_v2 cuModuleLoadData cuModuleUnload \
-        cuModuleGetFunction cuGetErrorName cuGetErrorString cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing \
+        cuModuleGetFunction cuFuncLoad cuFuncGetAttribute cuLaunchKernel cuMemHostGetDevicePointer_v2 cuGetErrorName cuGetErrorString cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing \
         cuGraphInstantiateWithFlags cuGraphLaunch cuGraphExecDestroy cuGraphDestroy tplens_soft_box tplens_soft_enqueue";
     // SAFETY: the library is the one of this test.
     let library = unsafe { sys::culib() };
@@ -325,17 +238,7 @@ fn a_hanging_init_can_only_be_killed() {
             after_copies: 0,
         }];
         let stage = Stage::new("hang", &described);
-        let mut command = Command::new(std::env::current_exe().expect("own path"));
-        command
-            .args([
-                "--exact",
-                "a_hanging_init_can_only_be_killed",
-                "--nocapture",
-            ])
-            .env(CHILD, "1");
-        command
-            .env("LD_LIBRARY_PATH", &stage.0)
-            .env("TPLENS_SOFT_BOX", stage.0.join("box.toml"));
+        let mut command = stage.command("a_hanging_init_can_only_be_killed", true);
         let mut child = command
             .stdout(std::process::Stdio::piped())
             .spawn()

@@ -1,0 +1,8 @@
+//! What a monitor reads of a device at one moment, by who answers for its vendor.
+
+mod amd;
+mod nvml;
+mod values;
+
+pub(super) use amd::sample as amd_sample;
+pub use values::Sample;

@@ -1,0 +1,91 @@
+//! A sample from NVIDIA's management library.
+
+use nvml_wrapper::Device;
+use nvml_wrapper::enum_wrappers::device::{Clock, PcieUtilCounter, TemperatureSensor};
+use nvml_wrapper::error::{Bits, NvmlError};
+
+use super::super::{Answer, Nvml};
+use super::values::Sample;
+
+/// Reasons for lower clocks by their bit (`nvmlClocksEventReason*` in nvml.h), in words that `nvidia-smi -q` uses.
+const REASONS: [(u64, &str); 9] = [
+    (0x001, "idle"),
+    (0x002, "applications clocks setting"),
+    (0x004, "software power cap"),
+    (0x008, "hardware slowdown"),
+    (0x010, "sync boost"),
+    (0x020, "software thermal slowdown"),
+    (0x040, "hardware thermal slowdown"),
+    (0x080, "hardware power brake slowdown"),
+    (0x100, "display clocks setting"),
+];
+
+impl Nvml {
+    /// Reads the physical device at a PCI address now; the two PCIe counters take 20 ms each.
+    pub(crate) fn sample(&self, pci: &str) -> Sample {
+        match self.at(pci) {
+            Ok(device) => sample(self, &device, pci),
+            Err(reason) => Sample::missing(&reason),
+        }
+    }
+}
+
+fn sample(nvml: &Nvml, device: &Device<'_>, pci: &str) -> Sample {
+    let link = nvml.link(pci).and_then(|link| {
+        let unknown = || "the library gives a link that PCI Express does not have".to_owned();
+        link.current.ok_or_else(unknown)
+    });
+    Sample {
+        device_link: link,
+        pcie_replays: told(device.pcie_replay_counter()),
+        sm_clock_mhz: told(device.clock_info(Clock::SM)),
+        memory_clock_mhz: told(device.clock_info(Clock::Memory)),
+        // The library says milliwatts.
+        power_w: told(device.power_usage()).map(|milliwatts| f64::from(milliwatts) / 1000.0),
+        temperature_c: told(device.temperature(TemperatureSensor::Gpu)),
+        utilisation_percent: told(device.utilization_rates()).map(|rates| rates.gpu),
+        memory_used_bytes: told(device.memory_info()).map(|memory| memory.used),
+        throttle: bits(device).map(names),
+        pcie_rx_kb_per_s: told(device.pcie_throughput(PcieUtilCounter::Receive)),
+        pcie_tx_kb_per_s: told(device.pcie_throughput(PcieUtilCounter::Send)),
+    }
+}
+
+fn told<T>(answer: Result<T, NvmlError>) -> Answer<T> {
+    answer.map_err(|error| error.to_string())
+}
+
+/// All bits that the library gives, those that the binding has no name for among them.
+fn bits(device: &Device<'_>) -> Answer<u64> {
+    match device.current_throttle_reasons_strict() {
+        Ok(reasons) => Ok(reasons.bits()),
+        Err(NvmlError::IncorrectBits(Bits::U64(bits))) => Ok(bits),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn names(bits: u64) -> Vec<String> {
+    let set = (0..64)
+        .map(|bit| 1_u64 << bit)
+        .filter(|bit| bits & bit != 0);
+    set.map(|bit| {
+        let known = REASONS.iter().find(|(known, _)| *known == bit);
+        known.map_or_else(|| format!("{bit:#x}"), |(_, name)| (*name).to_owned())
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_bit_is_a_reason_and_an_unknown_one_keeps_its_number() {
+        // 4 + 64 + 4096.
+        assert_eq!(
+            names(0x1044),
+            ["software power cap", "hardware thermal slowdown", "0x1000"]
+        );
+        assert!(names(0).is_empty());
+    }
+}

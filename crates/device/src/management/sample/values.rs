@@ -1,0 +1,55 @@
+//! [`Sample`]: one reading of a device's link, counters, clocks, power and load. Nothing is kept between readings.
+
+use topology::PcieLink;
+
+use super::super::Answer;
+
+/// What a device said at one moment; of each value that is missing, why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// The device's own link.
+    pub device_link: Answer<PcieLink>,
+    /// What it received over PCIe, KB/s over the 20 ms before the answer.
+    pub pcie_rx_kb_per_s: Answer<u32>,
+    /// What it sent, KB/s.
+    pub pcie_tx_kb_per_s: Answer<u32>,
+    /// Packets that its link had to send again since the driver was loaded.
+    pub pcie_replays: Answer<u32>,
+    /// Clock of the multiprocessors, MHz.
+    pub sm_clock_mhz: Answer<u32>,
+    /// Clock of the memory, MHz.
+    pub memory_clock_mhz: Answer<u32>,
+    /// Power draw, W.
+    pub power_w: Answer<f64>,
+    /// Temperature of the chip, degrees Celsius.
+    pub temperature_c: Answer<u32>,
+    /// Utilisation of the compute units, percent.
+    pub utilisation_percent: Answer<u32>,
+    /// Memory in use, bytes.
+    pub memory_used_bytes: Answer<u64>,
+    /// What holds the clocks down, by name; empty where nothing does.
+    pub throttle: Answer<Vec<String>>,
+}
+
+impl Sample {
+    /// A sample in which everything is missing for one reason.
+    #[must_use]
+    pub fn missing(reason: &str) -> Self {
+        fn no<T>(reason: &str) -> Answer<T> {
+            Err(reason.to_owned())
+        }
+        Self {
+            device_link: no(reason),
+            pcie_rx_kb_per_s: no(reason),
+            pcie_tx_kb_per_s: no(reason),
+            pcie_replays: no(reason),
+            sm_clock_mhz: no(reason),
+            memory_clock_mhz: no(reason),
+            power_w: no(reason),
+            temperature_c: no(reason),
+            utilisation_percent: no(reason),
+            memory_used_bytes: no(reason),
+            throttle: no(reason),
+        }
+    }
+}

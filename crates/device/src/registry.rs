@@ -1,0 +1,223 @@
+//! What can be asked of the backends that there are: programs name a backend and visit it, and know no vendor. The rows stand in
+//! `vendors`.
+
+use crate::Built;
+use crate::backend::Backend;
+use crate::management::Managed;
+
+/// Work for whichever backend is meant: a closure that is generic.
+pub trait Visit {
+    /// What it gives.
+    type Output;
+
+    /// Does it.
+    fn visit<B: Backend>(self) -> Self::Output;
+}
+
+/// A vendor's number on the PCI bus, and its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PciVendor {
+    /// The number, such as 0x10de.
+    pub id: u16,
+    /// The name in messages.
+    pub name: &'static str,
+}
+
+/// What is to be known of a backend that drives GPUs, besides its library.
+#[derive(Debug)]
+pub(crate) struct GpuVendor {
+    /// The vendor of its devices.
+    pub(crate) pci: PciVendor,
+    /// The vendor's word in box files.
+    pub(crate) in_boxes: &'static str,
+    /// Files of the soft libraries that play such a box.
+    pub(crate) soft_libraries: &'static [&'static str],
+    /// The vendor's library of collectives.
+    pub(crate) collectives: &'static str,
+    /// What tells who uses its devices; `None` where nothing does.
+    pub(crate) managed: Option<&'static Managed>,
+    /// What is its own in how copies go.
+    pub(crate) copies: Copies,
+}
+
+/// How a vendor's runtime does copies.
+#[derive(Debug)]
+pub(crate) struct Copies {
+    /// Whether copies between devices go direct only where access was enabled.
+    pub(crate) obey_access: bool,
+    /// Which copies a kernel does instead of the copy engine, in words; `None` where none is known.
+    pub(crate) by_kernel: Option<&'static str>,
+    /// The variable that limits how many streams run at once, read when a process begins; `None` where none is known.
+    pub(crate) queues: Option<&'static str>,
+}
+
+impl Copies {
+    /// Copies that need access to go direct, by the copy engine, in as many streams as there are.
+    pub(crate) const PLAIN: Self = Self {
+        obey_access: true,
+        by_kernel: None,
+        queues: None,
+    };
+}
+
+/// Makes [`Built`] of the rows of `vendors`.
+macro_rules! registry {
+    ($($(#[$doc:meta])* $variant:ident: $backend:ty, $gpu:expr;)+) => {
+        /// A backend that is built.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Built {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl Built {
+            /// Every backend, in the order in which they are asked.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// Its name on the command line.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => <$backend as $crate::Backend>::NAME,)+
+                }
+            }
+
+            /// Does `work` on its backend.
+            pub fn visit<V: $crate::Visit>(self, work: V) -> V::Output {
+                match self {
+                    $(Self::$variant => work.visit::<$backend>(),)+
+                }
+            }
+
+            pub(crate) fn gpu_vendor(self) -> Option<&'static GpuVendor> {
+                match self {
+                    $(Self::$variant => const { $gpu },)+
+                }
+            }
+        }
+    };
+}
+pub(crate) use registry;
+
+impl Built {
+    /// The vendor whose devices it drives; `None` for host memory.
+    #[must_use]
+    pub fn pci_vendor(self) -> Option<PciVendor> {
+        self.gpu_vendor().map(|vendor| vendor.pci)
+    }
+
+    /// The vendor's word in box files; `None` for host memory.
+    #[must_use]
+    pub fn in_boxes(self) -> Option<&'static str> {
+        self.gpu_vendor().map(|vendor| vendor.in_boxes)
+    }
+
+    /// Files of the soft libraries that play its boxes; none for host memory.
+    #[must_use]
+    pub fn soft_libraries(self) -> &'static [&'static str] {
+        self.gpu_vendor()
+            .map_or(&[], |vendor| vendor.soft_libraries)
+    }
+
+    /// The vendor's library of collectives, whether or not this crate loads it; `None` for host memory.
+    #[must_use]
+    pub fn collective_library(self) -> Option<&'static str> {
+        self.gpu_vendor().map(|vendor| vendor.collectives)
+    }
+
+    /// What tells who uses its devices; `None` for host memory and where nothing does.
+    #[must_use]
+    pub fn managed(self) -> Option<&'static Managed> {
+        self.gpu_vendor()?.managed
+    }
+
+    /// Whether its copies between devices go direct only where access was enabled. Where it is false they go as the hardware
+    /// can, whatever was enabled, and what they take tells nothing of access.
+    #[must_use]
+    pub fn copies_obey_access(self) -> bool {
+        self.gpu_vendor()
+            .is_none_or(|vendor| vendor.copies.obey_access)
+    }
+
+    /// Which of its copies a kernel does instead of the copy engine, in words; `None` where none is known.
+    #[must_use]
+    pub fn copies_by_kernel(self) -> Option<&'static str> {
+        self.gpu_vendor()?.copies.by_kernel
+    }
+
+    /// The variable that limits how many of its streams run at once; `None` where none is known.
+    #[must_use]
+    pub fn queues_variable(self) -> Option<&'static str> {
+        self.gpu_vendor()?.copies.queues
+    }
+
+    /// The backend that drives devices of a vendor's number on the PCI bus.
+    #[must_use]
+    pub fn of_vendor(id: u16) -> Option<Self> {
+        let drives = |built: &Self| built.pci_vendor().is_some_and(|vendor| vendor.id == id);
+        Self::ALL.iter().copied().find(drives)
+    }
+
+    /// The backend that drives the devices of a box, by the vendor's word in its file.
+    #[must_use]
+    pub fn of_box(word: &str) -> Option<Self> {
+        let drives = |built: &Self| built.in_boxes() == Some(word);
+        Self::ALL.iter().copied().find(drives)
+    }
+
+    /// The backend of a name.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|built| built.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backend_is_found_by_its_name_and_by_what_its_boxes_say() {
+        for built in Built::ALL {
+            assert_eq!(Built::of(built.name()), Some(*built));
+            if let Some(word) = built.in_boxes() {
+                assert_eq!(Built::of_box(word), Some(*built));
+            }
+        }
+        assert_eq!(Built::of("metal"), None);
+        assert_eq!(Built::of_box("host"), None);
+        // NVIDIA's is asked first.
+        assert_eq!(Built::ALL.first(), Some(&Built::Cuda));
+    }
+
+    #[test]
+    fn a_backend_is_found_by_its_vendors_number() {
+        // As the PCI SIG gave them: NVIDIA, AMD's graphics, Intel; MetaX's cards say 0x9999.
+        assert_eq!(Built::of_vendor(0x10de), Some(Built::Cuda));
+        assert_eq!(Built::of_vendor(0x1002), Some(Built::Hip));
+        assert_eq!(Built::of_vendor(0x9999), Some(Built::Maca));
+        assert_eq!(Built::of_vendor(0x8086), None);
+    }
+
+    #[test]
+    fn amds_copies_alone_go_direct_without_access() {
+        let heedless: Vec<_> = Built::ALL
+            .iter()
+            .filter(|built| !built.copies_obey_access())
+            .collect();
+        assert_eq!(heedless, [&Built::Hip]);
+        assert!(Built::Hip.copies_by_kernel().is_some());
+        assert_eq!(Built::Host.queues_variable(), None);
+    }
+
+    #[test]
+    fn host_memory_is_the_last_and_only_one_without_a_vendor() {
+        let without: Vec<_> = Built::ALL
+            .iter()
+            .filter(|built| built.pci_vendor().is_none())
+            .collect();
+        assert_eq!(without, [&Built::Host]);
+        assert!(Built::Host.managed().is_none() && Built::Host.soft_libraries().is_empty());
+        assert_eq!(Built::ALL.last(), Some(&Built::Host));
+    }
+}

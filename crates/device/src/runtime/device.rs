@@ -1,0 +1,272 @@
+//! [`Runtime`]: a vendor's library with its devices, in the shape that every backend has.
+
+use std::ffi::CStr;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::codes;
+use super::context::Context;
+use super::kernel::{self, Kernel};
+use super::library::Library;
+use super::memory::{self, DeviceMemory, HostWish};
+use super::queue::{RawEvent, Stream};
+use super::table::Vendor;
+use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, TimeSource};
+use crate::error::{DeviceError, Result};
+use crate::kernel::{FLAG_BYTES, HostFlag, KernelCode};
+use crate::memory::HostBuffer;
+
+/// A vendor's runtime that has devices.
+pub struct Runtime<V: Vendor> {
+    facts: DriverFacts,
+    devices: Vec<DeviceDescription>,
+    contexts: Vec<Arc<Context>>,
+    vendor: PhantomData<V>,
+}
+
+impl<V: Vendor> Backend for Runtime<V> {
+    type Device = Device<V>;
+
+    const NAME: &'static str = V::TABLE.backend;
+
+    fn open() -> Result<Self> {
+        let library = Library::load(V::TABLE)?;
+        let facts = DriverFacts {
+            interface: library.version(),
+            soft_box: library.soft_box(),
+        };
+        let count = library.device_count()?;
+        if count == 0 {
+            let reason = format!(
+                "it counts 0 devices; is {} empty? {}",
+                V::TABLE.visible,
+                V::TABLE.without_device
+            );
+            return Err(codes::no_device(V::TABLE, reason));
+        }
+        let contexts: Vec<_> = (0..count)
+            .map(|ordinal| Arc::new(Context::new(library, ordinal)))
+            .collect();
+        let devices = contexts.iter().enumerate();
+        let devices = devices.map(|(ordinal, context)| describe(ordinal, context));
+        Ok(Self {
+            facts,
+            devices: devices.collect::<Result<_>>()?,
+            contexts,
+            vendor: PhantomData,
+        })
+    }
+
+    fn driver(&self) -> &DriverFacts {
+        &self.facts
+    }
+
+    fn devices(&self) -> &[DeviceDescription] {
+        &self.devices
+    }
+
+    fn time_source(&self) -> TimeSource {
+        if self.facts.soft_box.is_some() {
+            TimeSource::VirtualClock
+        } else {
+            TimeSource::DeviceEvent
+        }
+    }
+
+    fn device(&self, ordinal: usize) -> Result<Device<V>> {
+        let missing = || DeviceError::NoSuchDevice {
+            backend: Self::NAME,
+            ordinal,
+            count: self.devices.len(),
+        };
+        let context = self.contexts.get(ordinal).ok_or_else(missing)?;
+        // A device that cannot be used is told here and not at the first allocation.
+        context.bind()?;
+        Ok(Device {
+            ordinal,
+            multiprocessors: self.devices[ordinal].multiprocessors,
+            context: Arc::clone(context),
+            vendor: PhantomData,
+        })
+    }
+}
+
+/// A device as the library describes it, which does not wake it.
+fn describe(ordinal: usize, context: &Context) -> Result<DeviceDescription> {
+    let (library, device) = (context.library, context.device);
+    let numbers = library.table.attributes.as_ref();
+    let attribute = |number: Option<u32>| library.device_attribute(device, number?);
+    Ok(DeviceDescription {
+        ordinal,
+        name: library.device_name(device)?,
+        uuid: library.device_uuid(device).and_then(uuid_text),
+        pci: library.device_pci(device),
+        node: None,
+        cpu: None,
+        memory_bytes: library.device_memory(device),
+        copy_engines: attribute(numbers.map(|numbers| numbers.copy_engines)),
+        cache_bytes: attribute(numbers.map(|numbers| numbers.l2_bytes)).map(u64::from),
+        multiprocessors: attribute(numbers.map(|numbers| numbers.multiprocessors)),
+    })
+}
+
+/// `GPU-` and the bytes: AMD's 16 bytes are 16 digits as text, of which a card that has no number gives none.
+fn uuid_text(bytes: [u8; 16]) -> Option<String> {
+    if bytes.iter().all(|byte| *byte == 0) {
+        return None;
+    }
+    if bytes.iter().all(u8::is_ascii_alphanumeric) {
+        return Some(format!("GPU-{}", String::from_utf8_lossy(&bytes)));
+    }
+    let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Some(format!("GPU-{}", hex.concat()))
+}
+
+/// An opened device.
+pub struct Device<V: Vendor> {
+    ordinal: usize,
+    multiprocessors: Option<u32>,
+    context: Arc<Context>,
+    vendor: PhantomData<V>,
+}
+
+impl<V: Vendor> Clone for Device<V> {
+    fn clone(&self) -> Self {
+        Self {
+            ordinal: self.ordinal,
+            multiprocessors: self.multiprocessors,
+            context: Arc::clone(&self.context),
+            vendor: PhantomData,
+        }
+    }
+}
+
+impl<V: Vendor> backend::Device for Device<V> {
+    type Stream = Stream<V>;
+    type Kernel = Kernel<V>;
+    type Event = Event<V>;
+    type DeviceBuffer = DeviceBuffer<V>;
+
+    fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    fn alloc(&self, bytes: usize) -> Result<DeviceBuffer<V>> {
+        let memory = DeviceMemory::allocate(&self.context, bytes)?;
+        Ok(DeviceBuffer(Arc::new(memory), PhantomData))
+    }
+
+    fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
+        let wish = match kind {
+            HostKind::Pageable => return HostBuffer::from_pages(kind, bytes, node),
+            HostKind::Registered => return memory::registered(&self.context, bytes, node),
+            HostKind::Pinned => HostWish::Pinned,
+            HostKind::WriteCombined => HostWish::WriteCombined,
+        };
+        // The runtime allocates the pages in this thread, so the thread's policy decides on the node where the runtime
+        // heeds it.
+        let policy = node.map(|node| numa::PolicyGuard::set(&numa::MemoryPolicy::Bind(vec![node])));
+        let policy = policy.transpose()?;
+        let memory = memory::host(&self.context, wish, bytes, node.is_some())?;
+        drop(policy);
+        Ok(HostBuffer::new(memory, kind))
+    }
+
+    fn stream(&self) -> Result<Stream<V>> {
+        Stream::create(&self.context)
+    }
+
+    fn event(&self) -> Result<Event<V>> {
+        RawEvent::create(&self.context).map(|raw| Event(raw, PhantomData))
+    }
+
+    fn can_access_peer(&self, peer: &Self) -> Result<bool> {
+        self.context.can_access(&peer.context)
+    }
+
+    fn enable_peer(&self, peer: &Self) -> Result<()> {
+        self.context.enable_peer(&peer.context)
+    }
+
+    fn disable_peer(&self, peer: &Self) -> Result<()> {
+        self.context.disable_peer(&peer.context)
+    }
+
+    fn memory(&self) -> Result<(u64, u64)> {
+        self.context.memory()
+    }
+
+    fn multiprocessors(&self) -> Option<u32> {
+        self.multiprocessors
+    }
+
+    fn load(&self, code: &KernelCode) -> Result<Kernel<V>> {
+        kernel::load(&self.context, code)
+    }
+
+    fn flag(&self) -> Result<HostFlag> {
+        kernel::compiler_of(V::TABLE)?;
+        memory::host(&self.context, HostWish::Shared, FLAG_BYTES, false).map(HostFlag::new)
+    }
+
+    /// Code objects are no text, and text is compiled by `load`.
+    fn try_module(&self, _image: &CStr) -> Result<()> {
+        Err(DeviceError::Unsupported {
+            what: "the module",
+            why: format!("{} takes no PTX", V::TABLE.interface),
+        })
+    }
+}
+
+/// Memory of a device.
+pub struct DeviceBuffer<V: Vendor>(Arc<DeviceMemory>, PhantomData<V>);
+
+impl<V: Vendor> DeviceBuffer<V> {
+    /// The memory.
+    pub(in crate::runtime) fn raw(&self) -> &Arc<DeviceMemory> {
+        &self.0
+    }
+}
+
+impl<V: Vendor> backend::DeviceBuffer for DeviceBuffer<V> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// An event of a device.
+pub struct Event<V: Vendor>(RawEvent, PhantomData<V>);
+
+impl<V: Vendor> Event<V> {
+    /// The handle.
+    pub(in crate::runtime) fn raw(&self) -> &RawEvent {
+        &self.0
+    }
+}
+
+impl<V: Vendor> backend::Event for Event<V> {
+    fn nanoseconds_since(&self, earlier: &Self) -> Result<f64> {
+        let milliseconds = self.0.milliseconds_since(&earlier.0)?;
+        Ok(f64::from(milliseconds) * 1e6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uuid_is_written_as_amds_tools_write_it() {
+        // As `rocminfo` prints the Uuid of an RX 7900 XTX: GPU- and 16 digits.
+        assert_eq!(
+            uuid_text(*b"d9b3a2c1f0e45678").as_deref(),
+            Some("GPU-d9b3a2c1f0e45678")
+        );
+        assert_eq!(uuid_text([0; 16]), None);
+        let binary = [0xab, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff];
+        assert_eq!(
+            uuid_text(binary).as_deref(),
+            Some("GPU-ab0102030405060708090a0b0c0d0eff")
+        );
+    }
+}

@@ -1,0 +1,5 @@
+//! Captured work of a stream.
+
+mod ffi;
+
+pub(super) use ffi::RawGraph;

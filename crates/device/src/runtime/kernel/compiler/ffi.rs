@@ -1,0 +1,208 @@
+//! The calls of hiprtc (hiprtc.h), which ROCm 5 and 6 also have in the runtime's own library.
+#![expect(unsafe_code, reason = "C ABI of hiprtc")]
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use super::super::super::library::{Handle, Library};
+use super::super::super::places;
+use super::super::super::table::{Compiler, Table};
+use crate::error::{DeviceError, Result};
+use crate::library::{Function, first_of, symbols, text};
+
+/// `hiprtcResult`, whatever its value.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::runtime) struct Code(u32);
+
+symbols! {
+    $ CompilerNames, Functions, compiler_names;
+    create: "CreateProgram" => unsafe extern "C" fn(
+        *mut Handle, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char
+    ) -> Code;
+    compile: "CompileProgram" => unsafe extern "C" fn(Handle, c_int, *const *const c_char) -> Code;
+    code_size: "GetCodeSize" => unsafe extern "C" fn(Handle, *mut usize) -> Code;
+    code: "GetCode" => unsafe extern "C" fn(Handle, *mut c_char) -> Code;
+    log_size: "GetProgramLogSize" => unsafe extern "C" fn(Handle, *mut usize) -> Code;
+    log: "GetProgramLog" => unsafe extern "C" fn(Handle, *mut c_char) -> Code;
+    destroy: "DestroyProgram" => unsafe extern "C" fn(*mut Handle) -> Code;
+    error_string: "GetErrorString" => unsafe extern "C" fn(Code) -> *const c_char;
+}
+
+/// The vendor's compiler.
+///
+/// # Errors
+/// There is none for this vendor.
+pub(in crate::runtime) fn compiler_of(table: &Table) -> Result<&Compiler> {
+    table
+        .compiler
+        .as_ref()
+        .ok_or_else(|| unsupported(format!("there is no compiler for {} here", table.interface)))
+}
+
+fn unsupported(why: String) -> DeviceError {
+    DeviceError::Unsupported {
+        what: "a kernel",
+        why,
+    }
+}
+
+/// Compiles a source for an architecture, such as `gfx1201`.
+///
+/// # Errors
+/// `Unsupported` where no compiler is found; the compiler's log.
+pub(in crate::runtime) fn compile(
+    library: &Library,
+    compiler: &Compiler,
+    source: &CStr,
+    architecture: &str,
+) -> Result<Vec<u8>> {
+    let functions = find(library, compiler)?;
+    let call = need(&functions.create)?;
+    let mut program = Program {
+        raw: ptr::null_mut(),
+        functions: &functions,
+    };
+    // SAFETY: hiprtc.h: `hiprtcCreateProgram(hiprtcProgram *, const char *src, const char *name, int headers, const char
+    // **, const char **)` writes one handle, which `Program` destroys; source and name end in NUL; without headers both
+    // lists may be null.
+    let code = unsafe {
+        call(
+            &raw mut program.raw,
+            source.as_ptr(),
+            c"tplens.hip".as_ptr(),
+            0,
+            ptr::null(),
+            ptr::null(),
+        )
+    };
+    program.check(&functions.create, code, "")?;
+    program.compile(architecture)?;
+    program.code()
+}
+
+/// The functions: in the runtime's library, or else in the compiler's own, beside the runtime's first.
+fn find(library: &Library, compiler: &Compiler) -> Result<Functions> {
+    // SAFETY: hiprtc.h declares the functions of these names with these types; the library is never unloaded.
+    let own = unsafe { Functions::of(&library.raw, &compiler.names) };
+    if own.create.call.is_some() {
+        return Ok(own);
+    }
+    let file = library.file();
+    let beside = file.as_deref().and_then(Path::parent).map(PathBuf::from);
+    let mut candidates = places::usual(&[], compiler.prefix, beside.as_slice());
+    candidates.extend(compiler.files.iter().map(PathBuf::from));
+    let loaded = first_of(&candidates).map_err(|said| {
+        let said = said.join("; ");
+        unsupported(format!(
+            "its compiler {} did not load ({said}); install it beside {}",
+            compiler.prefix, library.table.library
+        ))
+    })?;
+    // SAFETY: as above; it is leaked below and so never unloaded.
+    let functions = unsafe { Functions::of(&loaded, &compiler.names) };
+    // It has threads and memory of its own, and one is loaded for each kernel at most: the loader counts, and does not load
+    // again.
+    std::mem::forget(loaded);
+    Ok(functions)
+}
+
+fn need<F: Copy>(function: &Function<F>) -> Result<F> {
+    let missing = || unsupported(format!("its compiler has no symbol {}", function.name));
+    function.call.ok_or_else(missing)
+}
+
+/// A program that is being compiled; null before it was made.
+struct Program<'a> {
+    raw: Handle,
+    functions: &'a Functions,
+}
+
+impl Program<'_> {
+    fn compile(&self, architecture: &str) -> Result<()> {
+        let function = &self.functions.compile;
+        let call = need(function)?;
+        let option = CString::new(format!("--offload-arch={architecture}"));
+        let option = option.map_err(|_| unsupported("its architecture has a NUL".to_owned()))?;
+        let options = [option.as_ptr()];
+        // SAFETY: hiprtc.h: `hiprtcCompileProgram(hiprtcProgram, int, const char **)` reads one option, which ends in NUL
+        // and is alive.
+        let code = unsafe { call(self.raw, 1, options.as_ptr()) };
+        let log = if code == Code(0) {
+            String::new()
+        } else {
+            self.log()
+        };
+        self.check(function, code, &log)
+    }
+
+    /// What the compiler says, as far as it can be had.
+    fn log(&self) -> String {
+        let (Some(size_of), Some(read)) = (self.functions.log_size.call, self.functions.log.call)
+        else {
+            return String::new();
+        };
+        let mut size = 0;
+        // SAFETY: hiprtc.h: `hiprtcGetProgramLogSize(hiprtcProgram, size_t *)` writes one size.
+        let code = unsafe { size_of(self.raw, &raw mut size) };
+        if code != Code(0) {
+            return String::new();
+        }
+        let mut log = vec![0u8; size];
+        // SAFETY: hiprtc.h: `hiprtcGetProgramLog(hiprtcProgram, char *)` writes as many bytes as it said.
+        let code = unsafe { read(self.raw, log.as_mut_ptr().cast()) };
+        let log = String::from_utf8_lossy(&log);
+        if code == Code(0) {
+            log.trim_end_matches('\0').trim().to_owned()
+        } else {
+            String::new()
+        }
+    }
+
+    /// The code object.
+    fn code(&self) -> Result<Vec<u8>> {
+        let (size_of, read) = (&self.functions.code_size, &self.functions.code);
+        let call = need(size_of)?;
+        let mut size = 0;
+        // SAFETY: hiprtc.h: `hiprtcGetCodeSize(hiprtcProgram, size_t *)` writes one size.
+        self.check(size_of, unsafe { call(self.raw, &raw mut size) }, "")?;
+        let call = need(read)?;
+        let mut image = vec![0u8; size];
+        // SAFETY: hiprtc.h: `hiprtcGetCode(hiprtcProgram, char *)` writes as many bytes as it said.
+        let code = unsafe { call(self.raw, image.as_mut_ptr().cast()) };
+        self.check(read, code, "")?;
+        Ok(image)
+    }
+
+    fn check<F>(&self, function: &Function<F>, code: Code, log: &str) -> Result<()> {
+        if code == Code(0) {
+            return Ok(());
+        }
+        let name = self.functions.error_string.call.and_then(|call| {
+            // SAFETY: hiprtc.h: `hiprtcGetErrorString(hiprtcResult)` returns a constant.
+            let name = unsafe { call(code) };
+            // SAFETY: as it was returned.
+            unsafe { text(name) }
+        });
+        let mut name = name.unwrap_or_else(|| "an unknown error".to_owned());
+        if !log.is_empty() {
+            name = format!("{name}: {log}");
+        }
+        Err(DeviceError::Vendor {
+            call: function.name,
+            code: i64::from(code.0),
+            name,
+        })
+    }
+}
+
+impl Drop for Program<'_> {
+    fn drop(&mut self) {
+        if let (Some(call), false) = (self.functions.destroy.call, self.raw.is_null()) {
+            // SAFETY: hiprtc.h: `hiprtcDestroyProgram(hiprtcProgram *)`; from hiprtcCreateProgram in `compile`, destroyed
+            // once.
+            let _ = unsafe { call(&raw mut self.raw) };
+        }
+    }
+}

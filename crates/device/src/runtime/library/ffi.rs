@@ -1,0 +1,351 @@
+//! Loading a vendor's library, and the calls that need no device.
+//!
+//! Signatures are those of hip_runtime_api.h; MACA's are the same under its prefix, as the open projects that call it show.
+#![expect(unsafe_code, reason = "C ABI of a vendor's runtime")]
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::super::codes::{Code, at_open, failure};
+use super::super::places;
+use super::super::table::{Table, Version};
+use crate::error::{DeviceError, Result};
+use crate::library::{Function, file_of, first_of, symbols, text, until_nul};
+
+/// A stream, event, graph, module or function of the library.
+pub(in crate::runtime) type Handle = *mut c_void;
+
+symbols! {
+    $ Names, Functions, names;
+    // Without device.
+    runtime_version: "RuntimeGetVersion" => unsafe extern "C" fn(*mut c_int) -> Code;
+    device_count: "GetDeviceCount" => unsafe extern "C" fn(*mut c_int) -> Code;
+    error_name: "GetErrorName" => unsafe extern "C" fn(Code) -> *const c_char;
+    error_string: "GetErrorString" => unsafe extern "C" fn(Code) -> *const c_char;
+    // Of a device by its number.
+    device_name: "DeviceGetName" => unsafe extern "C" fn(*mut c_char, c_int, c_int) -> Code;
+    device_pci: "DeviceGetPCIBusId" => unsafe extern "C" fn(*mut c_char, c_int, c_int) -> Code;
+    device_uuid: "DeviceGetUuid" => unsafe extern "C" fn(*mut [u8; 16], c_int) -> Code;
+    device_memory: "DeviceTotalMem" => unsafe extern "C" fn(*mut usize, c_int) -> Code;
+    device_attribute: "DeviceGetAttribute" => unsafe extern "C" fn(*mut c_int, c_uint, c_int) -> Code;
+    // The structure grows, and this name alone pins its beginning; see kernel/ffi.rs.
+    device_properties: "GetDevicePropertiesR0600" => unsafe extern "C" fn(*mut c_void, c_int) -> Code;
+    can_access_peer: "DeviceCanAccessPeer" => unsafe extern "C" fn(*mut c_int, c_int, c_int) -> Code;
+    // Of the thread's current device.
+    set_device: "SetDevice" => unsafe extern "C" fn(c_int) -> Code;
+    enable_peer: "DeviceEnablePeerAccess" => unsafe extern "C" fn(c_int, c_uint) -> Code;
+    disable_peer: "DeviceDisablePeerAccess" => unsafe extern "C" fn(c_int) -> Code;
+    memory_info: "MemGetInfo" => unsafe extern "C" fn(*mut usize, *mut usize) -> Code;
+    alloc: "Malloc" => unsafe extern "C" fn(*mut *mut c_void, usize) -> Code;
+    free: "Free" => unsafe extern "C" fn(*mut c_void) -> Code;
+    host_alloc: "HostMalloc" => unsafe extern "C" fn(*mut *mut c_void, usize, c_uint) -> Code;
+    host_free: "HostFree" => unsafe extern "C" fn(*mut c_void) -> Code;
+    host_register: "HostRegister" => unsafe extern "C" fn(*mut c_void, usize, c_uint) -> Code;
+    host_unregister: "HostUnregister" => unsafe extern "C" fn(*mut c_void) -> Code;
+    host_address: "HostGetDevicePointer" => unsafe extern "C" fn(*mut *mut c_void, *mut c_void, c_uint) -> Code;
+    copy: "MemcpyAsync" => unsafe extern "C" fn(*mut c_void, *const c_void, usize, c_uint, Handle) -> Code;
+    copy_peer: "MemcpyPeerAsync" => unsafe extern "C" fn(*mut c_void, c_int, *const c_void, c_int, usize, Handle) -> Code;
+    stream_create: "StreamCreateWithFlags" => unsafe extern "C" fn(*mut Handle, c_uint) -> Code;
+    stream_destroy: "StreamDestroy" => unsafe extern "C" fn(Handle) -> Code;
+    stream_synchronize: "StreamSynchronize" => unsafe extern "C" fn(Handle) -> Code;
+    stream_wait: "StreamWaitEvent" => unsafe extern "C" fn(Handle, Handle, c_uint) -> Code;
+    event_create: "EventCreateWithFlags" => unsafe extern "C" fn(*mut Handle, c_uint) -> Code;
+    event_destroy: "EventDestroy" => unsafe extern "C" fn(Handle) -> Code;
+    event_record: "EventRecord" => unsafe extern "C" fn(Handle, Handle) -> Code;
+    event_elapsed: "EventElapsedTime" => unsafe extern "C" fn(*mut f32, Handle, Handle) -> Code;
+    capture_begin: "StreamBeginCapture" => unsafe extern "C" fn(Handle, c_uint) -> Code;
+    capture_end: "StreamEndCapture" => unsafe extern "C" fn(Handle, *mut Handle) -> Code;
+    graph_instantiate: "GraphInstantiate" => unsafe extern "C" fn(*mut Handle, Handle, *mut Handle, *mut c_char, usize) -> Code;
+    graph_launch: "GraphLaunch" => unsafe extern "C" fn(Handle, Handle) -> Code;
+    graph_exec_destroy: "GraphExecDestroy" => unsafe extern "C" fn(Handle) -> Code;
+    graph_destroy: "GraphDestroy" => unsafe extern "C" fn(Handle) -> Code;
+    module_load: "ModuleLoadData" => unsafe extern "C" fn(*mut Handle, *const c_void) -> Code;
+    module_unload: "ModuleUnload" => unsafe extern "C" fn(Handle) -> Code;
+    module_function: "ModuleGetFunction" => unsafe extern "C" fn(*mut Handle, Handle, *const c_char) -> Code;
+    launch_kernel: "ModuleLaunchKernel" => unsafe extern "C" fn(
+        Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void
+    ) -> Code;
+}
+
+type SoftBox = unsafe extern "C" fn() -> *const c_char;
+
+/// The serial of the next library; 0 is none.
+static SERIAL: AtomicU64 = AtomicU64::new(1);
+
+/// A loaded library, which stays loaded for the life of the process.
+pub(in crate::runtime) struct Library {
+    /// The vendor's row.
+    pub(in crate::runtime) table: &'static Table,
+    /// Its functions.
+    pub(in crate::runtime) functions: Functions,
+    /// The library itself, for the compiler that some releases have in it.
+    pub(in crate::runtime) raw: libloading::Library,
+    /// Told apart by threads that remember their current device.
+    pub(in crate::runtime) serial: u64,
+    /// In this project's soft library only.
+    soft_box: Option<SoftBox>,
+}
+
+impl Library {
+    /// Loads the vendor's library and sees that it has what nothing works without.
+    pub(in crate::runtime) fn load(table: &'static Table) -> Result<&'static Self> {
+        let library = first_of(&places::candidates(table)).map_err(|said| missing(table, &said))?;
+        // SAFETY: hip_runtime_api.h declares the functions of these names with these types from ROCm 5.2 to 7.x,
+        // mc_runtime_api.h (by the open projects that call it) under its prefix too; a library that answers by that name
+        // and is another one is the user's to keep out of the path. It is leaked below and so never unloaded.
+        let functions = unsafe { Functions::of(&library, &table.names) };
+        // SAFETY: only our soft libraries export this name, and with this type.
+        let soft_box = unsafe { library.get::<SoftBox>("tplens_soft_box") };
+        let soft_box = soft_box.ok().map(|marker| *marker);
+        let library: &'static Self = Box::leak(Box::new(Self {
+            table,
+            functions,
+            raw: library,
+            serial: SERIAL.fetch_add(1, Ordering::Relaxed),
+            soft_box,
+        }));
+        library.has_what_it_takes().map(|()| library)
+    }
+
+    /// Everything else may be missing: without these there is no copy and no time.
+    fn has_what_it_takes(&self) -> Result<()> {
+        let all = &self.functions;
+        self.need(&all.device_count)?;
+        self.need(&all.set_device)?;
+        self.need(&all.alloc)?;
+        self.need(&all.free)?;
+        self.need(&all.copy)?;
+        self.need(&all.stream_create)?;
+        self.need(&all.stream_destroy)?;
+        self.need(&all.stream_synchronize)?;
+        self.need(&all.event_create)?;
+        self.need(&all.event_record)?;
+        self.need(&all.event_elapsed)?;
+        Ok(())
+    }
+
+    /// A function, or the error that it is missing.
+    pub(in crate::runtime) fn need<F: Copy>(&self, function: &Function<F>) -> Result<F> {
+        function.call.ok_or(DeviceError::SymbolMissing {
+            library: self.table.library,
+            symbol: function.name,
+        })
+    }
+
+    /// The name of the soft box, where this is a soft library.
+    pub(in crate::runtime) fn soft_box(&self) -> Option<String> {
+        let marker = self.soft_box?;
+        // SAFETY: the marker takes nothing and returns a static string or null.
+        let name = unsafe { marker() };
+        // SAFETY: as it returned it; it is neither freed nor written.
+        unsafe { text(name) }
+    }
+
+    /// The file that the loader took.
+    pub(in crate::runtime) fn file(&self) -> Option<PathBuf> {
+        let function = self.functions.set_device.call?;
+        file_of(function as *const c_void)
+    }
+
+    /// The version as `HIP 6.4.43484`, where it is told.
+    pub(in crate::runtime) fn version(&self) -> Option<String> {
+        let number = match self.table.version {
+            Version::Decimal => {
+                let call = self.functions.runtime_version.call?;
+                let mut version = 0;
+                // SAFETY: hip_runtime_api.h: `hipRuntimeGetVersion(int *)` writes one int.
+                let code = unsafe { call(&raw mut version) };
+                (code == Code::SUCCESS).then(|| decimal(version))?
+            }
+            Version::File(name) => {
+                // The library lies in the folder `lib` of its installation.
+                let file = self.file()?;
+                let folder = file.parent()?.parent()?;
+                in_file(&std::fs::read_to_string(folder.join(name)).ok()?)?
+            }
+        };
+        Some(format!("{} {number}", self.table.interface))
+    }
+
+    /// Number of devices that this process sees.
+    pub(in crate::runtime) fn device_count(&self) -> Result<usize> {
+        let call = self.need(&self.functions.device_count)?;
+        let mut count = 0;
+        // SAFETY: hip_runtime_api.h: `hipGetDeviceCount(int *)` writes one int.
+        let code = unsafe { call(&raw mut count) };
+        let name = self.functions.device_count.name;
+        at_open(self.table, name, code, || self.name_of(code))?;
+        Ok(usize::try_from(count).unwrap_or(0))
+    }
+
+    /// The vendor's name of a device.
+    pub(in crate::runtime) fn device_name(&self, device: c_int) -> Result<String> {
+        let function = &self.functions.device_name;
+        let call = self.need(function)?;
+        let mut name = [0u8; 256];
+        // SAFETY: hip_runtime_api.h: `hipDeviceGetName(char *, int len, hipDevice_t)` writes at most `len` bytes; there are
+        // 256, and a hipDevice_t is the device's number.
+        let code = unsafe { call(name.as_mut_ptr().cast(), 256, device) };
+        self.check(function.name, code).map(|()| until_nul(&name))
+    }
+
+    /// The PCI address as the library prints it.
+    pub(in crate::runtime) fn device_pci(&self, device: c_int) -> Option<String> {
+        let call = self.functions.device_pci.call?;
+        let mut address = [0u8; 64];
+        // SAFETY: hip_runtime_api.h: `hipDeviceGetPCIBusId(char *, int len, int)` writes at most `len` bytes; there are 64.
+        let code = unsafe { call(address.as_mut_ptr().cast(), 64, device) };
+        (code == Code::SUCCESS).then(|| until_nul(&address))
+    }
+
+    /// The 16 bytes of the UUID.
+    pub(in crate::runtime) fn device_uuid(&self, device: c_int) -> Option<[u8; 16]> {
+        let call = self.functions.device_uuid.call?;
+        let mut uuid = [0; 16];
+        // SAFETY: hip_runtime_api.h: `hipDeviceGetUuid(hipUUID *, hipDevice_t)` writes 16 bytes.
+        let code = unsafe { call(&raw mut uuid, device) };
+        (code == Code::SUCCESS).then_some(uuid)
+    }
+
+    /// Memory in bytes.
+    pub(in crate::runtime) fn device_memory(&self, device: c_int) -> Option<u64> {
+        let call = self.functions.device_memory.call?;
+        let mut bytes = 0;
+        // SAFETY: hip_runtime_api.h: `hipDeviceTotalMem(size_t *, hipDevice_t)` writes one size_t.
+        let code = unsafe { call(&raw mut bytes, device) };
+        (code == Code::SUCCESS).then_some(bytes as u64)
+    }
+
+    /// An attribute that is more than 0; `None` where the library does not know it.
+    pub(in crate::runtime) fn device_attribute(&self, device: c_int, number: u32) -> Option<u32> {
+        let call = self.functions.device_attribute.call?;
+        let mut value = 0;
+        // SAFETY: hip_runtime_api.h: `hipDeviceGetAttribute(int *, hipDeviceAttribute_t, int)` writes one int; a number
+        // that the library does not know is an error code.
+        let code = unsafe { call(&raw mut value, number, device) };
+        let value = u32::try_from(value).ok().filter(|value| *value > 0);
+        value.filter(|_| code == Code::SUCCESS)
+    }
+
+    /// The library's name of a code.
+    fn name_of(&self, code: Code) -> String {
+        let function = [&self.functions.error_name, &self.functions.error_string];
+        let name = function.into_iter().find_map(|function| {
+            let call = function.call?;
+            // SAFETY: hip_runtime_api.h: `hipGetErrorName(hipError_t)` and `hipGetErrorString` return a constant, for
+            // numbers that they do not know too.
+            let name = unsafe { call(code) };
+            // SAFETY: as it was returned.
+            unsafe { text(name) }
+        });
+        name.unwrap_or_else(|| "an unknown error".to_owned())
+    }
+
+    /// The error of a call's answer.
+    pub(in crate::runtime) fn check(&self, call: &'static str, code: Code) -> Result<()> {
+        if code == Code::SUCCESS {
+            return Ok(());
+        }
+        Err(failure(self.table, call, code, self.name_of(code)))
+    }
+
+    /// The same for a call that takes memory.
+    pub(in crate::runtime) fn check_memory(
+        &self,
+        call: &'static str,
+        code: Code,
+        bytes: usize,
+        what: &str,
+    ) -> Result<()> {
+        if code == Code::OUT_OF_MEMORY {
+            return Err(DeviceError::OutOfMemory {
+                bytes,
+                what: what.to_owned(),
+            });
+        }
+        self.check(call, code)
+    }
+}
+
+/// The error of a library that did not load: a file that is there and lacks something is told from files that are not there.
+fn missing(table: &Table, said: &[String]) -> DeviceError {
+    // Where the file itself is missing, the loader says so right after its name; else the name of what is missing stands
+    // there.
+    let is_there =
+        |words: &&String| words.split(": ").nth(1) != Some("cannot open shared object file");
+    let mut looked = places::looked(table);
+    for words in said.iter().filter(is_there) {
+        looked.push_str("; but ");
+        looked.push_str(words);
+    }
+    DeviceError::LibraryMissing {
+        library: table.library,
+        looked,
+        next: table.install,
+    }
+}
+
+/// The version in a number of major * 10^7 + minor * 10^5 + patch.
+fn decimal(version: c_int) -> String {
+    let (major, minor) = (version / 10_000_000, version / 100_000 % 100);
+    format!("{major}.{minor}.{}", version % 100_000)
+}
+
+/// The version in a file that holds a line `Version:x`.
+fn in_file(text: &str) -> Option<String> {
+    let lines = text.lines();
+    let version = lines
+        .filter_map(|line| line.split_once(':'))
+        .find(|(key, _)| key.trim().eq_ignore_ascii_case("version"));
+    version
+        .map(|(_, version)| version.trim().to_owned())
+        .filter(|version| !version.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::Vendor;
+    use crate::vendors::{Amd, MetaX};
+
+    #[test]
+    fn versions_are_read_as_their_vendors_write_them() {
+        // What hipRuntimeGetVersion of Debian's 5.2.3 and 6.4.3 answers.
+        assert_eq!(decimal(50_221_153), "5.2.21153");
+        assert_eq!(decimal(60_443_484), "6.4.43484");
+        assert_eq!(in_file("Version:3.2.1.10\n").as_deref(), Some("3.2.1.10"));
+        assert_eq!(in_file("nothing\nversion :\n"), None);
+    }
+
+    #[test]
+    fn functions_have_their_vendors_prefix_and_maca_its_own_names_of_host_memory() {
+        let (hip, maca) = (&Amd::TABLE.names, &MetaX::TABLE.names);
+        assert_eq!(hip.device_pci, "hipDeviceGetPCIBusId");
+        assert_eq!(maca.device_pci, "mcDeviceGetPCIBusId");
+        assert_eq!(
+            (hip.host_alloc, hip.host_free),
+            ("hipHostMalloc", "hipHostFree")
+        );
+        assert_eq!(
+            (maca.host_alloc, maca.host_free),
+            ("mcMallocHost", "mcFreeHost")
+        );
+        assert_eq!(maca.launch_kernel, "mcModuleLaunchKernel");
+    }
+
+    #[test]
+    fn a_library_that_lacks_another_one_is_told_from_one_that_is_not_there() {
+        let absent = "libamdhip64.so.7: cannot open shared object file: No such file or directory";
+        let lacking = "libamdhip64.so.5: libhsa-runtime64.so.1: cannot open shared object file: No such file or directory";
+        let said = [absent, lacking].map(str::to_owned);
+        let DeviceError::LibraryMissing { looked, next, .. } = missing(Amd::TABLE, &said) else {
+            panic!("another error");
+        };
+        assert!(
+            looked.contains(lacking) && !looked.contains(absent),
+            "{looked}"
+        );
+        assert!(looked.contains("/opt/rocm*/lib") && next.contains("ROCM_PATH"));
+    }
+}

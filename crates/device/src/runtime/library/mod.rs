@@ -1,0 +1,6 @@
+//! A vendor's library: loaded, its functions found, and its answers turned into errors.
+
+mod ffi;
+
+pub(super) use ffi::{Handle, Library};
+pub(crate) use ffi::{Names, names};

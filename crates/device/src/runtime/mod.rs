@@ -1,0 +1,24 @@
+//! The backends of vendors that took over the interface of CUDA's runtime, such as `hip` and `maca`: one implementation.
+//!
+//! A vendor is a [`Table`]: its library's files, the prefix of its functions, its flags and codes. Every function
+//! may be missing and is then named in an error; what cannot be done without is asked for when the library is loaded. There
+//! is no collective library and no inter-process memory here.
+
+mod codes;
+mod context;
+mod device;
+mod graph;
+mod kernel;
+mod library;
+mod memory;
+mod places;
+mod queue;
+mod table;
+
+pub use device::{Device, DeviceBuffer, Event, Runtime};
+pub use kernel::Kernel;
+pub(crate) use kernel::{CompilerNames, compiler_names};
+pub(crate) use library::{Names, names};
+pub use queue::{Graph, Stream};
+pub(crate) use table::{Attributes, Compiler, HostFlags, Version};
+pub use table::{Table, Vendor};

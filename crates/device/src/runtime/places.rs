@@ -1,0 +1,140 @@
+//! Where a vendor's library is looked for.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::table::Table;
+
+/// What to try, in this order: the loader's names, the folder that the vendor's variable names, the usual folders.
+///
+/// The loader comes first because a soft box stands there, and because a user's `LD_LIBRARY_PATH` is the more special wish.
+pub(in crate::runtime) fn candidates(table: &Table) -> Vec<PathBuf> {
+    let named = env::var_os(table.variable).filter(|value| !value.is_empty());
+    let folders = folders(table, named.map(PathBuf::from), Path::new("/"));
+    usual(table.files, table.library, &folders)
+}
+
+/// Where those are that cannot be found, in words.
+pub(in crate::runtime) fn looked(table: &Table) -> String {
+    let usual: Vec<String> = table
+        .folders
+        .iter()
+        .map(|folder| format!("{folder}/lib"))
+        .collect();
+    format!(
+        "in the loader's path as {}, in ${}/lib and in {}",
+        table.files.join(", "),
+        table.variable,
+        usual.join(", ")
+    )
+}
+
+/// The names, and then the files that begin with `prefix` in folders.
+pub(in crate::runtime) fn usual(names: &[&str], prefix: &str, folders: &[PathBuf]) -> Vec<PathBuf> {
+    let names = names.iter().map(PathBuf::from);
+    names
+        .chain(folders.iter().flat_map(|folder| library(folder, prefix)))
+        .collect()
+}
+
+/// The `lib` folders of installations: the named one first, then each pattern's, the plain name before its versions, of which
+/// the last by name comes first.
+fn folders(table: &Table, named: Option<PathBuf>, root: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = named.into_iter().collect();
+    for pattern in table.folders {
+        let Some(beginning) = pattern.strip_suffix('*') else {
+            found.push(root.join(pattern.trim_start_matches('/')));
+            continue;
+        };
+        let plain = root.join(beginning.trim_start_matches('/'));
+        let mut versions = beginning_with(&plain);
+        versions.retain(|folder| *folder != plain);
+        versions.reverse();
+        found.push(plain);
+        found.append(&mut versions);
+    }
+    found.iter().map(|folder| folder.join("lib")).collect()
+}
+
+/// The files of a library in a folder: `libx.so` before `libx.so.7` before `libx.so.7.1.2`.
+fn library(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let plain = folder.join(prefix);
+    let mut files = beginning_with(&plain);
+    files.retain(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let rest = name.strip_prefix(prefix).unwrap_or_default();
+        rest.is_empty() || rest.starts_with('.')
+    });
+    files.sort_by_key(|file| file.as_os_str().len());
+    files
+}
+
+/// What is in a path's folder and begins with its name, by name.
+fn beginning_with(path: &Path) -> Vec<PathBuf> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Vec::new();
+    };
+    let name = name.to_string_lossy();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&*name))
+        .map(|entry| entry.path())
+        .collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::Vendor;
+    use crate::vendors::{Amd, MetaX};
+
+    #[test]
+    fn the_loaders_names_come_first_then_the_named_folder_then_the_usual_ones() {
+        let root = env::temp_dir().join(format!("device-runtime-places-{}", std::process::id()));
+        for file in [
+            "own/lib/libamdhip64.so.7",
+            "opt/rocm-6.4.1/lib/libamdhip64.so.6",
+            "opt/rocm-7.1.0/lib/libamdhip64.so.7.1.70100",
+            "opt/rocm-7.1.0/lib/libamdhip64.so.7",
+            "opt/rocm-7.1.0/lib/libamdhip64.so",
+            "opt/rocm-7.1.0/lib/libamdhip64.sources",
+            "opt/rocm-7.1.0/lib/libhiprtc.so.7",
+        ] {
+            let file = root.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+        }
+        let folders = folders(Amd::TABLE, Some(root.join("own")), &root);
+        let found = usual(Amd::TABLE.files, Amd::TABLE.library, &folders);
+        fs::remove_dir_all(&root).unwrap();
+        let expected = [
+            "own/lib/libamdhip64.so.7",
+            "opt/rocm-7.1.0/lib/libamdhip64.so",
+            "opt/rocm-7.1.0/lib/libamdhip64.so.7",
+            "opt/rocm-7.1.0/lib/libamdhip64.so.7.1.70100",
+            "opt/rocm-6.4.1/lib/libamdhip64.so.6",
+        ];
+        let (names, files) = found.split_at(4);
+        let loaders: Vec<PathBuf> = Amd::TABLE.files.iter().map(PathBuf::from).collect();
+        assert_eq!(names, loaders);
+        assert_eq!(files, expected.map(|file| root.join(file)));
+    }
+
+    #[test]
+    fn a_folder_without_a_pattern_is_taken_as_it_is() {
+        let folders = folders(MetaX::TABLE, None, Path::new("/"));
+        assert_eq!(folders, [PathBuf::from("/opt/maca/lib")]);
+    }
+
+    #[test]
+    fn a_missing_library_says_where_it_was_looked_for() {
+        assert_eq!(
+            looked(MetaX::TABLE),
+            "in the loader's path as libmcruntime.so, in $MACA_PATH/lib and in /opt/maca/lib"
+        );
+        assert!(looked(Amd::TABLE).contains("libamdhip64.so.5"));
+    }
+}

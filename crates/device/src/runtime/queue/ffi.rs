@@ -1,0 +1,263 @@
+//! The calls on streams and events: copies are checked, queued, and hold their buffers until the stream was waited for.
+#![expect(unsafe_code, reason = "C ABI of a vendor's runtime")]
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use super::super::codes::Code;
+use super::super::context::Context;
+use super::super::library::Handle;
+use super::super::memory::DeviceMemory;
+use crate::error::{DeviceError, Result};
+use crate::memory::{Holding, HostMemory, InFlight, check_range};
+
+/// A part of a buffer: the buffer and the offset at which the part begins.
+type Part<'a, M> = (&'a Arc<M>, usize);
+
+/// `hipMemcpyKind`, whose first four MACA is assumed to share with HIP and CUDA.
+#[derive(Clone, Copy)]
+enum Kind {
+    HostToDevice = 1,
+    DeviceToHost = 2,
+    DeviceToDevice = 3,
+}
+
+/// A stream handle, and what its work holds.
+pub(in crate::runtime) struct RawStream {
+    raw: Handle,
+    context: Arc<Context>,
+    holding: Holding,
+}
+
+// SAFETY: a stream belongs to its device and not to a thread; calls on it may come from any thread in which the device is
+// current, which `bind` sees to.
+unsafe impl Send for RawStream {}
+
+impl RawStream {
+    /// Makes a stream that does not synchronise with the default stream.
+    pub(in crate::runtime) fn create(context: &Arc<Context>) -> Result<Self> {
+        const NON_BLOCKING: u32 = 1; // hipStreamNonBlocking
+        let function = &context.library.functions.stream_create;
+        let call = context.library.need(function)?;
+        context.bind()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: hip_runtime_api.h: `hipStreamCreateWithFlags(hipStream_t *, unsigned int)` writes one handle; destroyed
+        // in Drop.
+        let code = unsafe { call(&raw mut raw, NON_BLOCKING) };
+        context.library.check(function.name, code)?;
+        Ok(Self {
+            raw,
+            context: Arc::clone(context),
+            holding: Holding::default(),
+        })
+    }
+
+    /// Its handle, alive as long as this value.
+    pub(in crate::runtime) fn raw(&self) -> Handle {
+        self.raw
+    }
+
+    /// The device that it was made on.
+    pub(in crate::runtime) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// What its work holds.
+    pub(in crate::runtime) fn holding(&self) -> &Holding {
+        &self.holding
+    }
+
+    /// Queues host to device.
+    pub(in crate::runtime) fn host_to_device(
+        &self,
+        to: Part<'_, DeviceMemory>,
+        from: Part<'_, HostMemory>,
+        bytes: usize,
+    ) -> Result<()> {
+        let target = to.0.range(to.1, bytes)? as *mut c_void;
+        check_range(from.1, bytes, from.0.len())?;
+        let source = from.0.pointer().as_ptr().wrapping_add(from.1).cast();
+        let held = [InFlight::begin(to.0)?, InFlight::begin(from.0)?];
+        self.copy(target, source, bytes, Kind::HostToDevice, held)
+    }
+
+    /// Queues device to host.
+    pub(in crate::runtime) fn device_to_host(
+        &self,
+        to: Part<'_, HostMemory>,
+        from: Part<'_, DeviceMemory>,
+        bytes: usize,
+    ) -> Result<()> {
+        check_range(to.1, bytes, to.0.len())?;
+        let target = to.0.pointer().as_ptr().wrapping_add(to.1).cast();
+        let source = from.0.range(from.1, bytes)? as *const c_void;
+        let held = [InFlight::begin(to.0)?, InFlight::begin(from.0)?];
+        self.copy(target, source, bytes, Kind::DeviceToHost, held)
+    }
+
+    /// Queues device to device; between two devices by the call for peers.
+    pub(in crate::runtime) fn device_to_device(
+        &self,
+        to: Part<'_, DeviceMemory>,
+        from: Part<'_, DeviceMemory>,
+        bytes: usize,
+    ) -> Result<()> {
+        let target = to.0.range(to.1, bytes)? as *mut c_void;
+        let source = from.0.range(from.1, bytes)? as *const c_void;
+        let held = [InFlight::begin(to.0)?, InFlight::begin(from.0)?];
+        let (to, from) = (to.0.context(), from.0.context());
+        if to.is(from) {
+            return self.copy(target, source, bytes, Kind::DeviceToDevice, held);
+        }
+        let library = self.context.library;
+        let function = &library.functions.copy_peer;
+        let call = library.need(function)?;
+        self.queue(held, || {
+            // SAFETY: hip_runtime_api.h: `hipMemcpyPeerAsync(void *, int, const void *, int, size_t, hipStream_t)`; both
+            // ranges lie inside buffers of these devices that `queue` keeps until the stream was waited for.
+            let code = unsafe { call(target, to.device, source, from.device, bytes, self.raw) };
+            library.check(function.name, code)
+        })
+    }
+
+    /// Queues a copy of `bytes` that lie inside the buffers that are held.
+    fn copy(
+        &self,
+        target: *mut c_void,
+        source: *const c_void,
+        bytes: usize,
+        kind: Kind,
+        held: [InFlight; 2],
+    ) -> Result<()> {
+        let library = self.context.library;
+        let function = &library.functions.copy;
+        let call = library.need(function)?;
+        self.queue(held, || {
+            // SAFETY: hip_runtime_api.h: `hipMemcpyAsync(void *, const void *, size_t, hipMemcpyKind, hipStream_t)`; both
+            // ranges lie inside buffers that `queue` keeps until the stream was waited for, and the host cannot touch them
+            // meanwhile.
+            let code = unsafe { call(target, source, bytes, kind as u32, self.raw) };
+            library.check(function.name, code)
+        })
+    }
+
+    /// Makes a call that queues any work, and keeps what it needs until the stream was waited for or, where it is captured,
+    /// for the graph.
+    pub(in crate::runtime) fn queue(
+        &self,
+        held: impl IntoIterator<Item = InFlight>,
+        queue: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        self.context.bind()?;
+        let outcome = queue();
+        // Also where it failed: the code may be that of earlier work, and then it is not known whether this was queued.
+        self.holding.keep(held);
+        outcome
+    }
+
+    /// Queues a mark.
+    pub(in crate::runtime) fn record(&self, event: &RawEvent) -> Result<()> {
+        self.holding.refuse_in_capture("recording an event")?;
+        let library = self.context.library;
+        let function = &library.functions.event_record;
+        let call = library.need(function)?;
+        self.context.bind()?;
+        // SAFETY: hip_runtime_api.h: `hipEventRecord(hipEvent_t, hipStream_t)`; both are alive. Of two devices is an error
+        // code.
+        library.check(function.name, unsafe { call(event.raw, self.raw) })
+    }
+
+    /// Queues a wait.
+    pub(in crate::runtime) fn wait(&self, event: &RawEvent) -> Result<()> {
+        self.holding.refuse_in_capture("waiting for an event")?;
+        let library = self.context.library;
+        let function = &library.functions.stream_wait;
+        let call = library.need(function)?;
+        self.context.bind()?;
+        // SAFETY: hip_runtime_api.h: `hipStreamWaitEvent(hipStream_t, hipEvent_t, unsigned int)`; both are alive, the event
+        // may belong to another device and may be destroyed before the wait is over.
+        library.check(function.name, unsafe { call(self.raw, event.raw, 0) })
+    }
+
+    /// Waits for all queued work, and lets go of its buffers.
+    pub(in crate::runtime) fn synchronize(&self) -> Result<()> {
+        let library = self.context.library;
+        let function = &library.functions.stream_synchronize;
+        let call = library.need(function)?;
+        self.context.bind()?;
+        // SAFETY: hip_runtime_api.h: `hipStreamSynchronize(hipStream_t)`; the handle is alive.
+        library.check(function.name, unsafe { call(self.raw) })?;
+        // Nothing was queued meanwhile: a stream is not `Sync`.
+        self.holding.let_go();
+        Ok(())
+    }
+}
+
+impl Drop for RawStream {
+    fn drop(&mut self) {
+        if self.holding.is_busy() && self.synchronize().is_err() {
+            // The device may still use these; a leak in a process that lost its device is the lesser evil.
+            self.holding.leak();
+        }
+        let destroy = self.context.library.functions.stream_destroy.call;
+        if let (Some(call), Ok(())) = (destroy, self.context.bind()) {
+            // SAFETY: hip_runtime_api.h: `hipStreamDestroy(hipStream_t)`; from hipStreamCreateWithFlags in `create`,
+            // destroyed once.
+            let _ = unsafe { call(self.raw) };
+        }
+    }
+}
+
+/// An event handle.
+pub(in crate::runtime) struct RawEvent {
+    raw: Handle,
+    context: Arc<Context>,
+}
+
+// SAFETY: an event belongs to its device and not to a thread; calls on it may come from any thread.
+unsafe impl Send for RawEvent {}
+
+impl RawEvent {
+    /// Makes an event that keeps a time.
+    pub(in crate::runtime) fn create(context: &Arc<Context>) -> Result<Self> {
+        let function = &context.library.functions.event_create;
+        let call = context.library.need(function)?;
+        context.bind()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: hip_runtime_api.h: `hipEventCreateWithFlags(hipEvent_t *, unsigned int)` writes one handle; destroyed in
+        // Drop.
+        let code = unsafe { call(&raw mut raw, 0) };
+        context.library.check(function.name, code)?;
+        Ok(Self {
+            raw,
+            context: Arc::clone(context),
+        })
+    }
+
+    /// Milliseconds between two reached events of one device, as the library gives them.
+    pub(in crate::runtime) fn milliseconds_since(&self, earlier: &Self) -> Result<f32> {
+        let library = self.context.library;
+        let function = &library.functions.event_elapsed;
+        let call = library.need(function)?;
+        self.context.bind()?;
+        let mut milliseconds = 0.0f32;
+        // SAFETY: hip_runtime_api.h: `hipEventElapsedTime(float *, hipEvent_t, hipEvent_t)` writes one float; both are alive.
+        let code = unsafe { call(&raw mut milliseconds, earlier.raw, self.raw) };
+        match code {
+            Code::INVALID_HANDLE | Code::NOT_READY => Err(DeviceError::EventNotReady),
+            _ => library.check(function.name, code).map(|()| milliseconds),
+        }
+    }
+}
+
+impl Drop for RawEvent {
+    fn drop(&mut self) {
+        let destroy = self.context.library.functions.event_destroy.call;
+        if let (Some(call), Ok(())) = (destroy, self.context.bind()) {
+            // SAFETY: hip_runtime_api.h: `hipEventDestroy(hipEvent_t)`; from hipEventCreateWithFlags in `create`, destroyed
+            // once. It may be destroyed before it is reached.
+            let _ = unsafe { call(self.raw) };
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The vendors: tables of libraries that have the shape of CUDA's runtime, and a row of the registry for each backend.
+//!
+//! Sources: hip_runtime_api.h of ROCm 5.2 to 7.x for HIP; for MACA the calls of open projects that use `libmcruntime.so`, as
+//! its headers are not public. What is assumed there is marked.
+
+use crate::management::{AMDGPU, MXSML, NVML};
+use crate::registry::{Copies, GpuVendor, PciVendor, registry};
+use crate::runtime::{
+    Attributes, Compiler, CompilerNames, HostFlags, Names, Runtime, Table, Vendor, Version,
+    compiler_names, names,
+};
+
+registry! {
+    /// NVIDIA's driver.
+    Cuda: crate::cuda::Cuda, Some(&GpuVendor {
+        pci: PciVendor { id: 0x10de, name: "NVIDIA" },
+        in_boxes: "nvidia",
+        soft_libraries: &["libcuda.so.1", "libnvidia-ml.so.1"],
+        collectives: "NCCL",
+        managed: Some(&NVML),
+        copies: Copies {
+            // CUDA C++ Programming Guide, environment variables: 8 by default, 32 at most.
+            queues: Some("CUDA_DEVICE_MAX_CONNECTIONS"),
+            ..Copies::PLAIN
+        },
+    });
+    /// AMD's runtime.
+    Hip: Runtime<Amd>, Some(&GpuVendor {
+        pci: PciVendor { id: 0x1002, name: "AMD" },
+        in_boxes: "amd",
+        soft_libraries: &["libamdhip64.so.7"],
+        collectives: "RCCL",
+        managed: Some(&AMDGPU),
+        // ROCm's clr: hipDeviceEnablePeerAccess adds to a list, the copy looks at the devices that the hardware connects.
+        copies: Copies {
+            obey_access: false,
+            by_kernel: Some(
+                "AMD's runtime copies within a device, and between devices up to 1 MiB (ROC_P2P_SDMA_SIZE), by kernel, so \
+                 `_ce` there is not the copy engine",
+            ),
+            // Streams beyond this many share queues: 4 by default.
+            queues: Some("GPU_MAX_HW_QUEUES"),
+        },
+    });
+    /// MetaX's runtime.
+    Maca: Runtime<MetaX>, Some(&GpuVendor {
+        pci: PciVendor { id: 0x9999, name: "MetaX" },
+        in_boxes: "metax",
+        soft_libraries: &["libmcruntime.so"],
+        collectives: "MCCL",
+        managed: Some(&MXSML),
+        // Assumed, as nothing is public.
+        copies: Copies::PLAIN,
+    });
+    /// Host memory: asked last, and only where there is no GPU.
+    Host: crate::host::Host, None;
+}
+
+/// AMD.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Amd {}
+
+/// MetaX.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum MetaX {}
+
+impl Vendor for Amd {
+    const TABLE: &'static Table = &Table {
+        backend: "hip",
+        interface: "HIP",
+        library: "libamdhip64.so",
+        // The number is HIP's major version.
+        files: &[
+            "libamdhip64.so",
+            "libamdhip64.so.7",
+            "libamdhip64.so.6",
+            "libamdhip64.so.5",
+        ],
+        variable: "ROCM_PATH",
+        folders: &["/opt/rocm*"],
+        install: "install ROCm's HIP runtime, set ROCM_PATH to its folder, or use --backend host",
+        visible: "HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES",
+        without_device: "where there is a GPU, see that this user may open /dev/kfd (groups render and video)",
+        names: names!("hip"),
+        lost: &[],
+        version: Version::Decimal,
+        host_flags: HostFlags {
+            // hipHostMallocPortable and hipHostMallocCoherent (hip_runtime_api.h). Portable alone is coarse-grained memory, of
+            // which kernels may read stale words, and NumaUser makes it fine-grained (ROCm's clr, hip_memory.cpp): with
+            // Coherent it is fine-grained with a node and without.
+            pinned: 1 | 0x4000_0000,
+            // And hipHostMallocWriteCombined.
+            write_combined: 1 | 4 | 0x4000_0000,
+            // hipHostMallocNumaUser: without it the runtime chooses a node near the GPU, whatever the thread's policy.
+            on_node: 0x2000_0000,
+            // hipHostMallocCoherent: whatever HIP_HOST_COHERENT says, host and kernel see each other's words.
+            coherent: 0x4000_0000,
+        },
+        // hip_runtime_api.h, `hipDeviceAttribute_t`: unchanged from 5.0 on.
+        attributes: Some(Attributes {
+            copy_engines: 2,
+            l2_bytes: 19,
+            multiprocessors: 63,
+        }),
+        compiler: Some(Compiler {
+            source: |code| code.hip,
+            names: compiler_names!("hiprtc"),
+            prefix: "libhiprtc.so",
+            files: &[
+                "libhiprtc.so",
+                "libhiprtc.so.7",
+                "libhiprtc.so.6",
+                "libhiprtc.so.5",
+            ],
+        }),
+    };
+}
+
+impl Vendor for MetaX {
+    const TABLE: &'static Table = &Table {
+        backend: "maca",
+        interface: "MACA",
+        library: "libmcruntime.so",
+        files: &["libmcruntime.so"],
+        variable: "MACA_PATH",
+        folders: &["/opt/maca"],
+        install: "install MetaX's MACA, set MACA_PATH to its folder, or use --backend host",
+        visible: "MACA_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES",
+        without_device: "where there is a GPU, see that this user may open /dev/mxcd and that no other process has it",
+        names: Names {
+            host_alloc: "mcMallocHost",
+            host_free: "mcFreeHost",
+            ..names!("mc")
+        },
+        // The kernel's driver does not answer, a kernel ran too long.
+        lost: &[10_014, 10_032],
+        version: Version::File("Version.txt"),
+        host_flags: HostFlags {
+            pinned: 0, // mcMallocHostDefault
+            // mcMallocHostWriteCombined: its number is assumed to be CUDA's and HIP's, as the names are the same.
+            write_combined: 4,
+            on_node: 0,
+            coherent: 0,
+        },
+        // The numbers are neither CUDA's nor today's HIP's, and not public.
+        attributes: None,
+        compiler: None,
+    };
+}

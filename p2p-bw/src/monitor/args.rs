@@ -1,0 +1,81 @@
+//! The command line of the monitor.
+
+use std::time::Duration;
+
+use clap::Args;
+use inventory::BackendArg;
+use program::command_line::seconds;
+
+/// What to watch and how often.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MonitorArgs {
+    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`. Default: `all`, on the host
+    /// backend `0,1`.
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    pub(crate) gpus: Option<String>,
+
+    /// Whose driver lists the devices.
+    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
+    pub(crate) backend: BackendArg,
+
+    /// Readings a second, 0.01 to 100. NVIDIA's two PCIe counters take 20 ms each, so above about 20 some come late and
+    /// are told as late.
+    #[arg(long, value_name = "HZ", default_value = "10", value_parser = rate, allow_negative_numbers = true)]
+    pub(crate) hz: f64,
+
+    /// Seconds after which to end. Default: until Ctrl-C.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Processes whose CPU use is told by NUMA node, with their threads: ids separated by commas.
+    #[arg(long, value_name = "PIDS", value_delimiter = ',', value_parser = process, allow_negative_numbers = true)]
+    pub(crate) pids: Vec<u32>,
+
+    /// Watch a soft box instead of this machine's devices: a built-in name or a box file. Its numbers are
+    /// arithmetic, never measurements.
+    #[arg(long, value_name = "BOX")]
+    pub(crate) sim: Option<String>,
+}
+
+/// Parses a process id, for clap.
+fn process(text: &str) -> Result<u32, String> {
+    let id = text.parse().ok().filter(|id| *id > 0);
+    id.ok_or_else(|| format!("`{text}` is not a process id; write numbers such as 1234,1235"))
+}
+
+/// Parses readings a second, for clap.
+fn rate(text: &str) -> Result<f64, String> {
+    let value: f64 = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a number of readings a second"))?;
+    if (0.01..=100.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err(format!(
+            "`{text}` is not between 0.01 and 100 readings a second"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_a_number_above_zero() {
+        assert_eq!(process("1234"), Ok(1234));
+        for text in ["0", "-1", "abc", "", "1.5"] {
+            assert!(process(text).unwrap_err().contains("process id"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rate_lies_between_one_in_100_s_and_100_in_1_s() {
+        for text in ["0.01", "10", "100"] {
+            assert_eq!(rate(text), Ok(text.parse().unwrap()));
+        }
+        for text in ["0", "-1", "0.009", "100.1", "NaN", "inf", "ten", ""] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+}

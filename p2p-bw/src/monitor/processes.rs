@@ -1,0 +1,368 @@
+//! CPU use of processes by NUMA node, from `/proc/PID/task/*/stat` between two looks.
+//!
+//! A thread's time counts at the CPU it was last on; where it moved meanwhile, that is a simplification. Nothing is pinned.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use measure::record::{MonitorCpu, MonitorProcess, NodeUse};
+use topology::{Machine, NumaNode, Sysfs};
+
+/// Processes under watch.
+pub(super) struct Processes {
+    /// The root that holds `proc`.
+    root: Sysfs,
+    nodes: Vec<NumaNode>,
+    /// Clock ticks a second in which the kernel counts.
+    ticks_per_s: u64,
+    watched: Vec<Watched>,
+}
+
+struct Watched {
+    process: MonitorProcess,
+    /// When it began, in ticks since the boot: tells it from another process that got its id.
+    began: u64,
+    before: Look,
+    is_gone: bool,
+}
+
+/// What was seen of a process at one moment.
+#[derive(Default)]
+struct Look {
+    at: Duration,
+    /// Ticks of the whole process, threads that ended among them.
+    total: u64,
+    /// Ticks and CPU by thread.
+    threads: BTreeMap<u32, (u64, usize)>,
+}
+
+/// What came of one look.
+#[derive(Debug, PartialEq)]
+pub(super) enum Seen {
+    Used(MonitorCpu),
+    /// It ended; said once.
+    Gone(u32),
+}
+
+/// The fields of a `stat` file that count (proc(5)).
+struct Stat {
+    ticks: u64,
+    began: u64,
+    cpu: usize,
+}
+
+impl Processes {
+    /// Begins to watch processes of the machine under a root.
+    ///
+    /// # Errors
+    /// Names the first that is not there.
+    pub(super) fn watch(root: Sysfs, pids: &[u32], ticks_per_s: u64) -> Result<Self, String> {
+        // Without a list of nodes every CPU is on no known node.
+        let nodes = Machine::read(&root).map_or_else(|_| Vec::new(), |machine| machine.nodes);
+        let mut processes = Self {
+            root,
+            nodes,
+            ticks_per_s: ticks_per_s.max(1),
+            watched: Vec::new(),
+        };
+        for &pid in pids {
+            let command = processes.root.read_text(format!("proc/{pid}/comm"));
+            let look = processes.look(pid, Duration::ZERO);
+            let ((before, began), command) = look
+                .zip(command)
+                .ok_or_else(|| format!("--pids {pid}: there is no such process"))?;
+            if processes
+                .watched
+                .iter()
+                .any(|other| other.process.pid == pid)
+            {
+                return Err(format!("--pids names process {pid} twice"));
+            }
+            processes.watched.push(Watched {
+                process: MonitorProcess { pid, command },
+                began,
+                before,
+                is_gone: false,
+            });
+        }
+        Ok(processes)
+    }
+
+    /// Who is watched.
+    pub(super) fn list(&self) -> Vec<MonitorProcess> {
+        self.watched
+            .iter()
+            .map(|watched| watched.process.clone())
+            .collect()
+    }
+
+    /// Begins to count anew, at the start.
+    pub(super) fn begin(&mut self) {
+        for at in 0..self.watched.len() {
+            let pid = self.watched[at].process.pid;
+            // One that ended since is found at the next look.
+            if let Some((look, _)) = self.look(pid, Duration::ZERO) {
+                self.watched[at].before = look;
+            }
+        }
+    }
+
+    /// The use of each since the look before, `now` being the time since the start.
+    pub(super) fn seen(&mut self, now: Duration) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        for at in 0..self.watched.len() {
+            let (pid, began) = (self.watched[at].process.pid, self.watched[at].began);
+            if self.watched[at].is_gone {
+                continue;
+            }
+            match self.look(pid, now).filter(|(_, other)| *other == began) {
+                None => {
+                    self.watched[at].is_gone = true;
+                    seen.push(Seen::Gone(pid));
+                }
+                Some((look, _)) => {
+                    let used = self.used(pid, &self.watched[at].before, &look);
+                    if let Some(used) = used {
+                        seen.push(Seen::Used(used));
+                        self.watched[at].before = look;
+                    }
+                }
+            }
+        }
+        seen
+    }
+
+    /// Threads first and the whole process after them, so that the whole has at least what the threads have.
+    fn look(&self, pid: u32, at: Duration) -> Option<(Look, u64)> {
+        let folder = format!("proc/{pid}/task");
+        let mut threads = BTreeMap::new();
+        for name in self.root.names(&folder) {
+            let stat = self.stat(&format!("{folder}/{name}/stat"));
+            if let (Ok(thread), Some(stat)) = (name.parse(), stat) {
+                threads.insert(thread, (stat.ticks, stat.cpu));
+            }
+        }
+        let whole = self.stat(&format!("proc/{pid}/stat"))?;
+        let look = Look {
+            at,
+            total: whole.ticks,
+            threads,
+        };
+        Some((look, whole.began))
+    }
+
+    fn stat(&self, path: &str) -> Option<Stat> {
+        stat_of(&self.root.read_text(path)?)
+    }
+
+    /// The use between two looks; `None` where less than a clock tick passed, which can count nothing.
+    fn used(&self, pid: u32, before: &Look, now: &Look) -> Option<MonitorCpu> {
+        let tick = Duration::from_secs(1) / u32::try_from(self.ticks_per_s).unwrap_or(u32::MAX);
+        let over = now.at.checked_sub(before.at).filter(|over| *over >= tick)?;
+        let mut by_node: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut placed = 0;
+        for (thread, (ticks, cpu)) in &now.threads {
+            // A thread that was not there before began since then.
+            let earlier = before.threads.get(thread).map_or(0, |(ticks, _)| *ticks);
+            let spent = ticks.saturating_sub(earlier);
+            let node = self.nodes.iter().find(|node| node.cpus.contains(*cpu));
+            if let Some(node) = node {
+                *by_node.entry(node.id).or_default() += spent;
+                placed += spent;
+            }
+        }
+        let unplaced = now
+            .total
+            .saturating_sub(before.total)
+            .saturating_sub(placed);
+        let cpus = |ticks: u64| ticks as f64 / self.ticks_per_s as f64 / over.as_secs_f64();
+        let share = |(node, ticks)| NodeUse {
+            node,
+            cpus: cpus(ticks),
+        };
+        Some(MonitorCpu {
+            pid,
+            at_ns: super::stream::ns(now.at),
+            over_ns: super::stream::ns(over),
+            threads: now.threads.len(),
+            by_node: by_node.into_iter().map(share).collect(),
+            unplaced: cpus(unplaced),
+        })
+    }
+}
+
+/// The name stands in brackets and may hold anything, so counting starts behind the last bracket, with field 3.
+fn stat_of(text: &str) -> Option<Stat> {
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    // 14 utime, 15 stime, 22 starttime, 39 processor.
+    Some(Stat {
+        ticks: field(14)?.checked_add(field(15)?)?,
+        began: field(22)?,
+        cpu: usize::try_from(field(39)?).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A tree with two nodes of two CPUs, and processes that a test writes.
+    struct Tree(PathBuf);
+
+    impl Tree {
+        fn new() -> Self {
+            static NEXT: AtomicUsize = AtomicUsize::new(0);
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("p2p-bw-processes-{}-{number}", std::process::id());
+            let tree = Self(std::env::temp_dir().join(name));
+            for (node, cpus) in [(0, "0-1\n"), (3, "2-3\n")] {
+                tree.file(&format!("sys/devices/system/node/node{node}/cpulist"), cpus);
+            }
+            tree
+        }
+
+        fn file(&self, path: &str, text: &str) {
+            let path = self.0.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+
+        /// A process with its ticks in user and kernel mode, and its threads as id, ticks and CPU.
+        fn process(&self, pid: u32, total: (u64, u64), threads: &[(u32, (u64, u64), usize)]) {
+            let began = 500;
+            self.file(&format!("proc/{pid}/comm"), "a (strange) name\n");
+            self.file(&format!("proc/{pid}/stat"), &stat(pid, total, began, 0));
+            let _ = std::fs::remove_dir_all(self.0.join(format!("proc/{pid}/task")));
+            for &(thread, ticks, cpu) in threads {
+                let path = format!("proc/{pid}/task/{thread}/stat");
+                self.file(&path, &stat(thread, ticks, began, cpu));
+            }
+        }
+
+        fn watch(&self, pids: &[u32]) -> Result<Processes, String> {
+            // 100 ticks a second, as on every Linux of today.
+            Processes::watch(Sysfs::at(&self.0), pids, 100)
+        }
+    }
+
+    impl Drop for Tree {
+        fn drop(&mut self) {
+            drop(std::fs::remove_dir_all(&self.0));
+        }
+    }
+
+    /// 52 fields, of which those that do not count are 7.
+    fn stat(id: u32, (user, system): (u64, u64), began: u64, cpu: usize) -> String {
+        let mut fields = vec!["7".to_owned(); 52];
+        fields[0] = id.to_string();
+        fields[1] = "(a ) b)".to_owned();
+        fields[2] = "S".to_owned();
+        fields[13] = user.to_string();
+        fields[14] = system.to_string();
+        fields[21] = began.to_string();
+        fields[38] = cpu.to_string();
+        fields.join(" ") + "\n"
+    }
+
+    fn only(seen: Vec<Seen>) -> MonitorCpu {
+        match <[Seen; 1]>::try_from(seen) {
+            Ok([Seen::Used(used)]) => used,
+            other => panic!("one use was expected: {other:?}"),
+        }
+    }
+
+    fn by_node(used: &MonitorCpu) -> Vec<(u32, f64)> {
+        used.by_node
+            .iter()
+            .map(|used| (used.node, used.cpus))
+            .collect()
+    }
+
+    #[test]
+    fn time_counts_at_the_node_of_each_threads_cpu() {
+        let tree = Tree::new();
+        tree.process(12, (100, 50), &[(12, (60, 40), 0), (13, (40, 10), 2)]);
+        let mut processes = tree.watch(&[12]).unwrap();
+        assert_eq!(processes.list()[0].command, "a (strange) name");
+        // In 500 ms thread 12 spends 30 + 10 ticks on CPU 1, thread 13 spends 50 on CPU 3: 0.4 s and 0.5 s of CPU.
+        tree.process(12, (180, 60), &[(12, (90, 50), 1), (13, (90, 10), 3)]);
+        let used = only(processes.seen(Duration::from_millis(500)));
+        // 0.4 / 0.5 = 0.8 on node 0, 0.5 / 0.5 = 1 on node 3; total 240 - 150 = 90 = 40 + 50.
+        assert_eq!(by_node(&used), [(0, 0.8), (3, 1.0)]);
+        assert_eq!((used.unplaced, used.threads), (0.0, 2));
+        assert_eq!((used.at_ns, used.over_ns), (500_000_000, 500_000_000));
+    }
+
+    #[test]
+    fn threads_that_begin_count_whole_and_threads_that_ended_are_unplaced() {
+        let tree = Tree::new();
+        tree.process(12, (200, 0), &[(12, (100, 0), 0), (13, (100, 0), 2)]);
+        let mut processes = tree.watch(&[12]).unwrap();
+        // Thread 13 spent 25 more and ended, thread 14 began and spent 50 on CPU 2, thread 12 nothing: 200 + 75.
+        tree.process(12, (275, 0), &[(12, (100, 0), 0), (14, (50, 0), 2)]);
+        let used = only(processes.seen(Duration::from_secs(1)));
+        assert_eq!(by_node(&used), [(0, 0.0), (3, 0.5)]);
+        assert_eq!(used.unplaced, 0.25);
+    }
+
+    #[test]
+    fn a_span_below_a_clock_tick_goes_into_the_next_one() {
+        let tree = Tree::new();
+        tree.process(12, (0, 0), &[(12, (0, 0), 0)]);
+        let mut processes = tree.watch(&[12]).unwrap();
+        tree.process(12, (1, 0), &[(12, (1, 0), 0)]);
+        assert_eq!(processes.seen(Duration::from_millis(9)), []);
+        tree.process(12, (3, 0), &[(12, (3, 0), 0)]);
+        let used = only(processes.seen(Duration::from_millis(40)));
+        // 3 ticks of 10 ms in 40 ms.
+        assert_eq!(
+            (by_node(&used), used.over_ns),
+            (vec![(0, 0.75)], 40_000_000)
+        );
+    }
+
+    #[test]
+    fn a_cpu_on_no_listed_node_is_unplaced() {
+        let tree = Tree::new();
+        tree.process(12, (0, 0), &[(12, (0, 0), 9)]);
+        let mut processes = tree.watch(&[12]).unwrap();
+        tree.process(12, (40, 10), &[(12, (40, 10), 9)]);
+        let used = only(processes.seen(Duration::from_secs(2)));
+        // 50 ticks of 10 ms in 2 s.
+        assert_eq!((by_node(&used), used.unplaced), (Vec::new(), 0.25));
+    }
+
+    #[test]
+    fn a_process_that_ended_or_whose_id_was_given_again_is_gone_once() {
+        let tree = Tree::new();
+        tree.process(12, (0, 0), &[(12, (0, 0), 0)]);
+        tree.process(20, (0, 0), &[(20, (0, 0), 0)]);
+        let mut processes = tree.watch(&[12, 20]).unwrap();
+        std::fs::remove_dir_all(tree.0.join("proc/12")).unwrap();
+        tree.file("proc/20/stat", &stat(20, (0, 0), 501, 0));
+        let seen = processes.seen(Duration::from_secs(1));
+        assert_eq!(seen, [Seen::Gone(12), Seen::Gone(20)]);
+        assert_eq!(processes.seen(Duration::from_secs(2)), []);
+    }
+
+    #[test]
+    fn what_is_no_process_is_named() {
+        let tree = Tree::new();
+        tree.process(12, (0, 0), &[(12, (0, 0), 0)]);
+        tree.file("proc/13/comm", "half\n");
+        tree.file("proc/13/stat", "13 (half) S 1 2\n");
+        for (pids, says) in [
+            (&[12, 99][..], "--pids 99: there is no such process"),
+            (&[13], "--pids 13: there is no such process"),
+            (&[12, 12], "names process 12 twice"),
+        ] {
+            let error = tree.watch(pids).err().unwrap();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! What the links of a point can carry, as far as that is known, and its numbers as parts of it.
+//!
+//! A ceiling is the payload that PCIe links carry between two ends. Times have none, and neither has what may go another
+//! way than over PCIe.
+
+use std::collections::BTreeMap;
+
+use measure::record::{Endpoint, LinkDevice, LinkUse, Links, NamedQuantity};
+use topology::PathType;
+
+use super::link::{Part, carries};
+use super::monitor::Readings;
+use super::plan::Planned;
+use crate::cases::{Measures, Pattern, Stream};
+
+/// What a value may exceed the ceiling of a pair by before the copy counts as one that went another way: the raw rate
+/// of a link whose payload is 128 B, (128 + 24) / 128, so that a misread payload size cannot do it.
+const BEYOND_PCIE: f64 = 1.19;
+
+/// Links besides PCIe that join a backend's devices, where their names are known.
+const FABRICS: [(&str, &str); 2] = [("cuda", "NVLink"), ("hip", "xGMI")];
+
+/// Ceilings in GB/s, and what they rest on.
+#[derive(Debug, Default, PartialEq)]
+struct Ceilings {
+    /// Of each direction, where there is one for all.
+    each: Option<f64>,
+    /// By the quantity's name.
+    by_name: BTreeMap<String, f64>,
+    basis: String,
+}
+
+/// The link a point used, from the readings taken while it ran, else from those before.
+pub(super) fn link_use(
+    point: &Planned,
+    links: &Links,
+    readings: &Readings,
+    quantities: &[NamedQuantity],
+    backend_has_links: bool,
+) -> LinkUse {
+    let box_links = BoxLinks { links, readings };
+    let found = if point.case.measures != Measures::Bandwidth {
+        Err("a time, which has no ceiling".to_owned())
+    } else if !backend_has_links {
+        Err("host memory: no link between the ends".to_owned())
+    } else if point.is_group() {
+        Ok(box_links.of_group(point, quantities))
+    } else {
+        box_links.of_pair(point, quantities)
+    };
+    let ceilings = found.unwrap_or_else(|basis| Ceilings {
+        basis,
+        ..Ceilings::default()
+    });
+    let mut link = LinkUse {
+        path: point.pair().map(|(a, b)| links.path(a, b)),
+        ceiling_gb_per_s: ceilings.each,
+        ceilings_gb_per_s: ceilings.by_name,
+        fraction: BTreeMap::new(),
+        basis: ceilings.basis,
+    };
+    let fraction = |named: &NamedQuantity| {
+        let ceiling = link.ceiling(&named.name)?;
+        Some((named.name.clone(), named.quantity.value / ceiling))
+    };
+    link.fraction = quantities.iter().filter_map(fraction).collect();
+    link
+}
+
+/// The links of the box while a point ran.
+#[derive(Clone, Copy)]
+struct BoxLinks<'a> {
+    links: &'a Links,
+    readings: &'a Readings,
+}
+
+impl BoxLinks<'_> {
+    /// The ceiling of a point with one device or between two, whose directions have the same.
+    fn of_pair(&self, point: &Planned, quantities: &[NamedQuantity]) -> Result<Ceilings, String> {
+        let directions = |name: &str| if name == "total" { 2.0 } else { 1.0 };
+        let each = |named: &NamedQuantity| named.quantity.value / directions(&named.name);
+        let fastest = quantities.iter().map(each).fold(0.0, f64::max);
+        let (ceiling, basis) = self.between(point.case.pattern, point.from, point.to, fastest)?;
+        Ok(Ceilings {
+            each: Some(ceiling),
+            basis,
+            ..Ceilings::default()
+        })
+    }
+
+    /// The ceiling of each stream of several that run at once, and of their sum where that is clear.
+    fn of_group(&self, point: &Planned, quantities: &[NamedQuantity]) -> Ceilings {
+        let value = |name: &str| {
+            let named = quantities.iter().find(|named| named.name == name);
+            named.map(|named| named.quantity.value)
+        };
+        let streams = point.streams();
+        if let Some(total) = value("total")
+            && let Some(basis) = self.beyond(&streams, total)
+        {
+            return Ceilings {
+                basis,
+                ..Ceilings::default()
+            };
+        }
+        let mut ceilings = Ceilings::default();
+        let (mut bases, mut unknown) = (Vec::new(), Vec::new());
+        for stream in &streams {
+            let Some(value) = value(&stream.name) else {
+                continue;
+            };
+            match self.between(point.case.pattern, stream.from, stream.to, value) {
+                Ok((ceiling, basis)) => {
+                    ceilings.by_name.insert(stream.name.clone(), ceiling);
+                    bases.push(basis);
+                }
+                Err(why) => unknown.push(why),
+            }
+        }
+        let mut parts = Vec::new();
+        if !bases.is_empty() {
+            parts.push(format!(
+                "each stream by {}{}",
+                distinct(&bases).join(" or "),
+                if is_shared(&streams) {
+                    ", which the streams of a device share"
+                } else {
+                    ""
+                }
+            ));
+        }
+        let others = if bases.is_empty() {
+            ""
+        } else {
+            "others have none: "
+        };
+        let unknown = distinct(&unknown);
+        parts.extend(unknown.iter().map(|why| format!("{others}{why}")));
+        let total = if unknown.is_empty() {
+            self.total(&streams, &ceilings.by_name)
+        } else {
+            Err("the total has none, as not every stream has one".to_owned())
+        };
+        match total {
+            Ok((total, basis)) => {
+                ceilings.by_name.insert("total".to_owned(), total);
+                parts.push(basis);
+            }
+            // Where no stream has one, that says it all.
+            Err(why) if !bases.is_empty() => parts.push(why),
+            Err(_) => {}
+        }
+        ceilings.basis = parts.join("; ");
+        ceilings
+    }
+
+    /// What all streams carry together at most, where all data crosses links that are known.
+    fn total(
+        &self,
+        streams: &[Stream],
+        by_name: &BTreeMap<String, f64>,
+    ) -> Result<(f64, String), String> {
+        self.total_of_host(streams, by_name)
+            .or_else(|| self.total_of_one(streams))
+            .ok_or_else(|| {
+                "the total has none: its streams cross several devices' links, and what these have in common is not known"
+                    .to_owned()
+            })
+    }
+
+    /// The sum of the devices' links, where every stream is between host memory and a device.
+    fn total_of_host(
+        &self,
+        streams: &[Stream],
+        by_name: &BTreeMap<String, f64>,
+    ) -> Option<(f64, String)> {
+        let is_host = |stream: &Stream| [stream.from, stream.to].contains(&Endpoint::Host);
+        if !streams.iter().all(is_host) {
+            return None;
+        }
+        // Instances of one device share its link.
+        let mut counted = Vec::new();
+        let mut total = 0.0;
+        for stream in streams {
+            let ends = [stream.from, stream.to].map(|end| self.physical(end));
+            if !counted.contains(&ends) {
+                counted.push(ends);
+                total += by_name.get(&stream.name)?;
+            }
+        }
+        let basis = "the total by their sum, of which a root complex or a switch may carry less";
+        Some((total, basis.to_owned()))
+    }
+
+    /// The link of the one device that sends or receives all of it.
+    fn total_of_one(&self, streams: &[Stream]) -> Option<(f64, String)> {
+        let one = |end: fn(&Stream) -> Endpoint| {
+            let first = end(streams.first()?);
+            let is_one = streams.len() > 1 && streams.iter().all(|stream| end(stream) == first);
+            is_one.then_some(first)
+        };
+        let Endpoint::Device(position) = one(|stream| stream.from).or(one(|stream| stream.to))?
+        else {
+            return None;
+        };
+        let device = self.links.devices.get(position)?;
+        let (total, _) = carries(device, self.readings.get(&position), Part::Card).ok()?;
+        let basis = format!("the total by {}'s own link", device.label);
+        Some((total, basis))
+    }
+
+    /// An end, by the first of the devices that are one physical device with it.
+    fn physical(&self, end: Endpoint) -> Endpoint {
+        let Endpoint::Device(position) = end else {
+            return end;
+        };
+        let devices = &self.links.devices;
+        let address = devices.get(position).and_then(|device| device.address);
+        let is_same = |device: &LinkDevice| address.is_some() && device.address == address;
+        Endpoint::Device(devices.iter().position(is_same).unwrap_or(position))
+    }
+
+    /// Why none of several streams between devices has a ceiling: what one device sends or receives is more than its PCIe
+    /// link can carry. All streams carry the same bytes within the total's window, so a device's part of the total is that of
+    /// its streams; their own numbers have windows of their own and cannot be added up.
+    #[expect(clippy::cast_precision_loss, reason = "a handful of streams")]
+    fn beyond(&self, streams: &[Stream], total: f64) -> Option<String> {
+        let ends: [fn(&Stream) -> Endpoint; 2] = [|stream| stream.from, |stream| stream.to];
+        for end in ends {
+            for (position, device) in self.links.devices.iter().enumerate() {
+                let is_own = |stream: &&Stream| {
+                    end(stream) == Endpoint::Device(position) && self.may_cross_pcie(stream)
+                };
+                let own = streams.iter().filter(is_own).count() as f64;
+                let part = total * own / streams.len() as f64;
+                let carries = carries(device, self.readings.get(&position), Part::Card);
+                if let Ok((ceiling, _)) = carries
+                    && part > ceiling * BEYOND_PCIE
+                {
+                    return Some(self.faster(ceiling));
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether a stream joins two devices, and by what is not known to be another link than PCIe.
+    fn may_cross_pcie(&self, stream: &Stream) -> bool {
+        match (stream.from, stream.to) {
+            (Endpoint::Device(a), Endpoint::Device(b)) => {
+                !matches!(self.links.path(a, b), PathType::Mx | PathType::Same)
+            }
+            _ => false,
+        }
+    }
+
+    fn faster(&self, ceiling: f64) -> String {
+        let backend = self.links.backend.as_ref();
+        let known = backend.and_then(|backend| {
+            let of_backend = |(name, _): &&(&str, &str)| *name == backend.name;
+            FABRICS.iter().find(of_backend)
+        });
+        let such = known.map_or_else(String::new, |(_, fabric)| format!(" such as {fabric}"));
+        format!(
+            "faster than PCIe between them can be ({ceiling:.2} GB/s): another link{such} carries it, which is not read yet"
+        )
+    }
+
+    /// The ceiling between two ends in GB/s and what it rests on, or why there is none; `fastest` is what was measured there.
+    fn between(
+        &self,
+        pattern: Pattern,
+        from: Endpoint,
+        to: Endpoint,
+        fastest: f64,
+    ) -> Result<(f64, String), String> {
+        if from == to {
+            return Err("within the device: no link".to_owned());
+        }
+        let path = match (from, to) {
+            (Endpoint::Device(a), Endpoint::Device(b)) => Some(self.links.path(a, b)),
+            _ => None,
+        };
+        if path == Some(PathType::Same) {
+            return Err("two instances on one device: no link between them".to_owned());
+        }
+        let goes_direct = pattern.uses_peer_access();
+        if path == Some(PathType::Mx) && goes_direct {
+            return Err("MetaXLink between them, whose ceiling is not known".to_owned());
+        }
+        let part = match path {
+            Some(PathType::Pix | PathType::Pxb) if goes_direct => Part::Card,
+            _ => Part::Chain,
+        };
+        let pcie = self.smaller([from, to], part);
+        // What our own pipeline moves through host memory crosses PCIe for certain.
+        if let Ok((ceiling, _)) = &pcie
+            && path.is_some()
+            && pattern != Pattern::Staged
+            && fastest > ceiling * BEYOND_PCIE
+        {
+            return Err(self.faster(*ceiling));
+        }
+        match path {
+            Some(PathType::Sys) => {
+                Err("crosses the socket link, whose ceiling is unknown".to_owned())
+            }
+            Some(PathType::Unknown) => Err("the path between the devices is unknown".to_owned()),
+            Some(PathType::Pxb) if goes_direct => Err(
+                "several switches between them, each link's state is not told apart yet".to_owned(),
+            ),
+            _ => pcie,
+        }
+    }
+
+    /// The smaller ceiling of the ends in GB/s, and what it rests on.
+    fn smaller(&self, ends: [Endpoint; 2], part: Part) -> Result<(f64, String), String> {
+        let mut ceiling: Option<(f64, String)> = None;
+        for end in ends {
+            let Endpoint::Device(position) = end else {
+                continue;
+            };
+            let Some(device) = self.links.devices.get(position) else {
+                continue;
+            };
+            let (carries, basis) = carries(device, self.readings.get(&position), part)?;
+            if ceiling.as_ref().is_none_or(|(other, _)| carries < *other) {
+                ceiling = Some((carries, basis));
+            }
+        }
+        ceiling.ok_or_else(|| "no link".to_owned())
+    }
+}
+
+/// Whether a device sends or receives more than one of the streams.
+fn is_shared(streams: &[Stream]) -> bool {
+    let shares = |end: fn(&Stream) -> Endpoint| {
+        let is_again = |(index, stream): (usize, &Stream)| {
+            let earlier = streams[..index].iter().map(end);
+            end(stream) != Endpoint::Host && earlier.into_iter().any(|other| other == end(stream))
+        };
+        streams.iter().enumerate().any(is_again)
+    };
+    shares(|stream| stream.from) || shares(|stream| stream.to)
+}
+
+/// Each text once, in the order of first occurrence.
+fn distinct(texts: &[String]) -> Vec<String> {
+    let mut once = Vec::new();
+    for text in texts {
+        if !once.contains(text) {
+            once.push(text.clone());
+        }
+    }
+    once
+}
+
+#[cfg(test)]
+mod tests;

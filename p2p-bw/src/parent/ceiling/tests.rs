@@ -1,0 +1,254 @@
+//! Ceilings of hand-made boxes. Gen4 x16 with a payload of 256 B carries 16 GT/s x 16 lanes x 128/130 / 8 = 31.51 GB/s raw,
+//! of which 256 of 280 B are payload: 28.81 GB/s. Gen4 x8 has half of it: 14.40 GB/s.
+
+use measure::plan::StopReason;
+use measure::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
+use measure::record::{BackendFacts, LinkReading, PairPath};
+use measure::unit::ByteCount;
+use topology::PcieLink;
+
+use super::*;
+use crate::cases;
+use crate::parent::plan::plan;
+
+const X16: f64 = 28.81;
+const X8: f64 = 14.40;
+
+fn device(number: usize, width: u8) -> LinkDevice {
+    let link = PcieLink::new(4, width).ok();
+    let loaded = LinkReading {
+        slot: link,
+        card: link,
+        readings: 2,
+        ..LinkReading::default()
+    };
+    LinkDevice {
+        label: format!("GPU{number}"),
+        ordinal: number,
+        name: "a device of a test".to_owned(),
+        uuid: None,
+        address: format!("{}1:00.0", number + 1).parse().ok(),
+        node: None,
+        memory_bytes: None,
+        mig: None,
+        idle: None,
+        loaded: Some(loaded),
+        max_payload_bytes: Some(256),
+        busy: None,
+    }
+}
+
+/// Devices of these widths with the same path between all of them.
+fn links(widths: &[u8], path: PathType) -> Links {
+    let pairs = (0..widths.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+    Links {
+        devices: (0..)
+            .zip(widths)
+            .map(|(n, width)| device(n, *width))
+            .collect(),
+        paths: pairs.map(|(a, b)| PairPath { a, b, path }).collect(),
+        ..Links::default()
+    }
+}
+
+fn named(name: &str, value: f64, unit: Unit) -> NamedQuantity {
+    let timing = Timing {
+        source: TimeSource::DeviceEvent,
+        gate: Gate::None,
+        copies_per_sample: 1,
+        warmup_copies: 1,
+    };
+    let quantity = Quantity::from_samples(vec![value; 6], unit, timing, StopReason::MaxSamples);
+    NamedQuantity {
+        name: name.to_owned(),
+        quantity: quantity.unwrap(),
+    }
+}
+
+/// The first point of a case, all of whose streams carry the same, and their sum in `total`.
+fn used(key: &str, links: &Links, each: f64) -> LinkUse {
+    let streams = first(key, links).streams().len();
+    #[expect(clippy::cast_precision_loss, reason = "a handful of streams")]
+    with_total(key, links, each, each * streams as f64)
+}
+
+fn first(key: &str, links: &Links) -> Planned {
+    let case = cases::matching(key).unwrap();
+    plan(&case, links.devices.len(), &[ByteCount(1 << 20)])[0]
+}
+
+/// The same with a total of its own.
+fn with_total(key: &str, links: &Links, each: f64, total: f64) -> LinkUse {
+    let point = first(key, links);
+    let streams = point.streams();
+    let names = streams.iter().map(|stream| (stream.name.as_str(), each));
+    let mut numbers: Vec<(&str, f64)> = names.collect();
+    if streams.len() > 1 {
+        numbers.push(("total", total));
+    }
+    let quantities: Vec<NamedQuantity> = numbers
+        .into_iter()
+        .map(|(name, value)| named(name, value, Unit::GbPerS))
+        .collect();
+    link_use(&point, links, &Readings::new(), &quantities, true)
+}
+
+fn is_near(found: Option<f64>, expected: f64) {
+    let found = found.unwrap();
+    assert!(
+        (found / expected - 1.0).abs() < 0.001,
+        "{found} for {expected}"
+    );
+}
+
+#[test]
+fn engines_have_the_same_ceiling() {
+    let links = links(&[16, 8], PathType::Phb);
+    for key in ["d2d_write_ce", "d2d_write_sm", "d2d_bidir_read_sm"] {
+        is_near(used(key, &links, 10.0).ceiling_gb_per_s, X8);
+    }
+    // Both directions at once may carry 14.40 GB/s each.
+    let both = used("d2d_bidir_write_ce", &links, 10.0);
+    is_near(both.ceiling("total"), 2.0 * X8);
+    is_near(both.fraction.get("total").copied(), 20.0 / (2.0 * X8));
+}
+
+#[test]
+fn a_time_has_no_ceiling() {
+    let links = links(&[16, 16], PathType::Phb);
+    for key in ["host_chase_sm", "d2d_chase_sm", "small_copy_h2d_ce"] {
+        let found = used(key, &links, 800.0);
+        assert_eq!((found.ceiling_gb_per_s, found.fraction.len()), (None, 0));
+    }
+}
+
+#[test]
+fn a_share_has_its_devices_ceiling_and_the_total_from_the_host_their_sum() {
+    let links = links(&[16, 8], PathType::Phb);
+    let found = used("host_to_all_ce", &links, 10.0);
+    assert_eq!(found.ceiling_gb_per_s, None);
+    is_near(found.ceiling("share_0"), X16);
+    is_near(found.ceiling("share_1"), X8);
+    is_near(found.ceiling("total"), X16 + X8);
+    is_near(found.fraction.get("share_1").copied(), 10.0 / X8);
+    assert!(found.basis.contains("root complex"), "{}", found.basis);
+    // Both directions of both links.
+    let both = used("host_all_bidir_ce", &links, 10.0);
+    is_near(both.ceiling("total"), 2.0 * (X16 + X8));
+}
+
+#[test]
+fn instances_of_one_device_share_its_link() {
+    let mut links = links(&[16, 16], PathType::Same);
+    links.devices[1].address = links.devices[0].address;
+    is_near(used("all_to_host_ce", &links, 10.0).ceiling("total"), X16);
+}
+
+#[test]
+fn what_one_device_sends_to_all_goes_over_its_own_link() {
+    let links = links(&[8, 16, 16], PathType::Phb);
+    let found = used("one_to_all_write_ce", &links, 5.0);
+    is_near(found.ceiling("share_1"), X8);
+    is_near(found.ceiling("total"), X8);
+    assert!(found.basis.contains("share"), "{}", found.basis);
+    // Of a ring no link carries all of it.
+    let ring = used("ring_ce", &links, 5.0);
+    is_near(ring.ceiling("share_1"), X16);
+    assert_eq!(ring.ceiling("total"), None);
+    assert!(
+        ring.basis.contains("the total has none: "),
+        "{}",
+        ring.basis
+    );
+}
+
+#[test]
+fn streams_that_ended_at_different_times_are_not_added_up() {
+    let links = links(&[16, 16, 16], PathType::Node);
+    // Two streams at 20 GB/s by their own windows, one after the other on one engine: together 28 in the window of both. A sum
+    // of 40 would be beyond 28.81 x 1.19 = 34.28.
+    for key in ["one_to_all_write_ce", "all_to_one_read_ce"] {
+        let found = with_total(key, &links, 20.0, 28.0);
+        is_near(found.ceiling("total"), X16);
+        is_near(found.fraction.get("total").copied(), 28.0 / X16);
+        assert!(!found.basis.contains("faster"), "{}", found.basis);
+    }
+    // Each of three devices sends a third: 84 / 3 = 28.
+    let found = with_total("all_pairs_ce", &links, 20.0, 84.0);
+    is_near(found.ceiling("share_2_1"), X16);
+    // 105 / 3 = 35 is beyond 34.28, whatever each stream has.
+    let found = with_total("all_pairs_ce", &links, 20.0, 105.0);
+    assert!(found.basis.contains("faster"), "{}", found.basis);
+}
+
+#[test]
+fn another_link_has_the_name_of_its_backends() {
+    let backend = |name: &str| {
+        Some(BackendFacts {
+            name: name.to_owned(),
+            driver: None,
+            interface: None,
+            management: "none".to_owned(),
+        })
+    };
+    let mut links = links(&[16, 16], PathType::Phb);
+    for (name, says) in [
+        ("cuda", "another link such as NVLink carries it"),
+        ("hip", "another link such as xGMI carries it"),
+        ("acme", "another link carries it"),
+    ] {
+        links.backend = backend(name);
+        // 40 is beyond 28.81 x 1.19 = 34.28.
+        for key in ["d2d_write_ce", "ring_ce"] {
+            let basis = used(key, &links, 40.0).basis;
+            assert!(basis.contains(says), "{name} {key}: {basis}");
+        }
+    }
+}
+
+#[test]
+fn metaxlink_is_named_however_fast_it_is() {
+    let mut links = links(&[16, 16, 16], PathType::Mx);
+    links.backend = None;
+    for key in [
+        "d2d_write_ce",
+        "all_pairs_ce",
+        "ring_ce",
+        "one_to_all_write_ce",
+    ] {
+        for each in [5.0, 90.0] {
+            let found = used(key, &links, each);
+            assert_eq!((found.ceiling_gb_per_s, found.fraction.len()), (None, 0));
+            assert_eq!(
+                found.basis,
+                "MetaXLink between them, whose ceiling is not known"
+            );
+        }
+    }
+}
+
+#[test]
+fn more_than_a_devices_link_is_another_link() {
+    let links = links(&[16, 16, 16], PathType::Node);
+    // 20 GB/s each is less than a link has, a third of 6 x 20 is more than 28.81 x 1.19 = 34.28.
+    let found = used("all_pairs_ce", &links, 20.0);
+    assert_eq!(found.fraction.len(), 0);
+    assert!(found.basis.contains("another link"), "{}", found.basis);
+    let found = used("all_pairs_ce", &links, 17.0);
+    is_near(found.ceiling("share_0_2"), X16);
+}
+
+#[test]
+fn a_path_of_another_kind_has_no_ceiling() {
+    for (path, says) in [
+        (PathType::Sys, "socket"),
+        (PathType::Mx, "MetaXLink"),
+        (PathType::Unknown, "unknown"),
+    ] {
+        let found = used("d2d_read_sm", &links(&[16, 16], path), 10.0);
+        assert_eq!(found.ceiling_gb_per_s, None);
+        assert!(found.basis.contains(says), "{}", found.basis);
+        let ring = used("ring_sm", &links(&[16, 16], path), 10.0);
+        assert!(ring.basis.contains(says) && ring.ceilings_gb_per_s.is_empty());
+    }
+}

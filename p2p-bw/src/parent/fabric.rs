@@ -1,0 +1,233 @@
+//! The path class of every pair with links that lie beside PCI Express, as a vendor's own tool tells them.
+//!
+//! The tool runs as a process of its own with a deadline; where it does not answer, the PCI tree's classes stand.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use measure::caveat::Caveat;
+use measure::record::{LinkDevice, PairPath};
+use program::child::{SHORT_LADDER, last_line};
+use supervisor::{Event, Interrupt, Worker, WorkerSpec};
+use topology::mx_smi::{list, topo_m};
+use topology::{Fabric, Machine, PciAddress, Sysfs, with_fabric};
+
+/// PCI vendor, tool below the root, and its name where it is looked for in `$PATH`.
+const TOOLS: [(u16, &str, &str); 1] = [(0x9999, "opt/mxdriver/bin/mx-smi", "mx-smi")];
+
+/// How long the tool may take; it answers within a second on a healthy box.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// The path class of every pair, and what to say where a tool that should know more does not answer.
+pub(super) fn paths(
+    devices: &[LinkDevice],
+    machine: &Machine,
+    sysfs: &Sysfs,
+    interrupt: &Interrupt,
+) -> (Vec<PairPath>, Option<Caveat>) {
+    let mut paths = inventory::paths(devices, machine);
+    let has_vendor = |vendor| {
+        let gpus = devices
+            .iter()
+            .filter_map(|device| machine.gpu(device.address?));
+        gpus.filter(|gpu| gpu.vendor == vendor).count() > 1
+    };
+    let Some((vendor, file, name)) = TOOLS.iter().find(|(vendor, ..)| has_vendor(*vendor)) else {
+        return (paths, None);
+    };
+    let fabric =
+        tool(sysfs.root(), file, name).and_then(|tool| read(&tool, *vendor, machine, interrupt));
+    match fabric {
+        Ok(fabric) => {
+            for pair in &mut paths {
+                if let (Some(a), Some(b)) = (devices[pair.a].address, devices[pair.b].address) {
+                    pair.path = with_fabric(pair.path, a, b, &fabric);
+                }
+            }
+            (paths, None)
+        }
+        Err(reason) => {
+            let text = format!("links beside PCI Express are not known: {reason}");
+            (paths, Some(Caveat::Note { text }))
+        }
+    }
+}
+
+/// The tool below the root; on the machine itself also one in `$PATH`.
+fn tool(root: &Path, file: &str, name: &str) -> Result<PathBuf, String> {
+    let below = root.join(file);
+    if below.is_file() {
+        Ok(below)
+    } else if root == Path::new("/") {
+        Ok(PathBuf::from(name))
+    } else {
+        Err(format!("{} is not there", below.display()))
+    }
+}
+
+fn read(
+    tool: &Path,
+    vendor: u16,
+    machine: &Machine,
+    interrupt: &Interrupt,
+) -> Result<Fabric, String> {
+    let matrix =
+        topo_m(&output(tool, &["topo", "-m"], interrupt)?).map_err(|error| error.to_string())?;
+    let count = matrix.gpus();
+    // Without a list the tool counts as the kernel does; a process that sees fewer devices makes the numbers differ.
+    let listed = output(tool, &["-L"], interrupt)
+        .ok()
+        .and_then(|text| list(&text));
+    let gpus = listed.unwrap_or_else(|| of_vendor(machine, vendor));
+    let known = gpus.len();
+    Fabric::new(matrix, gpus).ok_or_else(|| {
+        format!("mx-smi shows {count} GPUs and {known} have an address; compare `mx-smi -L` with `lspci`")
+    })
+}
+
+fn of_vendor(machine: &Machine, vendor: u16) -> Vec<PciAddress> {
+    let gpus = machine.gpus.iter().filter(|gpu| gpu.vendor == vendor);
+    gpus.map(|gpu| gpu.address).collect()
+}
+
+/// What a tool prints.
+fn output(tool: &Path, arguments: &[&str], interrupt: &Interrupt) -> Result<String, String> {
+    let name = format!("{} {}", tool.display(), arguments.join(" "));
+    let spec = WorkerSpec::new(&name, tool, arguments);
+    let mut worker = Worker::spawn(spec).map_err(|error| error.to_string())?;
+    let began = Instant::now();
+    loop {
+        let left = DEADLINE.saturating_sub(began.elapsed());
+        match worker.next::<()>(left, interrupt) {
+            Event::Exited(status) if status.success() => return Ok(worker.tail()),
+            Event::Exited(status) => {
+                return Err(format!(
+                    "{name} ended with {status}: {}",
+                    last_line(&worker.tail())
+                ));
+            }
+            Event::Silent { .. } => {
+                worker.end(SHORT_LADDER);
+                let limit = DEADLINE.as_secs();
+                return Err(format!(
+                    "{name} did not end within {limit} s; run it by hand"
+                ));
+            }
+            Event::Interrupted(_) => return Err(format!("{name} was interrupted")),
+            // It prints tables; a line that looks like a message of ours is none.
+            Event::Message(()) | Event::Garbled { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use topology::PathType;
+
+    use super::*;
+
+    const BOX: &str = "mxc500x4";
+
+    /// A process that another thread starts while a tool is being written would hold its file, and it could not be run.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    /// The built-in MetaX box as a tree, with a tool that a test writes.
+    struct Tree(
+        PathBuf,
+        #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>,
+    );
+
+    impl Tree {
+        fn new(test: &str, tool: &str) -> Self {
+            let name = format!("p2p-bw-fabric-{test}-{}", std::process::id());
+            let root = std::env::temp_dir().join(name);
+            let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+            let described = boxfile::BoxFile::builtin(BOX).unwrap();
+            boxfile::sysfs::write_tree(&described, &root).unwrap();
+            let file = root.join("opt/mxdriver/bin/mx-smi");
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            drop(std::fs::remove_file(&file));
+            if !tool.is_empty() {
+                std::fs::write(&file, format!("#!/bin/sh\n{tool}\n")).unwrap();
+                std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+            }
+            Self(root, alone)
+        }
+
+        fn paths(&self) -> (Vec<PathType>, Option<String>) {
+            let sysfs = Sysfs::at(&self.0);
+            let machine = Machine::read(&sysfs).unwrap();
+            let device = |gpu: &topology::PciDevice| LinkDevice {
+                label: "GPU".to_owned(),
+                ordinal: 0,
+                name: "a device of a test".to_owned(),
+                uuid: None,
+                address: Some(gpu.address),
+                node: gpu.node,
+                memory_bytes: None,
+                mig: None,
+                idle: None,
+                loaded: None,
+                max_payload_bytes: None,
+                busy: None,
+            };
+            let devices: Vec<LinkDevice> = machine.gpus.iter().map(device).collect();
+            let (paths, caveat) = super::paths(&devices, &machine, &sysfs, &Interrupt::none());
+            let said = caveat.map(|caveat| caveat.to_string());
+            (paths.iter().map(|pair| pair.path).collect(), said)
+        }
+    }
+
+    impl Drop for Tree {
+        fn drop(&mut self) {
+            drop(std::fs::remove_dir_all(&self.0));
+        }
+    }
+
+    /// GPU0 and GPU1 on MetaXLink, GPU2 and GPU3 too, PHB between the two pairs.
+    const MATRIX: &str = "[ \"$1\" = topo ] || exit 1\n\
+        printf 'Device link type matrix\\n GPU0 GPU1 GPU2 GPU3 Node Affinity\\n'\n\
+        printf 'GPU0 X MX PHB PHB 0\\nGPU1 MX X PHB PHB 0\\nGPU2 PHB PHB X MX 0\\nGPU3 PHB PHB MX X 0\\n'";
+
+    #[test]
+    fn pairs_that_the_tool_shows_on_metaxlink_have_its_class() {
+        // Pairs in order: 0-1, 0-2, 0-3, 1-2, 1-3, 2-3. All four cards hang below one host bridge.
+        let (mx, phb) = (PathType::Mx, PathType::Phb);
+        let tree = Tree::new("order", MATRIX);
+        assert_eq!(tree.paths(), (vec![mx, phb, phb, phb, phb, mx], None));
+    }
+
+    #[test]
+    fn the_tools_own_list_says_which_gpu_is_which() {
+        // The tool counts 03, 01, 04, 02: its pairs 0-1 and 2-3 are the devices 2-0 and 3-1.
+        let listed = "if [ \"$1\" = -L ]; then\n\
+            printf 'GPU#0 C500 0000:03:00.0\\nGPU#1 C500 0000:01:00.0\\nGPU#2 C500 0000:04:00.0\\nGPU#3 C500 0000:02:00.0\\n'\n\
+            exit\nfi\n";
+        let (mx, phb) = (PathType::Mx, PathType::Phb);
+        let tree = Tree::new("listed", &format!("{listed}{MATRIX}"));
+        assert_eq!(tree.paths(), (vec![phb, mx, phb, phb, mx, phb], None));
+    }
+
+    #[test]
+    fn where_the_tool_does_not_answer_the_tree_stands_and_that_is_said() {
+        let two = "printf 'Device link type matrix\\nGPU0 GPU1\\nGPU0 X MX\\nGPU1 MX X\\n'";
+        for (test, tool, says) in [
+            ("none", "", "is not there"),
+            ("fails", "echo no driver; exit 3", "no driver"),
+            (
+                "strange",
+                "echo hello",
+                "there is no `Device link type matrix`",
+            ),
+            ("fewer", two, "shows 2 GPUs and 4 have an address"),
+        ] {
+            let (paths, said) = Tree::new(test, tool).paths();
+            assert_eq!(paths, [PathType::Phb; 6], "{test}");
+            let said = said.unwrap();
+            assert!(said.contains(says), "no `{says}` in {said}");
+        }
+    }
+}

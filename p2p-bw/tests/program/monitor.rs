@@ -1,0 +1,335 @@
+//! `p2p-bw monitor` on soft boxes: what its lines say, and that nothing that hangs, dies or goes away stalls it.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use boxfile::{BoxFile, Sensors, sysfs};
+use measure::record::MonitorLine;
+use rustix::process::Signal;
+use topology::PcieLink;
+
+use super::common::{Scratch, gen4, two_gpus};
+use super::monitored::{Monitored, sample, signal};
+
+/// Two GPUs, the first with a value for everything that there is.
+fn told() -> BoxFile {
+    let mut described = two_gpus();
+    described.device[0].sensors = Some(Sensors {
+        power_w: Some(251.5),
+        temperature_c: Some(71),
+        performance_state: Some(0),
+        utilization_percent: Some(98),
+        memory_utilization_percent: Some(40),
+        sm_clock_mhz: Some(2490),
+        memory_clock_mhz: Some(9001),
+        pcie_rx_kb_per_s: Some(1_234_567),
+        pcie_tx_kb_per_s: Some(7_654),
+        pcie_replays: Some(3),
+        // 4, software power cap, and 64, hardware thermal slowdown (nvml.h).
+        throttle_bits: Some(68),
+    });
+    described.device[1].sensors = None;
+    described
+}
+
+#[test]
+fn every_value_is_the_boxs_and_what_it_does_not_tell_has_a_reason() {
+    let scratch = Scratch::new();
+    let described = scratch.write_box(&told());
+    let mut run = Monitored::start(
+        &scratch,
+        &["--sim", &described, "--duration", "0.05", "--hz", "20"],
+    );
+    let header = run.header();
+    assert_eq!(
+        (header.schema, header.hz, header.duration_s),
+        (1, 20.0, Some(0.05))
+    );
+    assert_eq!(header.soft_box.as_deref(), Some("two-l40"));
+    let addresses: Vec<String> = header
+        .devices
+        .iter()
+        .map(|device| format!("{} {}", device.label, device.address.unwrap()))
+        .collect();
+    assert_eq!(addresses, ["GPU0 0000:21:00.0", "GPU1 0000:61:00.0"]);
+    // The second device has no sensors: 7 values of the library and its two counters, none of the first's.
+    let gaps: Vec<(usize, &str)> = header
+        .unavailable
+        .iter()
+        .map(|gap| (gap.device, gap.key.as_deref().unwrap()))
+        .collect();
+    let keys = [
+        "memory_clock_mhz",
+        "pcie_replays",
+        "pcie_rx_kb_per_s",
+        "pcie_tx_kb_per_s",
+        "power_w",
+        "sm_clock_mhz",
+        "temperature_c",
+        "throttle",
+        "utilisation_percent",
+    ];
+    assert_eq!(gaps, keys.map(|key| (1, key)));
+    let reason = header.unavailable[0].reason.to_lowercase();
+    assert!(reason.contains("not available"), "{reason}");
+
+    let values = run
+        .until(|line| sample(line).filter(|sample| sample.device == 0))
+        .values;
+    let link = PcieLink::new(4, 16).ok();
+    assert_eq!((values.slot_link, values.device_link), (link, link));
+    assert_eq!(
+        (
+            values.pcie_rx_kb_per_s,
+            values.pcie_tx_kb_per_s,
+            values.pcie_replays
+        ),
+        (Some(1_234_567), Some(7_654), Some(3))
+    );
+    assert_eq!(
+        (values.sm_clock_mhz, values.memory_clock_mhz),
+        (Some(2490), Some(9001))
+    );
+    assert_eq!(
+        (values.power_w, values.temperature_c),
+        (Some(251.5), Some(71))
+    );
+    assert_eq!(values.utilisation_percent, Some(98));
+    assert_eq!(values.memory_used_bytes, Some(0));
+    assert_eq!(
+        values.throttle.unwrap(),
+        ["software power cap", "hardware thermal slowdown"]
+    );
+    let (last, code, said) = run.end();
+    let MonitorLine::End(end) = last else {
+        panic!("the last line is {last:?}");
+    };
+    assert_eq!(
+        (end.reason.as_str(), code, said.as_str()),
+        ("duration", 0, "")
+    );
+    scratch.nobody_is_left();
+}
+
+#[test]
+fn samples_come_with_real_times_and_missing_values_are_null() {
+    let scratch = Scratch::new();
+    let mut run = Monitored::start(
+        &scratch,
+        &["--sim", "rtxpro6000-mig", "--duration", "0.2", "--hz", "10"],
+    );
+    let header = run.header();
+    let mig = header.devices[0].mig.as_ref().unwrap();
+    assert_eq!(mig.profile.as_deref(), Some("4g.96gb"));
+    let mut asked = Vec::new();
+    let end = loop {
+        match run.next().unwrap() {
+            MonitorLine::Sample(sample) => {
+                assert!(sample.asked_ns <= sample.answered_ns);
+                // A guest without links or counters: said in the header, null here, and not said again.
+                assert_eq!(sample.values.slot_link, None);
+                assert!(sample.missing.is_empty(), "{:?}", sample.missing);
+                if sample.device == 0 {
+                    asked.push(sample.asked_ns);
+                }
+            }
+            MonitorLine::End(end) => break end,
+            // A busy machine.
+            MonitorLine::Late(_) => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    let says = |key: &str| {
+        header
+            .unavailable
+            .iter()
+            .any(|gap| gap.key.as_deref() == Some(key))
+    };
+    assert!(says("slot_link") && says("device_link") && says("power_w"));
+    // Never before the instant of 0, 100 ms; at most two of them lie below 200 ms.
+    assert!(asked.len() <= 2 && asked.is_sorted());
+    assert!(
+        asked.get(1).is_none_or(|second| *second >= 100_000_000),
+        "{asked:?}"
+    );
+    assert!(end.at_ns >= 200_000_000);
+}
+
+#[test]
+fn a_link_that_trains_down_is_seen_while_it_runs() {
+    let scratch = Scratch::new();
+    let described = told();
+    let file = scratch.write_box(&described);
+    let mut run = Monitored::start(&scratch, &["--sim", &file, "--gpus", "0", "--hz", "50"]);
+    run.header();
+    let width = |line| sample(line)?.values.slot_link.map(|link| link.width());
+    assert_eq!(run.until(width), 16);
+    sysfs::set_slot_link(&described, &run.tree(), 0, gen4(8)).unwrap();
+    let eight = run.until(|line| {
+        sample(line).filter(|sample| {
+            sample
+                .values
+                .slot_link
+                .is_some_and(|link| link.width() == 8)
+        })
+    });
+    assert_eq!(eight.values.slot_link, PcieLink::new(4, 8).ok());
+    signal(run.pid(), Signal::INT);
+    let (last, code, _) = run.end();
+    let MonitorLine::End(end) = last else {
+        panic!("the last line is {last:?}");
+    };
+    assert_eq!((end.reason.as_str(), code), ("SIGINT", 130));
+    scratch.nobody_is_left();
+}
+
+#[test]
+fn a_reader_that_hangs_is_told_late_and_stalls_nothing() {
+    let scratch = Scratch::new();
+    let file = scratch.write_box(&told());
+    let own = std::process::id().to_string();
+    let arguments = ["--sim", &file, "--gpus", "0", "--hz", "20", "--pids", &own];
+    let mut run = Monitored::start(&scratch, &arguments);
+    run.header();
+    run.until(sample);
+    let sampler = run.sampler();
+    signal(sampler, Signal::STOP);
+    let late = |line| match line {
+        MonitorLine::Late(late) => Some(late),
+        _ => None,
+    };
+    // A busy machine may have made an earlier reading late for a moment.
+    let first = run.until(|line| late(line).filter(|late| late.waited_ns > 300_000_000));
+    assert!(
+        first.what.contains("nvml has no answer after"),
+        "{}",
+        first.what
+    );
+    // Time goes on meanwhile: the process's CPU use is told, and the wait grows.
+    run.until(|line| matches!(line, MonitorLine::Cpu(_)).then_some(()));
+    let second = run.until(late);
+    assert!(second.at_ns > first.at_ns && second.waited_ns > first.waited_ns);
+    signal(sampler, Signal::CONT);
+    let after = run.until(sample);
+    // The reading that was waited for, answered after the last line about it.
+    assert!(after.asked_ns <= second.at_ns - second.waited_ns);
+    assert!(after.answered_ns > second.at_ns);
+    signal(run.pid(), Signal::TERM);
+    let (_, code, said) = run.end();
+    assert_eq!((code, said.as_str()), (143, ""));
+    scratch.nobody_is_left();
+}
+
+#[test]
+fn a_reader_that_dies_is_started_again_once() {
+    let scratch = Scratch::new();
+    let file = scratch.write_box(&told());
+    let mut run = Monitored::start(&scratch, &["--sim", &file, "--hz", "20"]);
+    run.header();
+    run.until(sample);
+    signal(run.sampler(), Signal::KILL);
+    let what = run.until(|line| match line {
+        MonitorLine::Lost { what, .. } => Some(what),
+        _ => None,
+    });
+    assert!(what.contains("it was started again"), "{what}");
+    run.until(sample);
+    signal(run.sampler(), Signal::KILL);
+    let (last, code, _) = run.end();
+    let MonitorLine::End(end) = last else {
+        panic!("the last line is {last:?}");
+    };
+    assert!(
+        end.reason.contains("the process that reads devices ended"),
+        "{}",
+        end.reason
+    );
+    assert_eq!(code, 3);
+}
+
+#[test]
+fn a_process_that_ends_is_gone_and_the_rest_goes_on() {
+    let scratch = Scratch::new();
+    let file = scratch.write_box(&told());
+    let mut other = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+    let pid = other.id().to_string();
+    let mut run = Monitored::start(&scratch, &["--sim", &file, "--hz", "20", "--pids", &pid]);
+    let header = run.header();
+    assert_eq!(header.processes[0].command, "cat");
+    let used = run.until(|line| match line {
+        MonitorLine::Cpu(used) => Some(used),
+        _ => None,
+    });
+    assert_eq!((used.pid, used.threads), (other.id(), 1));
+    drop(other.stdin.take());
+    other.wait().unwrap();
+    let gone = run.until(|line| match line {
+        MonitorLine::Gone { pid, .. } => Some(pid),
+        _ => None,
+    });
+    assert_eq!(gone, used.pid);
+    run.until(sample);
+    signal(run.pid(), Signal::INT);
+    assert_eq!(run.end().1, 130);
+}
+
+#[test]
+fn a_reader_of_the_lines_that_goes_away_ends_it_quietly() {
+    let scratch = Scratch::new();
+    let file = scratch.write_box(&told());
+    let mut run = Monitored::start(&scratch, &["--sim", &file, "--hz", "50"]);
+    run.header();
+    let Monitored { mut child, lines } = run;
+    drop(lines);
+    let mut said = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+    scratch.nobody_is_left();
+}
+
+#[test]
+fn wrong_numbers_are_refused_before_anything_starts() {
+    let scratch = Scratch::new();
+    for (arguments, says) in [
+        (&["--hz", "0"][..], "`0` is not between 0.01 and 100"),
+        (&["--hz", "101"], "`101` is not between"),
+        (&["--hz", "-1"], "`-1` is not between"),
+        (&["--duration", "0"], "`0` is not above 0"),
+        (&["--pids", "1,x"], "'x'"),
+        (&["--pids", "0"], "'0'"),
+        // Above the highest id that Linux gives, 2^22.
+        (
+            &["--pids", "4194305"],
+            "--pids 4194305: there is no such process",
+        ),
+        (&["--sim", "l40x4", "--gpus", "9"], "--gpus 9"),
+        (
+            &["--sim", "l40x4", "--backend", "host"],
+            "leave one of them out",
+        ),
+    ] {
+        let arguments: Vec<&str> = ["monitor"].iter().chain(arguments).copied().collect();
+        scratch.run(&arguments).is_wrong_usage(says);
+    }
+}
+
+#[test]
+fn host_memory_has_no_values_and_says_why() {
+    let scratch = Scratch::new();
+    let arguments = ["--backend", "host", "--gpus", "0", "--duration", "0.05"];
+    let mut run = Monitored::start(&scratch, &arguments);
+    let header = run.header();
+    assert_eq!(header.unavailable.len(), 12, "every value");
+    assert!(
+        header
+            .unavailable
+            .iter()
+            .all(|gap| gap.reason.contains("no PCI address"))
+    );
+    assert_eq!(run.end().1, 0);
+}

@@ -1,0 +1,222 @@
+//! Cases over several devices, by kernels and of latencies: what they are called, how they are timed, and what is said where
+//! they cannot run. Their numbers are compared elsewhere, in `known_answers`.
+
+use boxfile::{BoxFile, Fault};
+use measure::quantity::{Gate, TimeSource, Unit};
+use measure::record::{Endpoint, NamedQuantity, Outcome, Verification};
+
+use super::common::{
+    HOST, Kept, Ran, Scratch, figure, gpu, keep_devices, two_gpus, without_kernels,
+};
+
+const ALL: Endpoint = Endpoint::All;
+
+/// The first three GPUs of `l40x4`, without noise.
+fn three_gpus() -> BoxFile {
+    let mut described = BoxFile::builtin("l40x4").unwrap();
+    keep_devices(&mut described, 3);
+    described.noise = None;
+    described
+}
+
+fn run(described: &BoxFile, cases: &str) -> Kept {
+    Scratch::new().soft(described, &["--cases", cases])
+}
+
+/// A run with copies of a size of its own.
+fn sized(described: &BoxFile, cases: &str, size: &str) -> Kept {
+    let scratch = Scratch::new();
+    let mut arguments = scratch.on(described, &["--gpus", "0", "--cases", cases]);
+    let at = arguments.iter().position(|part| part == "--sizes").unwrap();
+    size.clone_into(&mut arguments[at + 1]);
+    let ran = Ran::of(scratch.program(arguments).output().unwrap());
+    scratch.left(ran)
+}
+
+fn quantities<'a>(kept: &'a Kept, case: &str, from: Endpoint, to: Endpoint) -> &'a [NamedQuantity] {
+    match kept.outcome(case, from, to) {
+        Outcome::Measured {
+            quantities,
+            verification: Verification::Passed,
+            ..
+        } => quantities,
+        other => panic!("{case}: {other:?}"),
+    }
+}
+
+fn names<'a>(kept: &'a Kept, case: &str, from: Endpoint, to: Endpoint) -> Vec<&'a str> {
+    let quantities = quantities(kept, case, from, to).iter();
+    quantities.map(|named| named.name.as_str()).collect()
+}
+
+fn skipped<'a>(kept: &'a Kept, case: &str, from: Endpoint, to: Endpoint) -> &'a str {
+    match kept.outcome(case, from, to) {
+        Outcome::Skipped { reason } => reason,
+        other => panic!("{case}: {other:?}"),
+    }
+}
+
+#[test]
+fn every_stream_of_a_group_has_its_share_by_the_positions_in_the_record() {
+    let kept = run(
+        &three_gpus(),
+        "host_to_all_*,one_to_all_write_ce,all_pairs_sm,ring_*",
+    );
+    assert_eq!(kept.bad(), []);
+    for case in ["host_to_all_ce", "host_to_all_sm"] {
+        assert_eq!(
+            names(&kept, case, HOST, ALL),
+            ["share_0", "share_1", "share_2", "total"]
+        );
+    }
+    assert_eq!(
+        names(&kept, "one_to_all_write_ce", gpu(1), ALL),
+        ["share_0", "share_2", "total"]
+    );
+    // 3 * 2 ordered pairs.
+    assert_eq!(
+        names(&kept, "all_pairs_sm", ALL, ALL),
+        [
+            "share_0_1",
+            "share_0_2",
+            "share_1_0",
+            "share_1_2",
+            "share_2_0",
+            "share_2_1",
+            "total"
+        ]
+    );
+    assert_eq!(
+        names(&kept, "ring_ce", ALL, ALL),
+        ["share_0", "share_1", "share_2", "total"]
+    );
+}
+
+#[test]
+fn a_share_is_of_its_stream_and_the_total_of_all() {
+    // Nothing is shared between the two cards at 25.6 GB/s each: the total of equal streams is their sum.
+    let kept = run(&two_gpus(), "host_to_all_ce");
+    let values: Vec<f64> = quantities(&kept, "host_to_all_ce", HOST, ALL)
+        .iter()
+        .map(|named| named.quantity.value)
+        .collect();
+    let sum = values[0] + values[1];
+    assert!((values[2] / sum - 1.0).abs() < 1e-6, "{values:?}");
+}
+
+#[test]
+fn streams_are_held_by_a_kernel_where_nothing_speaks_against_it() {
+    let cases = "h2d_pinned_ce,h2d_pageable_ce,d2d_write_sm,host_chase_sm,host_to_all_ce";
+    let kept = run(&two_gpus(), cases);
+    let gate = |case, from, to| quantities(&kept, case, from, to)[0].quantity.timing.gate;
+    assert_eq!(gate("h2d_pinned_ce", HOST, gpu(0)), Gate::SpinKernel);
+    assert_eq!(gate("d2d_write_sm", gpu(0), gpu(1)), Gate::SpinKernel);
+    assert_eq!(gate("host_chase_sm", HOST, gpu(1)), Gate::SpinKernel);
+    assert_eq!(gate("host_to_all_ce", HOST, ALL), Gate::SpinKernel);
+    // The driver stages it, and may wait for the stream while it does.
+    assert_eq!(gate("h2d_pageable_ce", HOST, gpu(0)), Gate::None);
+}
+
+#[test]
+fn without_kernels_copies_are_measured_without_a_gate_and_the_rest_is_skipped_in_words() {
+    let described = without_kernels(two_gpus());
+    let kept = run(&described, "h2d_pinned_*,d2d_write_*,host_chase_sm");
+    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
+    let copy = quantities(&kept, "h2d_pinned_ce", HOST, gpu(0));
+    assert_eq!(copy[0].quantity.timing.gate, Gate::None);
+    assert!(kept.is_measured("d2d_write_ce", gpu(0), gpu(1)));
+    for (case, from, to) in [
+        ("h2d_pinned_sm", HOST, gpu(0)),
+        ("d2d_write_sm", gpu(0), gpu(1)),
+        ("host_chase_sm", HOST, gpu(1)),
+    ] {
+        let why = skipped(&kept, case, from, to);
+        assert!(why.contains("kernel"), "{case}: {why}");
+    }
+}
+
+#[test]
+fn chases_and_small_copies_have_sizes_units_and_clocks_of_their_own() {
+    let kept = run(&two_gpus(), "*_chase_sm,small_copy_*");
+    assert_eq!(kept.bad(), []);
+    let bytes = |case: &str| {
+        let mut points = kept.links().points.iter();
+        points.find(|point| point.case == case).unwrap().bytes
+    };
+    assert_eq!(
+        (bytes("d2d_chase_sm"), bytes("small_copy_d2d_ce")),
+        (2 << 20, 16)
+    );
+    let latency = &quantities(&kept, "local_chase_sm", gpu(0), gpu(0))[0];
+    assert_eq!(
+        (latency.name.as_str(), latency.quantity.unit),
+        ("latency", Unit::Nanoseconds)
+    );
+    // 2 MiB / 128 B are 16384 nodes; one lap less one step.
+    assert_eq!(latency.quantity.timing.copies_per_sample, 16383);
+    let told: Vec<_> = quantities(&kept, "small_copy_d2d_ce", gpu(1), gpu(0))
+        .iter()
+        .map(|named| {
+            (
+                named.name.as_str(),
+                named.quantity.unit,
+                named.quantity.timing.source,
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("issue", Unit::Microseconds, TimeSource::HostMonotonic),
+            ("pace", Unit::Microseconds, TimeSource::VirtualClock)
+        ]
+    );
+}
+
+#[test]
+fn a_copy_by_kernels_of_no_whole_words_is_skipped() {
+    let kept = sized(&two_gpus(), "h2d_pinned_*", "1000");
+    assert!(kept.is_measured("h2d_pinned_ce", HOST, gpu(0)));
+    // 1000 = 62 * 16 + 8.
+    let why = skipped(&kept, "h2d_pinned_sm", HOST, gpu(0));
+    assert!(why.contains("16 bytes"), "{why}");
+}
+
+#[test]
+fn a_group_is_left_out_where_one_of_its_pairs_has_no_access() {
+    let mut described = three_gpus();
+    described.fault = vec![Fault::PeerDenied { pair: [0, 2] }];
+    let kept = run(&described, "all_pairs_ce,ring_ce,one_to_all_write_ce");
+    for (case, from, to) in [
+        ("all_pairs_ce", ALL, ALL),
+        ("one_to_all_write_ce", gpu(0), ALL),
+    ] {
+        let Outcome::NotApplicable { reason } = kept.outcome(case, from, to) else {
+            panic!("{case}: {:?}", kept.outcome(case, from, to));
+        };
+        assert!(
+            reason.contains("between GPU0 and GPU2 peer access is denied"),
+            "{reason}"
+        );
+    }
+    // 0 to 1, 1 to 2 and 2 to 0 are what the ring needs, and 1 to the others what its source does.
+    assert!(kept.is_measured("ring_ce", ALL, ALL));
+    assert!(kept.is_measured("one_to_all_write_ce", gpu(1), ALL));
+}
+
+#[test]
+fn write_combined_and_registered_memory_have_rates_of_their_own() {
+    let mut described = two_gpus();
+    described.device[0].h2d_write_combined = Some(figure(20.0));
+    described.device[0].h2d_registered = Some(figure(10.0));
+    // 2 us before each copy do not matter at 16 MiB: 839 and 1678 us.
+    let kept = sized(&described, "h2d_*_ce", "16M");
+    let value = |case| quantities(&kept, case, HOST, gpu(0))[0].quantity.value;
+    for (case, rate) in [("h2d_wc_ce", 20.0), ("h2d_registered_ce", 10.0)] {
+        assert!(
+            (value(case) / rate - 1.0).abs() < 0.01,
+            "{case}: {}",
+            value(case)
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! What `topology` reads of generated trees beside a path class, against the boxes they were made of; and the class that only
+//! a vendor's tool knows.
+
+use boxfile::{BoxFile, Iommu, sysfs};
+use measure::record::MonitorLine;
+use topology::{
+    Crossing, Fact, IommuMode, Machine, PathType, PciAddress, PcieLink, PeerSurroundings, Sysfs,
+    peer_surroundings,
+};
+
+use super::common::Scratch;
+
+fn tree(scratch: &Scratch, described: &BoxFile) -> (Sysfs, Machine, Vec<PciAddress>) {
+    let root = scratch.join("tree");
+    sysfs::write_tree(described, &root).unwrap();
+    let sysfs = Sysfs::at(root);
+    let machine = Machine::read(&sysfs).unwrap();
+    let gpus = machine.gpus.iter().map(|gpu| gpu.address).collect();
+    (sysfs, machine, gpus)
+}
+
+fn between(described: &BoxFile, a: usize, b: usize) -> PeerSurroundings {
+    let scratch = Scratch::new();
+    let (sysfs, machine, gpus) = tree(&scratch, described);
+    peer_surroundings(&machine, &sysfs, gpus[a], gpus[b])
+}
+
+#[test]
+fn both_ends_of_an_r9700_slot_lie_outside_the_cards_own_switch() {
+    let scratch = Scratch::new();
+    let (sysfs, machine, gpus) = tree(&scratch, &BoxFile::builtin("r9700-x8").unwrap());
+    // Root port, upstream and downstream port of the card's switch, GPU: the slot is between the first two.
+    for (gpu, upper, lower) in [
+        (gpus[0], "0000:00:01.1", "0000:01:00.0"),
+        (gpus[1], "0000:00:01.2", "0000:04:00.0"),
+    ] {
+        let slot = machine.slot_link(&sysfs, gpu).unwrap();
+        assert_eq!(slot.ends.upper.unwrap().to_string(), upper);
+        assert_eq!(slot.ends.lower.to_string(), lower);
+        // Both ends could do x16; the desktop CPU's lanes are split.
+        assert_eq!(slot.current, PcieLink::new(5, 8).unwrap());
+        assert_eq!(slot.maximum, PcieLink::new(5, 16).ok());
+    }
+    // Two root ports of one root complex: the cards' switches do not make it PXB.
+    assert_eq!(machine.path_type(gpus[0], gpus[1]), PathType::Phb);
+}
+
+#[test]
+fn the_monitor_tells_x8_from_x16_at_the_slot_though_both_cards_say_x16() {
+    for (name, lanes) in [("r9700-x8", 8), ("r9700-x16", 16)] {
+        let scratch = Scratch::new();
+        let ran = scratch.run(&["monitor", "--sim", name, "--duration", "0.05"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let lines = ran
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        let samples: Vec<_> = lines
+            .filter_map(|line| match line {
+                MonitorLine::Sample(sample) => Some(sample.values.slot_link),
+                _ => None,
+            })
+            .collect();
+        assert!(samples.len() >= 2, "{}", ran.stdout);
+        assert!(
+            samples
+                .iter()
+                .all(|slot| *slot == PcieLink::new(5, lanes).ok()),
+            "{name}: {samples:?}"
+        );
+    }
+}
+
+#[test]
+fn redirects_and_the_iommu_are_as_the_box_says() {
+    let mut described = BoxFile::builtin("l40x4").unwrap();
+    let bare = between(&described, 0, 1);
+    assert!(
+        matches!(bare.acs, Fact::Known(ref ports) if ports.iter().all(|port| port.redirects().is_none()))
+    );
+    assert!(
+        bare.iommu
+            .iter()
+            .all(|mode| matches!(mode, Fact::Unknown(_)))
+    );
+
+    let above = described.device[0].parent.clone();
+    for port in &mut described.port {
+        port.acs_redirect = Some(port.address == above);
+    }
+    for (iommu, mode) in [
+        (Iommu::Off, IommuMode::Off),
+        (Iommu::Identity, IommuMode::Identity),
+        (Iommu::Translated, IommuMode::Translated),
+    ] {
+        described.iommu = Some(iommu);
+        let pair = between(&described, 0, 1);
+        assert_eq!(pair.iommu, [Fact::Known(mode), Fact::Known(mode)]);
+        let redirecting: Vec<String> = pair
+            .redirecting()
+            .map(|port| port.address.to_string())
+            .collect();
+        assert_eq!(redirecting, [above.as_str()]);
+        assert_eq!(pair.crossing, Fact::Known(Crossing::RootComplexes));
+    }
+    // Neither of the other two hangs below that port.
+    assert_eq!(between(&described, 2, 3).redirecting().count(), 0);
+}
+
+#[test]
+fn a_window_smaller_than_the_memory_is_told_on_amd_with_both_sizes() {
+    let mut described = BoxFile::builtin("r9700-x16").unwrap();
+    described.device[1].bar_mib = Some(256);
+    let pair = between(&described, 0, 1);
+    let shown: Vec<String> = pair.bars.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        [
+            "large (32624 MiB of 32624 MiB)",
+            "small (256 MiB of 32624 MiB)"
+        ]
+    );
+    let mut nvidia = BoxFile::builtin("l40x4").unwrap();
+    nvidia.device[1].bar_mib = Some(256);
+    let shown: Vec<String> = between(&nvidia, 0, 1)
+        .bars
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    // The window is a power of two: 64 GiB for 46068 MiB.
+    assert_eq!(shown, ["large (65536 MiB)", "small (256 MiB)"]);
+}
+
+#[test]
+fn four_cards_on_metaxlink_have_its_class_in_the_record() {
+    let scratch = Scratch::new();
+    let described = BoxFile::builtin("mxc500x4").unwrap();
+    let kept = scratch.soft(&described, &["--cases", "d2d_write_ce", "--gpus", "0,3"]);
+    let paths: Vec<PathType> = kept.links().paths.iter().map(|pair| pair.path).collect();
+    assert_eq!(paths, [PathType::Mx], "{}", kept.ran.stderr);
+}

@@ -1,0 +1,118 @@
+//! What can begin now: operations that take no time, kernels, gates, and copies that get an engine.
+
+use super::{Active, Flow, Holds, Simulation, Work};
+
+impl Simulation {
+    /// Runs what takes no time, in order of issue, then begins what needs no engine, and gives free engines to the copies that
+    /// became ready.
+    pub(super) fn settle(&mut self) {
+        while let Some((_, stream)) = self.next_instant() {
+            self.run_instant(stream);
+        }
+        for (id, stream) in &mut self.streams {
+            if stream.busy {
+                continue;
+            }
+            match stream.queue.front() {
+                Some((operation, Work::Copy(_))) => {
+                    stream.busy = true;
+                    self.pools[stream.pool]
+                        .waiting
+                        .push((self.now, *operation, *id));
+                }
+                Some((operation, Work::Run(flow))) => {
+                    stream.busy = true;
+                    let (flow, holds) = (flow.clone(), Holds::Nothing);
+                    let begun = Active::begin(*operation, *id, holds, flow, self.now);
+                    self.active.push(begun);
+                }
+                Some((operation, Work::Gate(timeout_ns))) => {
+                    stream.busy = true;
+                    let (flow, holds) = (Flow::idle(*timeout_ns), Holds::Gate);
+                    let begun = Active::begin(*operation, *id, holds, flow, self.now);
+                    self.active.push(begun);
+                }
+                _ => {}
+            }
+        }
+        for pool in &mut self.pools {
+            pool.waiting
+                .sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let granted = pool.waiting.len().min(pool.free as usize);
+            for (_, operation, stream) in pool.waiting.drain(..granted) {
+                let Some((_, Work::Copy(flow))) = self
+                    .streams
+                    .get(&stream)
+                    .and_then(|stream| stream.queue.front())
+                else {
+                    continue;
+                };
+                pool.free -= 1;
+                let (flow, holds) = (flow.clone(), Holds::Engine);
+                let begun = Active::begin(operation, stream, holds, flow, self.now);
+                self.active.push(begun);
+            }
+        }
+    }
+
+    /// The earliest issued head operation that takes no time and can run, with its stream.
+    fn next_instant(&self) -> Option<(u64, u64)> {
+        let can_run = |work: &Work| match work {
+            Work::Copy(_) | Work::Run(_) | Work::Gate(_) => false,
+            Work::Instant | Work::Record { .. } => true,
+            Work::Wait { event, count } => self
+                .events
+                .get(event)
+                .is_none_or(|event| event.reached >= *count),
+        };
+        self.streams
+            .iter()
+            .filter_map(|(id, stream)| {
+                stream
+                    .queue
+                    .front()
+                    .map(|(operation, work)| (*operation, *id, work))
+            })
+            .filter(|(_, _, work)| can_run(work))
+            .map(|(operation, id, _)| (operation, id))
+            .min()
+    }
+
+    fn run_instant(&mut self, stream: u64) {
+        let Some((operation, work)) = self
+            .streams
+            .get_mut(&stream)
+            .and_then(|stream| stream.queue.pop_front())
+        else {
+            return;
+        };
+        match work {
+            Work::Instant => self.ended.push(operation),
+            Work::Record { event, count } => {
+                if let Some(event) = self
+                    .events
+                    .get_mut(&event)
+                    .filter(|event| event.reached < count)
+                {
+                    event.reached = count;
+                    event.time = self.now;
+                }
+            }
+            Work::Wait { .. } | Work::Copy(_) | Work::Run(_) | Work::Gate(_) => {}
+        }
+    }
+}
+
+impl Active {
+    /// Work that begins at `now`.
+    fn begin(operation: u64, stream: u64, holds: Holds, flow: Flow, now: f64) -> Self {
+        Self {
+            operation,
+            stream,
+            holds,
+            moves_at: now + flow.latency_ns,
+            left: flow.bytes,
+            flow,
+        }
+    }
+}

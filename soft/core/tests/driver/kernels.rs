@@ -1,0 +1,446 @@
+//! What kernels do and how long they take, by the text of the crate's head. Expected times are arithmetic in the test.
+
+use crate::support::*;
+use boxfile::{BoxFile, Fault, Figure, HangOp, Peer};
+use softbox::{Code, Failure, Kernel, KernelName, SoftDriver};
+
+/// 10 MB: at 1 GB/s, which is 1 byte a nanosecond, 10 ms.
+pub(crate) const BYTES: usize = 10_000_000;
+
+pub(crate) fn copy(to: u64, from: u64, bytes: usize) -> Kernel {
+    Kernel::Copy {
+        to,
+        from,
+        vectors: bytes as u64 / 16,
+    }
+}
+
+/// Events around one kernel on a stream of device 0, in microseconds.
+pub(crate) fn kernel_us(driver: &mut SoftDriver, kernel: Kernel) -> f64 {
+    let stream = driver.null_stream(0).expect("null stream");
+    time_us(driver, 0, stream, |driver| {
+        driver.launch_kernel(kernel, stream).expect("launches");
+    })
+}
+
+fn pair(driver: &mut SoftDriver, bytes: usize) -> (u64, u64) {
+    (
+        driver.allocate(0, bytes).expect("a"),
+        driver.allocate(1, bytes).expect("b"),
+    )
+}
+
+fn read_words(driver: &mut SoftDriver, from: u64, words: usize) -> Vec<u64> {
+    download(driver, from, words * 8)
+        .chunks(8)
+        .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
+        .collect()
+}
+
+fn upload_words(driver: &mut SoftDriver, to: u64, words: &[u64]) {
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    upload(driver, to, &mut bytes);
+}
+
+#[test]
+fn names_of_kernels_have_their_parameters() {
+    for (name, kernel, count) in [
+        ("tplens_gate", KernelName::Gate, 3),
+        ("tplens_copy", KernelName::Copy, 3),
+        ("tplens_fill", KernelName::Fill, 4),
+        ("tplens_check", KernelName::Check, 4),
+        ("tplens_chase", KernelName::Chase, 3),
+    ] {
+        assert_eq!(Kernel::named(name), Some(kernel));
+        assert_eq!(kernel.parameters(), count);
+        let numbers: Vec<u64> = (0..count as u64).collect();
+        assert!(kernel.decode(&numbers).is_ok());
+        assert_eq!(kernel.decode(&numbers[1..]), Err(code(Code::INVALID_VALUE)));
+    }
+    assert_eq!(Kernel::named("tplens_cop"), None);
+    assert_eq!(
+        KernelName::Copy.decode(&[1, 2, 3]),
+        Ok(Kernel::Copy {
+            to: 1,
+            from: 2,
+            vectors: 3
+        })
+    );
+}
+
+#[test]
+fn copy_kernels_take_the_time_of_their_figures_and_move_bytes() {
+    let mut driver = driver(&plain());
+    let (a, b) = pair(&mut driver, BYTES);
+    let own = driver.allocate(0, BYTES).expect("allocates");
+    let host = driver.allocate_host(0, BYTES).expect("allocates") as u64;
+    let combined = driver.allocate_write_combined(0, BYTES).expect("allocates") as u64;
+    let mut sent = pattern(BYTES);
+    upload(&mut driver, a, &mut sent);
+    // 5 us + 10 MB / 16 GB/s = 630 us; back 5 us + 10 MB / 20 GB/s = 505 us; within the device 5 + 10 MB / 50 GB/s = 205.
+    near(kernel_us(&mut driver, copy(host, a, BYTES)), 630.0);
+    near(kernel_us(&mut driver, copy(own, host, BYTES)), 505.0);
+    assert!(download(&mut driver, own, BYTES) == sent);
+    near(kernel_us(&mut driver, copy(combined, own, BYTES)), 630.0);
+    near(kernel_us(&mut driver, copy(own, a, BYTES)), 205.0);
+    driver.enable_peer(0, 1).expect("enables");
+    // 5 + 3 us + 10 MB / 20 GB/s = 508 us, the pair's rate as it gives none for kernels.
+    near(kernel_us(&mut driver, copy(b, a, BYTES)), 508.0);
+    assert!(download(&mut driver, b, BYTES) == sent);
+    near(kernel_us(&mut driver, copy(own, b, BYTES)), 508.0);
+}
+
+#[test]
+fn reads_and_writes_of_a_pair_have_rates_of_their_own() {
+    let mut described = plain();
+    let own = |value| Some(Figure::assumed(value, "test"));
+    described.peer.push(Peer {
+        pair: [0, 1],
+        access: None,
+        fabric: None,
+        gbps: None,
+        latency_us: None,
+        kernel_read: own(2.0),
+        kernel_write: own(10.0),
+        chase_ns: own(2500.0),
+        segments: None,
+        staged: false,
+    });
+    described.validate("test").expect("valid");
+    let mut driver = driver(&described);
+    driver.enable_peer(0, 1).expect("enables");
+    let (a, b) = pair(&mut driver, BYTES);
+    // A write: 8 us + 10 MB / 10 GB/s = 1008 us; a read: 8 us + 10 MB / 2 GB/s = 5008 us.
+    near(kernel_us(&mut driver, copy(b, a, BYTES)), 1008.0);
+    near(kernel_us(&mut driver, copy(a, b, BYTES)), 5008.0);
+    let stream = driver.null_stream(0).expect("null stream");
+    let found = time_us(&mut driver, 0, stream, |driver| {
+        driver.copy_d2d(b, a, BYTES, stream).expect("copies");
+    });
+    // The copy engine is as good as before: 3 us + 10 MB / 20 GB/s.
+    near(found, 503.0);
+    // Six loads of 2.5 us and the launch: 5 + 15 us. The chain stands still at offset 0.
+    let end = driver.allocate(0, 8).expect("allocates");
+    let steps = Kernel::Chase {
+        base: b,
+        steps: 6,
+        end,
+    };
+    near(kernel_us(&mut driver, steps), 20.0);
+}
+
+#[test]
+fn kernels_take_no_engine_and_share_links_with_copies() {
+    let mut described = plain();
+    described.device[0].copy_engines = 1;
+    let mut driver = driver(&described);
+    let device = driver.allocate(0, BYTES).expect("allocates");
+    let other = driver.allocate(0, BYTES).expect("allocates");
+    let host = driver.allocate_host(0, BYTES).expect("allocates");
+    let streams: Vec<u64> = (0..2)
+        .map(|_| driver.open_stream(0).expect("stream"))
+        .collect();
+    let found = time_us(&mut driver, 0, streams[0], |driver| {
+        driver
+            .launch_kernel(copy(device, host as u64, BYTES), streams[0])
+            .expect("launches");
+        driver
+            .copy_h2d(other, pinned(host), BYTES, streams[1])
+            .expect("copies");
+    });
+    // The link takes 25 GB/s. From 2 to 5 us the copy has it alone: 75 kB. Then 12.5 each: 9.925 MB take 794 us, after which
+    // the kernel has 75 kB left, at its 20 GB/s: 3.75 us. 5 + 794 + 3.75.
+    near(found, 802.75);
+}
+
+#[test]
+fn patterns_are_filled_and_checked() {
+    let mut driver = driver(&plain());
+    let words = 1_000_000_u64;
+    let data = driver.allocate(0, 8_000_000).expect("allocates");
+    let first_wrong = driver.allocate_host(0, 8).expect("allocates") as u64;
+    let fill = |complement| Kernel::Fill {
+        to: data,
+        words,
+        seed: 77,
+        complement,
+    };
+    // 5 us + 8 MB / 50 GB/s = 165 us.
+    near(kernel_us(&mut driver, fill(0)), 165.0);
+    let found = read_words(&mut driver, data, 3);
+    let expected = |index: u64| {
+        // The pattern as the head of `crates/device/src/pattern.rs` and the kernels' sources have it.
+        let mixed = (index ^ 77).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        mixed ^ (mixed >> 32)
+    };
+    assert_eq!(found, [expected(0), expected(1), expected(2)]);
+    let check = Kernel::Check {
+        data,
+        words,
+        seed: 77,
+        first_wrong,
+    };
+    let mark = driver.allocate(0, 8).expect("allocates");
+    upload_words(&mut driver, mark, &[u64::MAX]);
+    let check_into = |first_wrong| Kernel::Check {
+        data,
+        words,
+        seed: 77,
+        first_wrong,
+    };
+    near(kernel_us(&mut driver, check), 165.0);
+    kernel_us(&mut driver, check_into(mark));
+    assert_eq!(read_words(&mut driver, mark, 1), [u64::MAX]);
+    // Word 4 and word 9 are wrong: the smaller stays, and a later check of good data does not raise it.
+    upload_words(&mut driver, data + 9 * 8, &[0]);
+    upload_words(&mut driver, data + 4 * 8, &[0]);
+    kernel_us(&mut driver, check_into(mark));
+    assert_eq!(read_words(&mut driver, mark, 1), [4]);
+    kernel_us(&mut driver, fill(0));
+    kernel_us(&mut driver, check_into(mark));
+    assert_eq!(read_words(&mut driver, mark, 1), [4]);
+    kernel_us(&mut driver, fill(1));
+    assert_eq!(read_words(&mut driver, data, 1), [!expected(0)]);
+}
+
+#[test]
+fn a_chase_follows_its_chain_and_takes_its_steps() {
+    let mut driver = driver(&plain());
+    let (own, peer) = pair(&mut driver, 64);
+    let host = driver.allocate_host(0, 64).expect("allocates") as u64;
+    let end = driver.allocate(0, 8).expect("allocates");
+    // 0 -> 16 -> 8 -> 24 -> 0.
+    let chain = [16, 24, 8, 0];
+    upload_words(&mut driver, own, &chain);
+    upload_words(&mut driver, peer, &chain);
+    driver.enable_peer(0, 1).expect("enables");
+    kernel_us(&mut driver, copy(host, own, 32));
+    let chase = |base, steps| Kernel::Chase { base, steps, end };
+    // 5 us + 10 x 0.4 us; ten steps are two laps and two steps more.
+    near(kernel_us(&mut driver, chase(own, 10)), 9.0);
+    assert_eq!(read_words(&mut driver, end, 1), [8]);
+    near(kernel_us(&mut driver, chase(host, 3)), 8.0);
+    assert_eq!(read_words(&mut driver, end, 1), [24]);
+    near(kernel_us(&mut driver, chase(peer, 4)), 11.0);
+    assert_eq!(read_words(&mut driver, end, 1), [0]);
+    // Two words: the second step leads out of the allocation.
+    upload_words(&mut driver, own, &[8, 4096]);
+    let stream = driver.null_stream(0).expect("null stream");
+    driver.launch_kernel(chase(own, 3), stream).expect("issued");
+    assert_eq!(
+        driver.synchronize_stream(stream),
+        Err(code(Code::ILLEGAL_ADDRESS))
+    );
+}
+
+#[test]
+fn a_graph_launches_its_kernels_again() {
+    let mut driver = driver(&plain());
+    let (a, b) = (
+        driver.allocate(0, BYTES).expect("a"),
+        driver.allocate(0, BYTES).expect("b"),
+    );
+    let stream = driver.open_stream(0).expect("stream");
+    driver.begin_capture(stream).expect("begins");
+    driver
+        .launch_kernel(copy(b, a, BYTES), stream)
+        .expect("captured");
+    driver
+        .launch_kernel(
+            Kernel::Fill {
+                to: a,
+                words: 125_000,
+                seed: 3,
+                complement: 0,
+            },
+            stream,
+        )
+        .expect("captured");
+    assert_eq!(driver.now_ns(), 0.0);
+    let graph = driver.end_capture(stream).expect("ends");
+    let executable = driver.instantiate(graph, 0).expect("instantiates");
+    let found = time_us(&mut driver, 0, stream, |driver| {
+        driver.launch(executable, stream).expect("launches");
+        driver.launch(executable, stream).expect("launches again");
+    });
+    // Twice the copy's 5 + 200 us and the fill's 5 us + 1 MB / 50 GB/s = 25 us.
+    near(found, 460.0);
+    // The second copy saw the first fill.
+    let (a, b) = (
+        read_words(&mut driver, a, 125_000),
+        read_words(&mut driver, b, 125_000),
+    );
+    assert!(a == b && a[1] != 0);
+}
+
+#[test]
+fn what_a_device_cannot_reach_is_illegal_and_loses_it() {
+    let mut unreachable = [0_u128; 4];
+    let pageable = std::ptr::from_mut(&mut unreachable[0]) as u64;
+    let refused = |described: &BoxFile, kernel: &dyn Fn(u64, u64) -> Kernel| {
+        let mut driver = driver(described);
+        let (own, peer) = pair(&mut driver, 64);
+        let stream = driver.null_stream(0).expect("null stream");
+        let outcome = driver.launch_kernel(kernel(own, peer), stream);
+        let lost = driver.allocate(0, 1).is_err();
+        assert!(driver.allocate(1, 1).is_ok(), "the other device goes on");
+        (outcome.expect_err("refused"), lost)
+    };
+    let illegal = (code(Code::ILLEGAL_ADDRESS), true);
+    let whole = plain();
+    // Pageable memory, a peer without access, beyond the end, and an address between words.
+    assert_eq!(refused(&whole, &|own, _| copy(own, pageable, 64)), illegal);
+    assert_eq!(refused(&whole, &|own, peer| copy(peer, own, 64)), illegal);
+    assert_eq!(refused(&whole, &|own, _| copy(own, own, 80)), illegal);
+    assert_eq!(
+        refused(&whole, &|own, _| copy(own, own + 8, 16)),
+        (code(Code::MISALIGNED_ADDRESS), true)
+    );
+    // More bytes than there are addresses.
+    assert_eq!(
+        refused(&whole, &|_, _| Kernel::Copy {
+            to: 0,
+            from: 0,
+            vectors: u64::MAX
+        }),
+        illegal
+    );
+    // What no soft device does is refused without harm.
+    let mut none = plain();
+    none.device[0].kernels = None;
+    assert_eq!(
+        refused(&none, &|own, _| copy(own, own, 16)),
+        (code(Code::NOT_SUPPORTED), false)
+    );
+    // Work of size 0 touches nothing.
+    let mut driver = driver(&whole);
+    near(kernel_us(&mut driver, copy(0, 0, 0)), 5.0);
+    let end = driver.allocate(0, 8).expect("allocates");
+    driver.enable_peer(0, 1).expect("enables");
+    let (_, peer) = pair(&mut driver, 64);
+    let fill = Kernel::Fill {
+        to: peer,
+        words: 1,
+        seed: 0,
+        complement: 0,
+    };
+    let stream = driver.null_stream(0).expect("null stream");
+    assert_eq!(
+        driver.launch_kernel(fill, stream),
+        Err(code(Code::NOT_SUPPORTED))
+    );
+    assert!(driver.free(end).is_ok());
+}
+
+#[test]
+fn a_chase_where_the_pair_gives_no_figure_is_illegal() {
+    let mut described = plain();
+    if let Some(peers) = &mut described.peer_default {
+        peers.chase_ns = None;
+    }
+    let mut driver = driver(&described);
+    driver.enable_peer(0, 1).expect("enables");
+    let (own, peer) = pair(&mut driver, 64);
+    let stream = driver.null_stream(0).expect("null stream");
+    let chase = Kernel::Chase {
+        base: peer,
+        steps: 1,
+        end: own,
+    };
+    assert_eq!(
+        driver.launch_kernel(chase, stream),
+        Err(code(Code::ILLEGAL_ADDRESS))
+    );
+}
+
+#[test]
+fn faults_of_a_pair_hit_copy_kernels_both_ways_round() {
+    for (fault, arrives) in [
+        (Fault::DropData { pair: [0, 1] }, false),
+        (
+            Fault::WrongData {
+                pair: Some([0, 1]),
+                direction: None,
+                device: None,
+            },
+            false,
+        ),
+        (Fault::DropData { pair: [1, 0] }, true),
+    ] {
+        let mut driver = with_faults(std::slice::from_ref(&fault));
+        driver.enable_peer(0, 1).expect("enables");
+        driver.enable_peer(1, 0).expect("enables");
+        let (a, b) = pair(&mut driver, MIB);
+        let mut sent = pattern(MIB);
+        upload(&mut driver, a, &mut sent);
+        for reader in [0, 1] {
+            // Written by device 0, then read by device 1: from 0 to 1 in both cases.
+            let stream = driver.null_stream(reader).expect("null stream");
+            driver.fill(b, MIB, [0; 4], 1, stream).expect("clears");
+            driver
+                .launch_kernel(copy(b, a, MIB), stream)
+                .expect("launches");
+            driver.synchronize_stream(stream).expect("ends");
+            assert_eq!(download(&mut driver, b, MIB) == sent, arrives, "{fault:?}");
+        }
+    }
+}
+
+#[test]
+fn a_hung_copy_kernel_hangs_its_wait_and_nothing_else() {
+    let mut driver = with_faults(&[Fault::Hang {
+        op: HangOp::Kernel,
+        device: Some(0),
+        pair: None,
+        after_copies: 1,
+    }]);
+    let memory = driver.allocate(0, MIB).expect("allocates");
+    let (held, free) = (
+        driver.open_stream(0).expect("stream"),
+        driver.open_stream(0).expect("stream"),
+    );
+    near(
+        kernel_us(&mut driver, copy(memory, memory, MIB)),
+        5.0 + 1_048_576.0 / 50_000.0,
+    );
+    driver
+        .launch_kernel(copy(memory, memory, MIB), held)
+        .expect("launches");
+    assert_eq!(driver.synchronize_stream(held), Err(Failure::Hang));
+    driver.copy_d2d(memory, memory, MIB, free).expect("copies");
+    assert_eq!(driver.synchronize_stream(free), Ok(()));
+}
+
+#[test]
+fn write_combined_and_registered_memory_have_figures_of_their_own() {
+    let mut described = plain();
+    let figure = |value| Some(Figure::assumed(value, "test"));
+    described.device[0].d2h_write_combined = figure(5.0);
+    described.device[0].h2d_registered = figure(20.0);
+    let mut driver = driver(&described);
+    let device = driver.allocate(0, BYTES).expect("allocates");
+    let combined = driver.allocate_write_combined(0, BYTES).expect("allocates");
+    let mut memory = vec![0; BYTES];
+    let registered = host(&mut memory);
+    driver
+        .register_host(0, registered, BYTES)
+        .expect("registers");
+    let stream = driver.open_stream(0).expect("stream");
+    let mut copy_us = |up: bool, at| {
+        time_us(&mut driver, 0, stream, |driver| {
+            match up {
+                true => driver.copy_d2h(at, device, BYTES, stream),
+                false => driver.copy_h2d(device, at, BYTES, stream),
+            }
+            .expect("copies");
+        })
+    };
+    // 2 us + 10 MB at 5, 25 (as pinned), 20 and 25 (as pinned) GB/s.
+    near(copy_us(true, pinned(combined)), 2002.0);
+    near(copy_us(false, pinned(combined)), 402.0);
+    near(copy_us(false, registered), 502.0);
+    near(copy_us(true, registered), 402.0);
+    driver
+        .unregister_host(registered.get())
+        .expect("unregisters");
+}

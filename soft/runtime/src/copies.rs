@@ -1,0 +1,72 @@
+//! Calls on asynchronous copies and fills. Strided and array copies do not exist here.
+
+use crate::abi::{Address, Handle, Runtime, ordinal};
+use softbox::{Code, Outcome};
+use std::ffi::{c_int, c_uint};
+
+/// The kinds are `hipMemcpyKind`'s (1 to 4), which MetaX's are taken to be; by the last the addresses decide. From host to host
+/// is refused.
+pub(crate) fn copy(
+    runtime: &Runtime,
+    to: Address,
+    from: Address,
+    bytes: usize,
+    kind: c_uint,
+    stream: Handle,
+) -> Outcome<()> {
+    runtime.on_stream(stream, |driver, stream| {
+        let kind = match kind {
+            4 => match (
+                driver.is_device_memory(to.device()),
+                driver.is_device_memory(from.device()),
+            ) {
+                (true, false) => 1,
+                (false, true) => 2,
+                (true, true) => 3,
+                (false, false) => 0,
+            },
+            said => said,
+        };
+        match kind {
+            1 => driver.copy_h2d(to.device(), from.host()?, bytes, stream),
+            2 => driver.copy_d2h(to.host()?, from.device(), bytes, stream),
+            3 => driver.copy_d2d(to.device(), from.device(), bytes, stream),
+            _ => Err(Code::INVALID_VALUE.into()),
+        }
+    })
+}
+
+/// The devices must be those of the memory.
+pub(crate) fn copy_peer(
+    runtime: &Runtime,
+    to: Address,
+    to_device: c_int,
+    from: Address,
+    from_device: c_int,
+    bytes: usize,
+    stream: Handle,
+) -> Outcome<()> {
+    runtime.on_stream(stream, |driver, stream| {
+        let (target, source) = (ordinal(to_device)?, ordinal(from_device)?);
+        if driver.owner(to.device(), bytes)? != target
+            || driver.owner(from.device(), bytes)? != source
+        {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        driver.copy_d2d(to.device(), from.device(), bytes, stream)
+    })
+}
+
+/// The value's lowest byte, as often as there are bytes.
+pub(crate) fn fill(
+    runtime: &Runtime,
+    to: Address,
+    value: c_int,
+    bytes: usize,
+    stream: Handle,
+) -> Outcome<()> {
+    let pattern = [value.to_le_bytes()[0]; 4];
+    runtime.on_stream(stream, |driver, stream| {
+        driver.fill(to.device(), bytes, pattern, 1, stream)
+    })
+}

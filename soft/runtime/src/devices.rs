@@ -1,0 +1,190 @@
+//! Calls on the runtime itself and on devices: initialisation, versions, names, attributes and peer access.
+
+use crate::abi::{Out, OutText, Runtime, Text, current, ordinal, set_current};
+use boxfile::Device;
+use softbox::{Code, Outcome, SoftDriver};
+use std::ffi::{c_int, c_uint};
+
+/// What a device says of an attribute; nothing where the box does not know it.
+pub(crate) type Attribute = fn(&Device) -> Option<c_int>;
+
+/// Attributes by their numbers in hip_runtime_api.h of HIP 6 and 7, enum `hipDeviceAttribute_t`.
+pub(crate) const HIP_ATTRIBUTES: &[(c_uint, Attribute)] = &[
+    // hipDeviceAttributeAsyncEngineCount
+    (2, |device| c_int::try_from(device.copy_engines).ok()),
+    // hipDeviceAttributeMultiprocessorCount
+    (63, |device| device.multiprocessors?.try_into().ok()),
+    // hipDeviceAttributePciBusId, PciDeviceId, PciDomainId
+    (67, |device| pci_part(device, 1)),
+    (68, |device| pci_part(device, 2)),
+    (69, |device| pci_part(device, 0)),
+    // hipDeviceAttributeWarpSize
+    (87, |_| Some(WARP)),
+    // hipDeviceAttributeIsLargeBar
+    (10011, |device| Some(c_int::from(is_large_bar(device)))),
+];
+
+/// Work items that go together on the GPUs of the built-in boxes (gfx12 in its usual mode).
+pub(crate) const WARP: c_int = 32;
+
+/// Domain (0), bus (1) or device (2) of a PCI address.
+pub(crate) fn pci_part(device: &Device, part: usize) -> Option<c_int> {
+    let text = device.address.split([':', '.']).nth(part)?;
+    c_int::from_str_radix(text, 16).ok()
+}
+
+/// Whether others reach all of the device's memory.
+pub(crate) fn is_large_bar(device: &Device) -> bool {
+    device.bar_mib.is_none_or(|bar| bar >= device.memory_mib)
+}
+
+/// The box's description of a device.
+pub(crate) fn described(driver: &SoftDriver, ordinal: usize) -> Outcome<&Device> {
+    let physical = driver.device(ordinal)?.physical;
+    Ok(&driver.described().device[physical])
+}
+
+pub(crate) fn init(runtime: &Runtime, flags: c_uint) -> Outcome<()> {
+    if flags == 0 {
+        runtime.with(|_| Ok(()))
+    } else {
+        Err(Code::INVALID_VALUE.into())
+    }
+}
+
+/// The box's number, for the runtime and for the driver below it.
+pub(crate) fn version(runtime: &Runtime, version: Out<c_int>) -> Outcome<()> {
+    let api = runtime.with(|driver| Ok(driver.described().driver_api))?;
+    version.put(c_int::try_from(api).map_err(|_| Code::UNKNOWN)?)
+}
+
+/// The count is written also where there is none, with the refusal.
+pub(crate) fn count(runtime: &Runtime, count: Out<c_int>) -> Outcome<()> {
+    count.put(0)?;
+    let found = runtime.with(|driver| Ok(driver.devices()?.len()))?;
+    count.put(found as c_int)
+}
+
+pub(crate) fn by_number(runtime: &Runtime, device: Out<c_int>, number: c_int) -> Outcome<()> {
+    runtime.with(|driver| driver.device(ordinal(number)?).map(|_| ()))?;
+    device.put(number)
+}
+
+pub(crate) fn by_address(runtime: &Runtime, device: Out<c_int>, address: Text) -> Outcome<()> {
+    let address = address.read()?.to_lowercase();
+    let found = runtime.with(|driver| {
+        let count = driver.devices()?.len();
+        let is_meant = |ordinal: &usize| {
+            described(driver, *ordinal).is_ok_and(|device| device.address.to_lowercase() == address)
+        };
+        (0..count).find(is_meant).ok_or(Code::INVALID_DEVICE.into())
+    })?;
+    device.put(found as c_int)
+}
+
+pub(crate) fn get_current(runtime: &Runtime, device: Out<c_int>) -> Outcome<()> {
+    runtime.with(|_| Ok(()))?;
+    device.put(current() as c_int)
+}
+
+pub(crate) fn choose(runtime: &Runtime, device: c_int) -> Outcome<()> {
+    let ordinal = runtime.with(|driver| {
+        let ordinal = ordinal(device)?;
+        driver.device(ordinal).map(|_| ordinal)
+    })?;
+    set_current(ordinal);
+    Ok(())
+}
+
+pub(crate) fn synchronize(runtime: &Runtime) -> Outcome<()> {
+    runtime.on_current(SoftDriver::synchronize_device)
+}
+
+pub(crate) fn name(runtime: &Runtime, name: OutText, room: c_int, device: c_int) -> Outcome<()> {
+    let text = runtime.with(|driver| Ok(driver.device(ordinal(device)?)?.name.clone()))?;
+    name.put(room, &text)
+}
+
+/// In HIP these are 16 letters, the ones behind `GPU-` in the tools' lists, and not the bytes of a number.
+pub(crate) fn uuid(runtime: &Runtime, uuid: Out<[u8; 16]>, device: c_int) -> Outcome<()> {
+    let letters = runtime.with(|driver| letters_of(driver, ordinal(device)?))?;
+    uuid.put(letters)
+}
+
+/// The 16 letters of a device's id; zeros where the box has none of that form.
+pub(crate) fn letters_of(driver: &SoftDriver, ordinal: usize) -> Outcome<[u8; 16]> {
+    let id = &driver.device(ordinal)?.uuid;
+    let letters = id.strip_prefix("GPU-").map(str::as_bytes);
+    Ok(letters
+        .and_then(|letters| letters.try_into().ok())
+        .unwrap_or_default())
+}
+
+pub(crate) fn total_memory(runtime: &Runtime, bytes: Out<usize>, device: c_int) -> Outcome<()> {
+    let total = runtime.with(|driver| Ok(driver.device(ordinal(device)?)?.memory_bytes))?;
+    bytes.put(total as usize)
+}
+
+pub(crate) fn attribute(
+    runtime: &Runtime,
+    value: Out<c_int>,
+    attribute: c_uint,
+    device: c_int,
+) -> Outcome<()> {
+    let found = runtime.with(|driver| {
+        let device = described(driver, ordinal(device)?)?;
+        let row = runtime.attributes.iter().find(|row| row.0 == attribute);
+        row.and_then(|row| row.1(device))
+            .ok_or(Code::INVALID_VALUE.into())
+    })?;
+    value.put(found)
+}
+
+pub(crate) fn pci_address(
+    runtime: &Runtime,
+    text: OutText,
+    room: c_int,
+    device: c_int,
+) -> Outcome<()> {
+    let address =
+        runtime.with(|driver| Ok(described(driver, ordinal(device)?)?.address.to_lowercase()))?;
+    text.put(room, &address)
+}
+
+pub(crate) fn can_access_peer(
+    runtime: &Runtime,
+    can: Out<c_int>,
+    device: c_int,
+    peer: c_int,
+) -> Outcome<()> {
+    let found = runtime.with(|driver| driver.can_access_peer(ordinal(device)?, ordinal(peer)?))?;
+    can.put(c_int::from(found))
+}
+
+/// Performance rank (0) is 0, access (1) as reported, native atomics (2) and array access (3) are 0.
+pub(crate) fn peer_attribute(
+    runtime: &Runtime,
+    value: Out<c_int>,
+    attribute: c_uint,
+    from: c_int,
+    to: c_int,
+) -> Outcome<()> {
+    value.present()?;
+    let access = runtime.with(|driver| driver.can_access_peer(ordinal(from)?, ordinal(to)?))?;
+    match attribute {
+        1 => value.put(c_int::from(access)),
+        0 | 2 | 3 if from != to => value.put(0),
+        _ => Err(Code::INVALID_VALUE.into()),
+    }
+}
+
+pub(crate) fn enable_peer(runtime: &Runtime, peer: c_int, flags: c_uint) -> Outcome<()> {
+    if flags != 0 {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    runtime.on_current(|driver, current| driver.enable_peer(current, ordinal(peer)?))
+}
+
+pub(crate) fn disable_peer(runtime: &Runtime, peer: c_int) -> Outcome<()> {
+    runtime.on_current(|driver, current| driver.disable_peer(current, ordinal(peer)?))
+}

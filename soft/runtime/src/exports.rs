@@ -1,0 +1,156 @@
+//! The exports: the table of functions that all runtimes of this shape have, one line for each vendor, and what only HIP has.
+//! hiprtc is in `compiler`.
+//!
+//! Signatures are those of hip_runtime_api.h; MetaX's are the same by the uses that are published.
+#![expect(unsafe_code, reason = "exports C functions under their vendors' names")]
+
+use crate::abi::{
+    Address, Arguments, Handle, Image, Out, OutText, Runtime, Status, Text, call, take_last_error,
+};
+use crate::names::{self, Names, Spelling};
+use crate::{copies, devices, events, graphs, memory, modules, properties};
+use boxfile::Vendor;
+use std::ffi::{CString, c_char, c_int, c_uint};
+use std::sync::LazyLock;
+
+/// Exports of calls that answer a status: the name behind the vendor's prefix, the function, and the C parameters.
+macro_rules! exports {
+    ($runtime:expr, $prefix:literal;
+     $($name:literal => $module:ident::$function:ident($($argument:ident: $kind:ty),*);)+) => {
+        $(const _: () = {
+            #[unsafe(export_name = concat!($prefix, $name))]
+            extern "C" fn export($($argument: $kind),*) -> Status {
+                call(|| $module::$function($runtime, $($argument),*))
+            }
+        };)+
+    };
+}
+
+/// A vendor's runtime: its constant, the prefix of its names, the names of its two calls on host memory, and what differs.
+macro_rules! runtime {
+    ($runtime:ident, $prefix:literal, $allocate_host:literal, $free_host:literal, $differs:expr) => {
+        const $runtime: &Runtime = &$differs;
+
+        const _: () = {
+            #[unsafe(export_name = concat!($prefix, "GetErrorName"))]
+            extern "C" fn error_name(code: Status) -> *const c_char {
+                names::name($runtime, code)
+            }
+
+            #[unsafe(export_name = concat!($prefix, "GetErrorString"))]
+            extern "C" fn error_text(code: Status) -> *const c_char {
+                names::text(code)
+            }
+
+            #[unsafe(export_name = concat!($prefix, "GetLastError"))]
+            extern "C" fn last_error() -> Status {
+                take_last_error()
+            }
+        };
+
+        exports! { $runtime, $prefix;
+            "GetDeviceCount" => devices::count(count: Out<c_int>);
+            "RuntimeGetVersion" => devices::version(version: Out<c_int>);
+            "DriverGetVersion" => devices::version(version: Out<c_int>);
+            "GetDevice" => devices::get_current(device: Out<c_int>);
+            "SetDevice" => devices::choose(device: c_int);
+            "DeviceSynchronize" => devices::synchronize();
+            "DeviceGetName" => devices::name(name: OutText, room: c_int, device: c_int);
+            "DeviceGetAttribute" => devices::attribute(value: Out<c_int>, attribute: c_uint, device: c_int);
+            "DeviceGetPCIBusId" => devices::pci_address(text: OutText, room: c_int, device: c_int);
+            "DeviceGetByPCIBusId" => devices::by_address(device: Out<c_int>, address: Text);
+            "DeviceCanAccessPeer" => devices::can_access_peer(can: Out<c_int>, device: c_int, peer: c_int);
+            "DeviceEnablePeerAccess" => devices::enable_peer(peer: c_int, flags: c_uint);
+            "DeviceDisablePeerAccess" => devices::disable_peer(peer: c_int);
+            "MemGetInfo" => memory::info(free: Out<usize>, total: Out<usize>);
+            "Malloc" => memory::allocate(pointer: Out<Address>, bytes: usize);
+            "Free" => memory::free(pointer: Address);
+            $allocate_host => memory::allocate_host(pointer: Out<Address>, bytes: usize, flags: c_uint);
+            $free_host => memory::free_host(pointer: Address);
+            "HostRegister" => memory::register(pointer: Address, bytes: usize, flags: c_uint);
+            "HostUnregister" => memory::unregister(pointer: Address);
+            "HostGetDevicePointer" => memory::device_pointer(pointer: Out<Address>, host: Address, flags: c_uint);
+            "MemcpyAsync" => copies::copy(to: Address, from: Address, bytes: usize, kind: c_uint, stream: Handle);
+            "MemcpyPeerAsync" => copies::copy_peer(
+                to: Address, to_device: c_int, from: Address, from_device: c_int, bytes: usize, stream: Handle);
+            "MemsetAsync" => copies::fill(to: Address, value: c_int, bytes: usize, stream: Handle);
+            "StreamCreateWithFlags" => events::open_stream(stream: Out<Handle>, flags: c_uint);
+            "StreamDestroy" => events::close_stream(stream: Handle);
+            "StreamSynchronize" => events::synchronize_stream(stream: Handle);
+            "StreamQuery" => events::query_stream(stream: Handle);
+            "StreamWaitEvent" => events::wait_event(stream: Handle, event: Handle, flags: c_uint);
+            "EventCreateWithFlags" => events::open_event(event: Out<Handle>, flags: c_uint);
+            "EventDestroy" => events::close_event(event: Handle);
+            "EventRecord" => events::record(event: Handle, stream: Handle);
+            "EventSynchronize" => events::synchronize_event(event: Handle);
+            "EventQuery" => events::query_event(event: Handle);
+            "EventElapsedTime" => events::elapsed(milliseconds: Out<f32>, from: Handle, to: Handle);
+            "StreamBeginCapture" => graphs::begin_capture(stream: Handle, mode: c_uint);
+            "StreamEndCapture" => graphs::end_capture(stream: Handle, graph: Out<Handle>);
+            "StreamIsCapturing" => graphs::is_capturing(stream: Handle, status: Out<c_int>);
+            "GraphInstantiate" => graphs::instantiate(
+                executable: Out<Handle>, graph: Handle, node: Out<Handle>, log: OutText, room: usize);
+            "GraphLaunch" => graphs::launch(executable: Handle, stream: Handle);
+            "GraphExecDestroy" => graphs::destroy_executable(executable: Handle);
+            "GraphDestroy" => graphs::destroy_graph(graph: Handle);
+            "ModuleLoadData" => modules::load(module: Out<Handle>, image: Image);
+            "ModuleUnload" => modules::unload(module: Handle);
+            "ModuleGetFunction" => modules::function(function: Out<Handle>, module: Handle, name: Text);
+            "ModuleLaunchKernel" => modules::launch(
+                function: Handle,
+                blocks_x: c_uint, blocks_y: c_uint, blocks_z: c_uint,
+                threads_x: c_uint, threads_y: c_uint, threads_z: c_uint,
+                shared_bytes: c_uint, stream: Handle, arguments: Arguments, extra: Handle);
+        }
+    };
+}
+
+// Flags of host memory: portable, mapped, write-combined; HIP has NumaUser, Uncached, Coherent and NonCoherent besides.
+runtime!(
+    HIP,
+    "hip",
+    "HostMalloc",
+    "HostFree",
+    Runtime {
+        vendor: Vendor::AMD,
+        names: Names::of("hip", Spelling::Hip),
+        host_flags: 0xf000_0007,
+        attributes: devices::HIP_ATTRIBUTES,
+    }
+);
+// MetaX numbers its attributes in a way of its own, which nobody published: none is answered.
+runtime!(
+    MACA,
+    "mc",
+    "MallocHost",
+    "FreeHost",
+    Runtime {
+        vendor: Vendor::METAX,
+        names: Names::of("mc", Spelling::Maca),
+        host_flags: 0x7,
+        attributes: &[],
+    }
+);
+
+// MetaX's runtime begins by itself at the first call, and the others were not seen in it.
+exports! { HIP, "hip";
+    "Init" => devices::init(flags: c_uint);
+    "DeviceGet" => devices::by_number(device: Out<c_int>, number: c_int);
+    "DeviceGetUuid" => devices::uuid(uuid: Out<[u8; 16]>, device: c_int);
+    "DeviceTotalMem" => devices::total_memory(bytes: Out<usize>, device: c_int);
+    "DeviceGetP2PAttribute" => devices::peer_attribute(value: Out<c_int>, attribute: c_uint, from: c_int, to: c_int);
+    "GetDevicePropertiesR0600" => properties::current(into: Out<[u8; 1472]>, device: c_int);
+    "GetDeviceProperties" => properties::old(into: Out<[u8; 792]>, device: c_int);
+}
+
+static BOX_NAME: LazyLock<CString> = LazyLock::new(|| {
+    softbox::box_name()
+        .and_then(|name| CString::new(name).ok())
+        .unwrap_or_default()
+});
+
+/// The name of the box behind this library, empty without one; its presence says that no GPU is here.
+#[unsafe(no_mangle)]
+extern "C" fn tplens_soft_box() -> *const c_char {
+    BOX_NAME.as_ptr()
+}

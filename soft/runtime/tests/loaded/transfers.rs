@@ -1,0 +1,225 @@
+//! Memory, copies and graphs by AMD's names; MetaX's run through the same functions.
+
+use crate::stage::{
+    BYTES, Clocked, Pointer, assert_microseconds, bytes_at, call, numbered, ok, on_box, plain,
+};
+use boxfile::Fault;
+use libloading::Library;
+use std::ffi::{c_char, c_int};
+use std::ptr::null_mut;
+
+const H2D: u32 = 1;
+const D2H: u32 = 2;
+const D2D: u32 = 3;
+
+fn allocated(library: &Library, device: c_int, bytes: usize) -> Pointer {
+    let mut pointer = null_mut();
+    ok!(library, "hipSetDevice", device => c_int);
+    ok!(library, "hipMalloc", &raw mut pointer => *mut Pointer, bytes => usize);
+    pointer
+}
+
+fn host(library: &Library, bytes: usize, flags: u32) -> Pointer {
+    let mut pointer = null_mut();
+    ok!(library, "hipHostMalloc", &raw mut pointer => *mut Pointer, bytes => usize, flags => u32);
+    pointer
+}
+
+fn copy(library: &Library, to: Pointer, from: Pointer, kind: u32, stream: Pointer) {
+    ok!(library, "hipMemcpyAsync",
+        to => Pointer, from.cast_const() => *const std::ffi::c_void, BYTES => usize, kind => u32, stream => Pointer);
+}
+
+#[test]
+fn copies_of_every_kind_arrive_in_the_time_of_the_box() {
+    on_box(
+        "transfers::copies_of_every_kind_arrive_in_the_time_of_the_box",
+        Some(&plain("r9700-x8")),
+        |library| {
+            let far = allocated(library, 1, BYTES);
+            let (near, second) = (allocated(library, 0, BYTES), allocated(library, 0, BYTES));
+            let (from, to) = (host(library, BYTES, 0), host(library, BYTES, 0x2000_0000));
+            let combined = host(library, BYTES, 4);
+            numbered(bytes_at(from, BYTES));
+            ok!(library, "hipDeviceEnablePeerAccess", 1 => c_int, 0 => u32);
+            assert_eq!(
+                call!(library, "hipDeviceEnablePeerAccess", 1 => c_int, 0 => u32),
+                704
+            );
+            let mut clocked = Clocked::new(library, "hip");
+            let stream = clocked.stream;
+            clocked.mark();
+            copy(library, near, from, H2D, stream);
+            clocked.mark();
+            ok!(library, "hipMemcpyPeerAsync",
+                far => Pointer, 1 => c_int, near => Pointer, 0 => c_int, BYTES => usize, stream => Pointer);
+            clocked.mark();
+            copy(library, combined, near, D2H, stream);
+            clocked.mark();
+            // By their addresses: of a peer to the host.
+            copy(library, second, far, D2D, stream);
+            clocked.mark();
+            copy(library, to, second, 4, stream);
+            clocked.mark();
+            // 2 us + 10 MB / 25 GB/s = 402; peers 3 + 10 MB / 20 GB/s = 503, both ways; into write-combined memory
+            // 2 + 10 MB / 2 GB/s = 5002; to the host 2 + 10 MB / 20 GB/s = 502.
+            assert_microseconds(
+                &clocked.microseconds(),
+                &[402.0, 503.0, 5002.0, 503.0, 502.0],
+            );
+            assert!(bytes_at(to, BYTES) == bytes_at(from, BYTES));
+            assert!(bytes_at(combined, BYTES) == bytes_at(from, BYTES));
+            for pointer in [from, to, combined] {
+                ok!(library, "hipHostFree", pointer => Pointer);
+            }
+            for pointer in [far, near, second, null_mut()] {
+                ok!(library, "hipFree", pointer => Pointer);
+            }
+            assert_eq!(call!(library, "hipFree", near => Pointer), 1);
+        },
+    );
+}
+
+#[test]
+fn registered_memory_is_mapped_and_pageable_memory_is_not() {
+    on_box(
+        "transfers::registered_memory_is_mapped_and_pageable_memory_is_not",
+        Some(&plain("r9700-x8")),
+        |library| {
+            let near = allocated(library, 0, BYTES);
+            let mut own = vec![0_u8; BYTES];
+            numbered(&mut own);
+            let pointer: Pointer = own.as_mut_ptr().cast();
+            let mut mapped = null_mut();
+            let address = |mapped: *mut Pointer| {
+                call!(library, "hipHostGetDevicePointer",
+                mapped => *mut Pointer, pointer => Pointer, 0 => u32)
+            };
+            assert_eq!(address(&raw mut mapped), 1);
+            let mut clocked = Clocked::new(library, "hip");
+            clocked.mark();
+            copy(library, near, pointer, H2D, clocked.stream);
+            clocked.mark();
+            ok!(library, "hipHostRegister", pointer => Pointer, BYTES => usize, 0 => u32);
+            let again =
+                call!(library, "hipHostRegister", pointer => Pointer, BYTES => usize, 0 => u32);
+            assert_eq!(again, 712);
+            assert_eq!((address(&raw mut mapped), mapped), (0, pointer));
+            copy(library, near, pointer, H2D, clocked.stream);
+            clocked.mark();
+            // 2 + 10 MB / 10 GB/s = 1002 from pageable memory; 2 + 10 MB / 25 GB/s = 402 once it is registered.
+            assert_microseconds(&clocked.microseconds(), &[1002.0, 402.0]);
+            ok!(library, "hipHostUnregister", pointer => Pointer);
+            assert_eq!(call!(library, "hipHostUnregister", pointer => Pointer), 713);
+        },
+    );
+}
+
+#[test]
+fn peers_without_access_are_staged_by_the_driver() {
+    let mut described = plain("r9700-x8");
+    described.peer_default.as_mut().expect("peers").access = false;
+    on_box(
+        "transfers::peers_without_access_are_staged_by_the_driver",
+        Some(&described),
+        |library| {
+            let (far, near) = (allocated(library, 1, BYTES), allocated(library, 0, BYTES));
+            let mut can = 1;
+            ok!(library, "hipDeviceCanAccessPeer", &raw mut can => *mut c_int, 0 => c_int, 1 => c_int);
+            assert_eq!(can, 0);
+            ok!(library, "hipDeviceGetP2PAttribute",
+                &raw mut can => *mut c_int, 1 => u32, 0 => c_int, 1 => c_int);
+            assert_eq!(can, 0);
+            assert_eq!(
+                call!(library, "hipDeviceEnablePeerAccess", 1 => c_int, 0 => u32),
+                217
+            );
+            let mut clocked = Clocked::new(library, "hip");
+            clocked.mark();
+            ok!(library, "hipMemcpyPeerAsync",
+                far => Pointer, 1 => c_int, near => Pointer, 0 => c_int, BYTES => usize, clocked.stream => Pointer);
+            clocked.mark();
+            // 0.4 * min(20, 25) = 8 GB/s: 2 + 2 + 10 MB / 8 GB/s = 1254.
+            assert_microseconds(&clocked.microseconds(), &[1254.0]);
+        },
+    );
+}
+
+#[test]
+fn a_graph_does_what_was_captured() {
+    on_box(
+        "transfers::a_graph_does_what_was_captured",
+        Some(&plain("r9700-x8")),
+        |library| {
+            let near = allocated(library, 0, BYTES);
+            let from = host(library, BYTES, 0);
+            let mut clocked = Clocked::new(library, "hip");
+            let stream = clocked.stream;
+            let (mut graph, mut executable) = (null_mut(), null_mut());
+            ok!(library, "hipStreamBeginCapture", stream => Pointer, 1 => u32);
+            copy(library, near, from, H2D, stream);
+            copy(library, from, near, D2H, stream);
+            ok!(library, "hipStreamEndCapture", stream => Pointer, &raw mut graph => *mut Pointer);
+            ok!(library, "hipGraphInstantiate",
+                &raw mut executable => *mut Pointer, graph => Pointer, null_mut() => *mut Pointer,
+                null_mut() => *mut c_char, 0 => usize);
+            clocked.mark();
+            ok!(library, "hipGraphLaunch", executable => Pointer, stream => Pointer);
+            clocked.mark();
+            // 402 there and 502 back; nothing was copied while it was captured.
+            assert_microseconds(&clocked.microseconds(), &[904.0]);
+            ok!(library, "hipGraphExecDestroy", executable => Pointer);
+            ok!(library, "hipGraphDestroy", graph => Pointer);
+            assert_eq!(call!(library, "hipGraphDestroy", graph => Pointer), 400);
+        },
+    );
+}
+
+#[test]
+fn a_lost_device_stays_lost() {
+    let mut described = plain("r9700-x8");
+    described.fault = vec![Fault::DeviceLost {
+        device: 0,
+        after_copies: 0,
+    }];
+    on_box(
+        "transfers::a_lost_device_stays_lost",
+        Some(&described),
+        |library| {
+            let near = allocated(library, 0, 64);
+            let source = [1_u8; 64];
+            let copied = call!(library, "hipMemcpyAsync",
+            near => Pointer, source.as_ptr().cast() => *const std::ffi::c_void, 64 => usize, H2D => u32,
+            null_mut() => Pointer);
+            assert_eq!(copied, 719);
+            assert_eq!(call!(library, "hipDeviceSynchronize"), 719);
+            // The other one is well.
+            ok!(library, "hipSetDevice", 1 => c_int);
+            ok!(library, "hipDeviceSynchronize");
+        },
+    );
+}
+
+#[test]
+fn memory_ends_where_the_box_says() {
+    let mut described = plain("r9700-x8");
+    described.device[0].memory_mib = 64;
+    on_box(
+        "transfers::memory_ends_where_the_box_says",
+        Some(&described),
+        |library| {
+            let mut pointer = null_mut();
+            ok!(library, "hipMalloc", &raw mut pointer => *mut Pointer, 48 << 20 => usize);
+            let (mut free, mut total) = (0, 0);
+            ok!(library, "hipMemGetInfo", &raw mut free => *mut usize, &raw mut total => *mut usize);
+            assert_eq!((free, total), (16 << 20, 64 << 20));
+            let mut more = null_mut();
+            let refused =
+                call!(library, "hipMalloc", &raw mut more => *mut Pointer, 17 << 20 => usize);
+            assert_eq!((refused, more), (2, null_mut()));
+            // No bytes are the null pointer, and no error.
+            ok!(library, "hipMalloc", &raw mut more => *mut Pointer, 0 => usize);
+            assert_eq!(more, null_mut());
+        },
+    );
+}

@@ -1,0 +1,313 @@
+//! `cargo xtask kernels [--check]`: makes the PTX that is kept, and shows that the compilers of both vendors take the kernels.
+//!
+//! The PTX comes from an old NVRTC and its version is lowered, so that old drivers take it. `--check` writes nothing and
+//! compares; either way ptxas assembles the PTX for each chip, and clang compiles the HIP form, where one is there that knows
+//! the chips. No GPU is needed, and nothing is run on one. The tests of the crate `kernels` judge what is kept without any
+//! of these tools.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::{cargo, python};
+
+/// Whether what is kept is written or compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Writes it.
+    Write,
+    /// Compares it.
+    Check,
+}
+
+/// NVRTC, old on purpose, and ptxas, new enough for the newest chip.
+const WHEELS: &[&str] = &[
+    "nvidia-cuda-nvrtc-cu12==12.1.105",
+    "nvidia-cuda-nvcc-cu12==12.9.86",
+];
+/// Compiles CUDA C++ with the wheel's library.
+const NVRTC: &str = include_str!("kernels/nvrtc.py");
+/// What it compiles for: the oldest chip that has all the instructions of the kernels.
+const VIRTUAL: &str = "compute_75";
+/// The version that it writes.
+const WRITTEN: &str = ".version 8.1\n";
+/// The version that is kept: CUDA 10.1's, whose driver is older than any that is met. What ptxas takes with this line, it
+/// takes as code of that version.
+const KEPT: &str = ".version 6.4\n";
+/// Chips that the PTX is assembled for: Turing, A100, Ada, Hopper, both Blackwells.
+const NVIDIA: &[&str] = &["sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"];
+/// Chips that the HIP form is compiled for: RDNA 4, RDNA 3, CDNA 3.
+const AMD: &[&str] = &["gfx1201", "gfx1100", "gfx942"];
+/// Releases of clang that are looked for, from the first that knows all of [`AMD`].
+const CLANG: std::ops::Range<u32> = 19..40;
+
+/// Makes or compares all kernels; tells whether nothing differs and every compiler took everything.
+pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
+    let folder = cargo::root()?.join("kernels");
+    let scratch = cargo::target_directory()?.join("kernels");
+    fs::create_dir_all(&scratch)
+        .with_context(|| format!("{} cannot be made", scratch.display()))?;
+    let tools = Tools::install(out, &scratch)?;
+    let clang = clang();
+    let mut clean = true;
+    for name in names(&folder)? {
+        let source = |prelude: &str| -> Result<String> {
+            Ok(read(&folder.join("cu/preludes").join(prelude))?
+                + &read(&folder.join("cu").join(&name).with_extension("cu"))?)
+        };
+        let ptx = kept(&name, &tools.compile(&source("cuda.h")?)?)?;
+        let place = folder.join("ptx").join(&name).with_extension("ptx");
+        if mode == Mode::Write {
+            fs::write(&place, &ptx)
+                .with_context(|| format!("{} cannot be written", place.display()))?;
+        } else if fs::read_to_string(&place).ok().as_ref() != Some(&ptx) {
+            clean = false;
+            writeln!(
+                out,
+                "kernels: {name}: ptx/{name}.ptx is not what the compiler makes of the source; run `cargo xtask kernels`"
+            )?;
+        }
+        for chip in NVIDIA {
+            clean &= report(
+                out,
+                &name,
+                chip,
+                tools.assemble(&scratch, &name, &ptx, chip)?,
+            )?;
+        }
+        if let Some(clang) = &clang {
+            let source = source("hip.h")?;
+            for chip in AMD {
+                clean &= report(
+                    out,
+                    &name,
+                    chip,
+                    compile_hip(clang, &scratch, &name, &source, chip)?,
+                )?;
+            }
+        }
+    }
+    if clang.is_none() {
+        writeln!(
+            out,
+            "kernels: skipped: the HIP form was not compiled: no clang with lld from release {} on; install clang-22 and lld-22",
+            CLANG.start
+        )?;
+    }
+    writeln!(
+        out,
+        "kernels: {}",
+        if clean { "clean" } else { "not clean" }
+    )?;
+    Ok(clean)
+}
+
+/// Writes whether a compiler took a kernel, and answers it.
+fn report(
+    out: &mut impl Write,
+    name: &str,
+    chip: &str,
+    outcome: Result<u64, String>,
+) -> Result<bool> {
+    match &outcome {
+        Ok(bytes) => writeln!(out, "kernels: {name}: {chip}: {bytes} bytes")?,
+        Err(why) => writeln!(out, "kernels: {name}: {chip}: {why}")?,
+    }
+    Ok(outcome.is_ok())
+}
+
+/// The kernels, by the names of their sources.
+fn names(folder: &Path) -> Result<Vec<String>> {
+    let sources = folder.join("cu");
+    let entries =
+        fs::read_dir(&sources).with_context(|| format!("{} cannot be read", sources.display()))?;
+    let mut names = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let is_source = path.extension().is_some_and(|extension| extension == "cu");
+        names.extend(
+            path.file_stem()
+                .filter(|_| is_source)
+                .map(|name| name.to_string_lossy().into_owned()),
+        );
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The text that is kept, of the text that the compiler wrote.
+fn kept(name: &str, written: &str) -> Result<String> {
+    if written.matches(WRITTEN).count() != 1 {
+        bail!(
+            "{name}: the compiler did not write one line `{}`",
+            WRITTEN.trim_end()
+        );
+    }
+    Ok(format!(
+        "// Made by `cargo xtask kernels` of cu/preludes/cuda.h and cu/{name}.cu; change those and make this again.\n\
+         // The version is lowered from the compiler's, so that old drivers take it.\n\
+         {}",
+        written.replace(WRITTEN, KEPT)
+    ))
+}
+
+/// NVIDIA's compilers.
+struct Tools {
+    python: PathBuf,
+    ptxas: PathBuf,
+}
+
+impl Tools {
+    /// Installs them where they are not there yet.
+    fn install(out: &mut impl Write, scratch: &Path) -> Result<Self> {
+        let folder = scratch
+            .join("python")
+            .join(WHEELS.join("-").replace("==", "-"));
+        if Self::of(&folder).is_none() {
+            writeln!(
+                out,
+                "installing {} into {}",
+                WHEELS.join(" "),
+                folder.display()
+            )?;
+            python::environment(&folder, WHEELS).map_err(|reason| {
+                anyhow!("{reason}; python3 with venv and a registry of Python packages that pip reaches are needed")
+            })?;
+        }
+        Self::of(&folder)
+            .with_context(|| format!("{} were installed and hold no ptxas", WHEELS.join(" ")))
+    }
+
+    /// Those of an environment.
+    fn of(folder: &Path) -> Option<Self> {
+        let python = folder.join("bin/python");
+        // The name of the folder in between is that of Python's release.
+        let library = fs::read_dir(folder.join("lib")).ok()?.next()?.ok()?.path();
+        let ptxas = library.join("site-packages/nvidia/cuda_nvcc/bin/ptxas");
+        (python.is_file() && ptxas.is_file()).then_some(Self { python, ptxas })
+    }
+
+    /// Compiles CUDA C++ to PTX.
+    fn compile(&self, source: &str) -> Result<String> {
+        let mut command = Command::new(&self.python);
+        command
+            .args(["-c", NVRTC, VIRTUAL])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().context("python did not start")?;
+        // It reads all before it writes anything, so neither waits for the other.
+        let mut input = child.stdin.take().context("python has no input")?;
+        input
+            .write_all(source.as_bytes())
+            .context("python took no source")?;
+        drop(input);
+        let output = child.wait_with_output().context("python was lost")?;
+        if !output.status.success() {
+            bail!(
+                "NVRTC refused a kernel ({}); its messages are above",
+                output.status
+            );
+        }
+        String::from_utf8(output.stdout).context("the PTX is no text")
+    }
+
+    /// Assembles PTX for a chip; the size of the code, or why not.
+    fn assemble(
+        &self,
+        scratch: &Path,
+        name: &str,
+        ptx: &str,
+        chip: &str,
+    ) -> Result<Result<u64, String>> {
+        let (from, to) = (
+            scratch.join(format!("{name}.ptx")),
+            scratch.join(format!("{name}.{chip}.cubin")),
+        );
+        fs::write(&from, ptx).with_context(|| format!("{} cannot be written", from.display()))?;
+        let mut command = Command::new(&self.ptxas);
+        command
+            .args(["--warning-as-error", "-arch", chip])
+            .arg(&from)
+            .arg("-o")
+            .arg(&to);
+        made(&mut command, &to)
+    }
+}
+
+/// The folder of the newest clang that has its linker beside it, where Debian's packages put them.
+fn clang() -> Option<PathBuf> {
+    CLANG
+        .rev()
+        .map(|release| PathBuf::from(format!("/usr/lib/llvm-{release}/bin")))
+        .find(|folder| folder.join("clang").is_file() && folder.join("lld").is_file())
+}
+
+/// Compiles and links HIP C++ for a chip, without any header or library; the size of the code, or why not.
+fn compile_hip(
+    clang: &Path,
+    scratch: &Path,
+    name: &str,
+    source: &str,
+    chip: &str,
+) -> Result<Result<u64, String>> {
+    let (from, to) = (
+        scratch.join(format!("{name}.hip")),
+        scratch.join(format!("{name}.{chip}.co")),
+    );
+    fs::write(&from, source).with_context(|| format!("{} cannot be written", from.display()))?;
+    let mut command = Command::new(clang.join("clang"));
+    command.args([
+        "-x",
+        "hip",
+        "--cuda-device-only",
+        "--no-gpu-bundle-output",
+        "-nogpuinc",
+        "-nogpulib",
+        "-O3",
+    ]);
+    command
+        .args(["-Wall", "-Wextra", "-Werror"])
+        .arg(format!("--offload-arch={chip}"));
+    command.arg(&from).arg("-o").arg(&to);
+    // It looks for its linker by name.
+    command.env("PATH", clang);
+    made(&mut command, &to)
+}
+
+/// Runs a command that makes a file; the file's size, or why there is none.
+fn made(command: &mut Command, file: &Path) -> Result<Result<u64, String>> {
+    if let Err(why) = python::done(command) {
+        return Ok(Err(why));
+    }
+    let facts = fs::metadata(file).with_context(|| format!("{} was not made", file.display()))?;
+    Ok(Ok(facts.len()))
+}
+
+fn read(file: &Path) -> Result<String> {
+    fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_lowered_where_the_compiler_wrote_the_one_that_is_known() {
+        let written = "//\n// release 12.1\n//\n\n.version 8.1\n.target sm_75\n";
+        let kept = kept("copy", written).unwrap();
+        assert!(kept.ends_with("\n.version 6.4\n.target sm_75\n"), "{kept}");
+        assert!(kept.lines().all(|line| !line.contains("8.1")), "{kept}");
+        assert!(kept.contains("cu/copy.cu"), "{kept}");
+    }
+
+    #[test]
+    fn another_compiler_is_refused() {
+        // Twice is no module, and none is another version's text.
+        for text in ["", ".version 8.8\n", ".version 8.1\n.version 8.1\n"] {
+            assert!(kept("copy", text).is_err(), "{text}");
+        }
+    }
+}
