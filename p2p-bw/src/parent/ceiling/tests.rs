@@ -3,7 +3,7 @@
 
 use measure::plan::StopReason;
 use measure::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
-use measure::record::{BackendFacts, LinkReading, PairPath};
+use measure::record::{BackendFacts, KernelAccess, LinkReading, PairPath, PeerVerdict};
 use measure::unit::ByteCount;
 use topology::PcieLink;
 
@@ -204,6 +204,33 @@ fn another_link_has_the_name_of_its_backends() {
             assert!(basis.contains(says), "{name} {key}: {basis}");
         }
     }
+}
+
+#[test]
+fn a_small_copy_over_another_link_is_not_held_against_pcie() {
+    let mut links = links(&[16, 16], PathType::Phb);
+    is_near(used("d2d_write_ce", &links, 10.0).ceiling_gb_per_s, X16);
+    let step = |name: &str, rate| PeerStep {
+        name: name.to_owned(),
+        outcome: StepOutcome::Timed {
+            quantity: Box::new(named("bandwidth", rate, Unit::GbPerS).quantity),
+        },
+    };
+    links.probes = vec![PeerProbe {
+        from: 1,
+        to: 0,
+        verdict: PeerVerdict::Direct,
+        rests_on: String::new(),
+        steps: vec![step("kernel_local_rate", 2000.0)],
+        kernels: KernelAccess::Usable,
+        surroundings: None,
+    }];
+    // What stays within a device says nothing of the pair.
+    is_near(used("d2d_write_ce", &links, 10.0).ceiling_gb_per_s, X16);
+    // 200 GB/s at the probe's size are beyond 28.81 x 1.19 = 34.28, whatever a small copy has.
+    links.probes[0].steps.push(step("write_rate", 200.0));
+    assert_eq!(used("d2d_write_ce", &links, 10.0).ceiling_gb_per_s, None);
+    assert_eq!(used("ring_ce", &links, 10.0).ceiling("share_0"), None);
 }
 
 #[test]
