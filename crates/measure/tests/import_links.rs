@@ -83,7 +83,7 @@ fn json_of_nvbandwidth_is_taken_by_the_name_of_its_tests() {
     let both = "d2d_bidir_read_ce";
     assert_eq!(number(both, Device(0), Device(1), "back"), Some(20.0));
     assert_eq!(number(both, Device(0), Device(1), "forward"), Some(21.0));
-    assert_eq!(number(both, Device(0), Device(1), "total"), Some(41.0));
+    assert_eq!(number(both, Device(0), Device(1), "sum"), Some(41.0));
     // 2 + 2 + 3 * 2 cells have a number; nothing is said about size, samples and interval.
     assert_eq!(file.values.len(), 10);
     assert!(
@@ -123,7 +123,7 @@ fn text_of_nvbandwidth_is_taken_with_its_latencies() {
         Some(20.5)
     );
     assert_eq!(
-        number("d2d_bidir_write_ce", Device(1), Device(0), "total"),
+        number("d2d_bidir_write_ce", Device(1), Device(0), "sum"),
         Some(42.0)
     );
     // Its all_to_one_read is outbound from the one device.

@@ -1,8 +1,11 @@
 //! A comparison as data: the numbers of both files with their ratios, the worst first, and what is in one file only.
 
+use std::collections::BTreeSet;
+
 use anyhow::bail;
 use measure::import::links::{LinkEnds, LinkFile, LinkTrouble, LinkValue, TroubleKind};
 use measure::quantity::Unit;
+use measure::record::Endpoint;
 use measure::stats::{Interval, ratio_of_medians};
 use serde::Serialize;
 
@@ -124,10 +127,14 @@ pub(super) fn compare(
         }
     };
     let (b, renumbering) = renumbered(b, &a);
-    let found = pairs::of(&a, &b);
+    let mut found = pairs::of(&a, &b);
     let (names, changes) = (Names::of(&a, &b), Changes::between(&a, &b));
     let mut notes = reservations::of(&a, &b, &found.both, &changes, &names);
     notes.extend(renumbering);
+    if found.both.iter().any(|pair| !pair.is_judged()) {
+        notes.push("what this machine itself took beside a soft box is not judged".to_owned());
+    }
+    notes.extend(other_groups(&mut found.both, (&a, &b), &names));
     let row = |pair| row(pair, threshold, &changes, &names);
     let mut rows: Vec<Row> = found.both.iter().map(row).collect();
     rows.sort_by(|one, other| {
@@ -141,9 +148,6 @@ pub(super) fn compare(
             "{sizes} of {} pairs of numbers are of different sizes and not judged",
             rows.len()
         ));
-    }
-    if found.both.iter().any(|pair| !pair.is_judged()) {
-        notes.push("what this machine itself took beside a soft box is not judged".to_owned());
     }
     let (mut lost, mut untried, mut only_a) = (Vec::new(), Vec::new(), Vec::new());
     for value in found.only_a {
@@ -254,6 +258,38 @@ fn side(file: LinkFile) -> Side {
         started: file.started,
         driver: file.driver,
     }
+}
+
+/// Takes the verdict from what several devices did at once where they are not the same ones, and says so.
+fn other_groups(
+    pairs: &mut [Pair],
+    (a, b): (&LinkFile, &LinkFile),
+    names: &Names,
+) -> Option<String> {
+    let devices = |file: &LinkFile| -> BTreeSet<usize> {
+        file.devices.iter().map(|device| device.ordinal).collect()
+    };
+    let (of_a, of_b) = (devices(a), devices(b));
+    // A file that lists no devices says nothing of which they were.
+    if of_a == of_b || of_a.is_empty() || of_b.is_empty() {
+        return None;
+    }
+    let of_groups = pairs
+        .iter_mut()
+        .filter(|pair| [pair.a.ends.from, pair.a.ends.to].contains(&Endpoint::All));
+    let count = of_groups.map(|pair| pair.a.is_judged = false).count();
+    let listed = |devices: &BTreeSet<usize>| {
+        let labels: Vec<String> = devices.iter().map(|device| names.device(*device)).collect();
+        labels.join(", ")
+    };
+    (count > 0).then(|| {
+        format!(
+            "not judged, as it is {} in A and {} in B: {} of several devices at once",
+            listed(&of_a),
+            listed(&of_b),
+            numbers(count)
+        )
+    })
 }
 
 /// `1 number`, `2 numbers`.

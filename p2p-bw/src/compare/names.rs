@@ -66,7 +66,7 @@ impl Names {
             "bandwidth" | "value" | "forward" => way,
             "back" => format!("{other} to {one}"),
             "total" if !self.both_ways.contains(&number.test) => format!("{way}, total"),
-            "total" => format!("{one} and {other}, total"),
+            "total" | "sum" => format!("{one} and {other}, {}", number.name),
             // A load goes from the kernel to the memory; its data comes the other way.
             "latency" if one == other => way,
             "latency" if from == Endpoint::Host => format!("{other} loads from {one}"),

@@ -322,3 +322,31 @@ fn a_device_at_another_address_is_told_by_its_number_and_named() {
         assert!(ran.stdout.contains(said), "no `{said}` in {}", ran.stdout);
     }
 }
+
+#[test]
+fn several_devices_at_once_are_compared_with_the_same_devices_only() {
+    let scratch = Scratch::new();
+    let described = BoxFile::builtin("l40x4").unwrap();
+    let cases = ["--cases", "h2d_pinned_ce,all_pairs_ce"];
+    kept_run(
+        &scratch,
+        &described,
+        "a",
+        &[&cases[..], &["--gpus", "0,1"]].concat(),
+    );
+    kept_run(
+        &scratch,
+        &described,
+        "b",
+        &[&cases[..], &["--gpus", "0,2"]].concat(),
+    );
+    let ran = compare(&scratch, &["a", "b"]);
+    // The total of GPU0 and GPU1 against that of GPU0 and GPU2; their streams have other names.
+    let said = "not judged, as it is GPU0, GPU1 in A and GPU0, B's GPU2 in B: 1 number of several devices at once";
+    assert!(ran.stdout.contains(said), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("1 numbers compared") || ran.stdout.contains("1 number compared"),
+        "{}",
+        ran.stdout
+    );
+}

@@ -218,12 +218,14 @@ fn value(test: &Test, points: &[&Point], row: usize, column: usize) -> Option<f6
         measured(point, name)
     };
     // Both ways are measured once for a pair, whichever device is named first.
-    at(from, to, &name).or_else(|| match name.as_str() {
-        "forward" => at(to, from, "back"),
-        "back" => at(to, from, "forward"),
-        "total" => at(to, from, "total"),
-        _ => None,
-    })
+    let forward = || at(from, to, "forward").or_else(|| at(to, from, "back"));
+    let back = || at(from, to, "back").or_else(|| at(to, from, "forward"));
+    match name.as_str() {
+        "forward" => forward(),
+        "back" => back(),
+        "sum" => Some(forward()? + back()?),
+        name => at(from, to, name),
+    }
 }
 
 /// A number of a point that stands for something.

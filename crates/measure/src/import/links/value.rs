@@ -87,6 +87,7 @@ impl LinkEnds {
             "forward" => "back",
             "back" => "forward",
             "total" => "total",
+            "sum" => "sum",
             _ => return None,
         };
         let is_pair = matches!(

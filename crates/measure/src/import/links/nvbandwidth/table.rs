@@ -47,7 +47,7 @@ pub(crate) enum Cell {
     TowardsRow,
     /// Both ways at once: row to column.
     TowardsColumn,
-    /// Both ways at once: the sum.
+    /// Both ways at once: the sum of both rates, which is more than our total of bytes over the time of both where one ends first.
     Total,
 }
 
@@ -93,7 +93,7 @@ impl Cell {
             Self::Chase => (Device(row), Device(column), "latency"),
             Self::TowardsRow => (Device(row), Device(column), "back"),
             Self::TowardsColumn => (Device(row), Device(column), "forward"),
-            Self::Total => (Device(row), Device(column), "total"),
+            Self::Total => (Device(row), Device(column), "sum"),
         };
         (from, to, name.to_owned())
     }
