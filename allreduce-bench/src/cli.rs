@@ -1,15 +1,25 @@
 //! The command line.
 
+mod arms;
+mod sizes;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use inventory::BackendArg;
-use measure::record::{CallMode, ElementType};
-use program::command_line::{Sizes, seconds, sizes};
+use measure::record::{BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
+use program::command_line::{Sizes, seconds};
 use program::outputs::Outputs;
 
-/// Measures all-reduce and all-gather between the GPUs of a box, one process a rank, at the sizes that a model sends.
+pub(crate) use arms::arms;
+pub(crate) use sizes::message_sizes;
+
+use crate::compare::CompareArgs;
+use crate::launch::LaunchArgs;
+use crate::output::Forms;
+
+/// Measures collectives between the GPUs of a box, one process a rank, at the sizes that a model sends.
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -26,13 +36,42 @@ pub(crate) enum Command {
         /// A result folder, a journal.jsonl or a record.json.
         path: PathBuf,
         /// Print CSV instead of tables.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "format")]
         csv: bool,
+        #[command(flatten)]
+        forms: Forms,
     },
+    /// Compares two files of collective times, the first being the baseline.
+    ///
+    /// Exit code 0 where nothing is worse, 1 on a regression or a number that is lost, 3 where a part of the baseline was not
+    /// compared.
+    Compare(CompareArgs),
+    /// Loads the collective library, with or without a GPU, and says what it is: version, file, whether it makes the id of a
+    /// communicator, and its words when a communicator of one rank is made.
+    ///
+    /// Exit code 0 where it answers, 3 where it does not load.
+    Library(LibraryArgs),
+}
+
+/// Which library to load.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LibraryArgs {
+    /// Whose library. `auto` takes the first that loads, in the order of this list.
+    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
+    pub(crate) backend: BackendArg,
+
+    /// The library's file, or a folder that has it, such as a Python environment. Default: the first that the loader finds.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) ccl: Option<PathBuf>,
+
+    /// Seconds after which loading it, or making a communicator, counts as hung and its process is ended.
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) deadline: Duration,
 }
 
 /// What to measure and how.
 #[derive(Debug, Clone, Args)]
+#[command(group(ArgGroup::new("of_engine").args(["model", "engine_python"]).multiple(true)))]
 pub(crate) struct RunArgs {
     /// Devices, one a rank: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`. Default: the first
     /// as many as --tp says; without that `all`, on the host backend `0,1`.
@@ -48,9 +87,21 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) list: bool,
 
-    /// Bytes of each rank's message in an all-reduce, K, M and G being powers of 1024: sizes such as 64K, lists such as
-    /// 4K,1M, ranges in powers of two such as 8..8M. Default: 1K..8M.
-    #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with = "model")]
+    /// Operations, separated by commas, or `all`.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "all_reduce",
+        conflicts_with = "model"
+    )]
+    pub(crate) ops: Vec<OpArg>,
+
+    /// Bytes of a rank's message, K, M and G being powers of 1024: sizes such as 64K, lists such as 4K,1M, ranges such as
+    /// 8..8M, which are powers of two with one more size between two of them from 16K to 1M. It is the part that a rank
+    /// contributes to an all-gather, and the part that it receives from a reduce-scatter. Default: 8..8M.
+    #[arg(long, value_name = "SIZES", value_parser = message_sizes, conflicts_with = "model")]
     pub(crate) sizes: Option<Sizes>,
 
     /// Measure the all-reduce and all-gather sizes that this model sends: a shipped model's name, a config.json of
@@ -74,24 +125,77 @@ pub(crate) struct RunArgs {
     #[arg(long, requires = "model")]
     pub(crate) eager: bool,
 
-    /// The engine whose rules say which collectives a step has, with --model.
-    #[arg(long, value_enum, default_value_t = EngineArg::Vllm, requires = "model")]
+    /// The engine whose rules say which collectives a step has, with --model, and whose own all-reduce is timed, with
+    /// --engine-python.
+    #[arg(long, value_enum, default_value_t = EngineArg::Vllm, requires = "of_engine")]
     pub(crate) engine: EngineArg,
 
-    /// Type of the elements.
-    #[arg(long, value_enum, default_value_t = DtypeArg::Bf16)]
-    pub(crate) dtype: DtypeArg,
+    /// Time also the all-reduce that a serving engine does itself, at the same sizes and in the same modes but for interleaved:
+    /// the Python that the engine runs in, its interpreter or the environment's folder. Its ranks are processes of their own, on
+    /// the same devices, after those of the library.
+    #[arg(long, value_name = "PATH", conflicts_with = "sim")]
+    pub(crate) engine_python: Option<PathBuf>,
 
-    /// How calls follow each other, separated by commas. Default: all that the backend has.
+    /// Types of the elements, separated by commas.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "bf16"
+    )]
+    pub(crate) dtype: Vec<DtypeArg>,
+
+    /// Where the result lies, separated by commas.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "out-of-place"
+    )]
+    pub(crate) placement: Vec<PlacementArg>,
+
+    /// Which memory calls that follow each other use, separated by commas.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "hot"
+    )]
+    pub(crate) cache: Vec<CacheArg>,
+
+    /// How calls follow each other, separated by commas; times of different modes are different numbers. Default: all that the
+    /// backend has; on the host backend without interleaved.
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     pub(crate) modes: Vec<ModeArg>,
+
+    /// Microseconds of the device's own work between two calls of mode interleaved.
+    #[arg(long, value_name = "US", default_value = "50", value_parser = gap, allow_negative_numbers = true)]
+    pub(crate) gap: f64,
+
+    /// A variant to measure beside the others, such as "p2p-off: NCCL_P2P_DISABLE=1": a name, a colon, and variables that its
+    /// ranks have besides. Repeat it for more. An arm `baseline` without variables is added, unless an arm without variables is
+    /// named. The arms of a launch run in random order, those of the next in the reverse.
+    #[arg(long = "arm", value_name = "NAME: VAR=VALUE ...")]
+    pub(crate) arms: Vec<String>,
+
+    /// How often the processes of each arm are started anew and all is measured.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
+    pub(crate) launches: u32,
+
+    /// Seed of the arms' random order, which the record keeps. Default: another one each run.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
 
     /// Print which collectives each step has, and measure nothing, with --model.
     #[arg(long, requires = "model")]
     pub(crate) plan: bool,
 
-    /// The collective library to load, such as a libnccl.so.2 beside the engine. Default: the first that the loader finds.
-    #[arg(long, value_name = "FILE")]
+    /// The collective library to load: its file, or a folder that has it, such as the engine's Python environment. Default: the
+    /// first that the loader finds.
+    #[arg(long, value_name = "PATH")]
     pub(crate) ccl: Option<PathBuf>,
 
     /// Timed samples of each number at most, ten times as many of host-synced calls; at least 6 are taken where this allows,
@@ -99,7 +203,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
     pub(crate) samples: u32,
 
-    /// Seconds to aim at for all samples together; 6 samples of each number are taken even when that takes longer.
+    /// Seconds to aim at for all samples of all arms and launches together; 6 samples of each number are taken even when that
+    /// takes longer.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) budget: Duration,
 
@@ -117,7 +222,21 @@ pub(crate) struct RunArgs {
     pub(crate) sim: Option<String>,
 
     #[command(flatten)]
+    pub(crate) launch: LaunchArgs,
+
+    #[command(flatten)]
     pub(crate) outputs: Outputs,
+
+    #[command(flatten)]
+    pub(crate) forms: Forms,
+}
+
+impl RunArgs {
+    /// Whether what is asked for beside the tables can be written, before anything is measured.
+    pub(crate) fn check_outputs(&self) -> Result<(), String> {
+        let pictures = self.forms.svg.as_deref().map(|folder| ("--svg", folder));
+        self.outputs.check_with(pictures)
+    }
 }
 
 /// A serving engine by name.
@@ -129,6 +248,41 @@ pub(crate) enum EngineArg {
     Sglang,
 }
 
+/// An operation by its name in nccl-tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OpArg {
+    /// Every rank ends with the sum.
+    #[value(name = "all_reduce", alias = "all-reduce")]
+    AllReduce,
+    /// Every rank ends with what each had.
+    #[value(name = "all_gather", alias = "all-gather")]
+    AllGather,
+    /// Every rank ends with its part of the sum.
+    #[value(name = "reduce_scatter", alias = "reduce-scatter")]
+    ReduceScatter,
+    /// Every rank ends with what rank 0 had.
+    Broadcast,
+    /// Every rank sends to the next and receives from the one before.
+    #[value(name = "sendrecv")]
+    SendRecv,
+    /// All of them.
+    All,
+}
+
+impl OpArg {
+    /// The operations that it names.
+    pub(crate) fn kinds(self) -> Vec<CollectiveKind> {
+        match self {
+            Self::AllReduce => vec![CollectiveKind::AllReduce],
+            Self::AllGather => vec![CollectiveKind::AllGather],
+            Self::ReduceScatter => vec![CollectiveKind::ReduceScatter],
+            Self::Broadcast => vec![CollectiveKind::Broadcast],
+            Self::SendRecv => vec![CollectiveKind::SendRecv],
+            Self::All => CollectiveKind::ALL.to_vec(),
+        }
+    }
+}
+
 /// A type of elements by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DtypeArg {
@@ -138,6 +292,12 @@ pub(crate) enum DtypeArg {
     F16,
     /// IEEE 754 binary32.
     F32,
+    /// 8 bits, 4 of exponent and 3 of fraction.
+    #[value(name = "f8e4m3")]
+    F8E4m3,
+    /// 8 bits, 5 of exponent and 2 of fraction.
+    #[value(name = "f8e5m2")]
+    F8E5m2,
 }
 
 impl From<DtypeArg> for ElementType {
@@ -146,6 +306,44 @@ impl From<DtypeArg> for ElementType {
             DtypeArg::Bf16 => Self::Bf16,
             DtypeArg::F16 => Self::F16,
             DtypeArg::F32 => Self::F32,
+            DtypeArg::F8E4m3 => Self::F8E4m3,
+            DtypeArg::F8E5m2 => Self::F8E5m2,
+        }
+    }
+}
+
+/// A place of the result by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlacementArg {
+    /// In another buffer than what is sent.
+    OutOfPlace,
+    /// In the buffer that is sent.
+    InPlace,
+}
+
+impl From<PlacementArg> for BufferPlacement {
+    fn from(named: PlacementArg) -> Self {
+        match named {
+            PlacementArg::OutOfPlace => Self::OutOfPlace,
+            PlacementArg::InPlace => Self::InPlace,
+        }
+    }
+}
+
+/// A choice of memory by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CacheArg {
+    /// The same buffers in every call, which caches hold.
+    Hot,
+    /// Another part of a pool larger than the last-level cache in every call.
+    Rotate,
+}
+
+impl From<CacheArg> for BufferCache {
+    fn from(named: CacheArg) -> Self {
+        match named {
+            CacheArg::Hot => Self::Hot,
+            CacheArg::Rotate => Self::Rotate,
         }
     }
 }
@@ -159,6 +357,8 @@ pub(crate) enum ModeArg {
     BackToBack,
     /// Many calls in a captured graph: mean of a call without its launch.
     Graph,
+    /// Calls with the device's own work between them, less the time of that work: what a call adds to a step.
+    Interleaved,
 }
 
 impl From<ModeArg> for CallMode {
@@ -167,7 +367,22 @@ impl From<ModeArg> for CallMode {
             ModeArg::HostSynced => Self::HostSynced,
             ModeArg::BackToBack => Self::BackToBack,
             ModeArg::Graph => Self::Graph,
+            ModeArg::Interleaved => Self::Interleaved,
         }
+    }
+}
+
+/// Parses the time of the work between two calls, in microseconds, for clap.
+fn gap(text: &str) -> Result<f64, String> {
+    let value: f64 = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a number of microseconds"))?;
+    if value > 0.0 && value <= 1e5 {
+        Ok(value)
+    } else {
+        Err(format!(
+            "`{text}` is not above 0 and at most 100000 microseconds"
+        ))
     }
 }
 
@@ -187,6 +402,16 @@ mod tests {
             (&["--tp", "0"], "'0'"),
             (&["--dtype", "fp8"], "possible values: bf16"),
             (&["--modes", "graphs"], "possible values: host-synced"),
+            (&["--ops", "reduce"], "possible values: all_reduce"),
+            (&["--ops", "all", "--model", "m"], "--ops"),
+            (&["--engine", "vllm"], "--engine-python"),
+            (&["--engine-python", "p", "--sim", "l40x4"], "--sim"),
+            (&["--placement", "in"], "possible values: out-of-place"),
+            (&["--cache", "cold"], "possible values: hot"),
+            (&["--gap", "0"], "microseconds"),
+            (&["--gap", "-5"], "microseconds"),
+            (&["--launches", "0"], "'0'"),
+            (&["--seed", "-1"], "'-1'"),
         ] {
             let parsed = Cli::try_parse_from(["allreduce-bench"].iter().chain(arguments));
             let line = one_line(&parsed.unwrap_err().render().to_string());

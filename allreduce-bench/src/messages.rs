@@ -6,8 +6,10 @@ use std::path::PathBuf;
 
 use device::collectives::UniqueId;
 use inventory::Built;
-use measure::quantity::TimeSource;
-use measure::record::{CallMode, CollectiveKind, ElementType, LibraryFacts, Verification};
+use measure::quantity::{Gate, TimeSource};
+use measure::record::{
+    BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType, LibraryFacts, Verification,
+};
 use serde::{Deserialize, Serialize};
 
 /// What a rank is asked, in this order but for [`RankRequest::MakeId`], which rank 0 alone is asked.
@@ -35,9 +37,13 @@ pub(crate) enum RankRequest {
         calls: u32,
         /// Samples to take.
         samples: u32,
+        /// Interleaved only: how long the work between two calls shall take, in microseconds.
+        gap_us: Option<f64>,
     },
     /// Compare the result of the last timed call.
     Check,
+    /// Say who did the calls that were timed last; asked of serving engines only, which choose for each size.
+    Describe,
 }
 
 /// One call at one size.
@@ -46,6 +52,8 @@ pub(crate) struct Job {
     pub(crate) kind: CollectiveKind,
     pub(crate) element: ElementType,
     pub(crate) bytes_per_rank: u64,
+    pub(crate) placement: BufferPlacement,
+    pub(crate) cache: BufferCache,
     pub(crate) verify: bool,
 }
 
@@ -69,15 +77,21 @@ pub(crate) enum RankReply {
     },
     /// Mean time of a call in each sample, in microseconds.
     Timed {
+        /// Interleaved: with the work before the call.
         microseconds: Vec<f64>,
+        /// Interleaved: mean time of that work alone, in samples taken in turn with the others; empty in other modes.
+        gap_microseconds: Vec<f64>,
+        /// What held the calls of a sample until all were queued.
+        gate: Gate,
     },
-    /// The backend does not have the mode.
+    /// The backend does not have the mode, or the library does not do the call.
     NotThere {
         reason: String,
     },
     Checked {
         verification: Verification,
     },
+    Described(Described),
     /// What begins now; restarts the deadline.
     Doing {
         doing: String,
@@ -86,6 +100,17 @@ pub(crate) enum RankReply {
     Failed {
         reason: String,
     },
+}
+
+/// What a serving engine says of the calls that were timed last.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Described {
+    /// Its own name of what did them.
+    pub(crate) by: String,
+    /// Where the tensors were, in torch's words.
+    pub(crate) device: String,
+    /// What it said of how it does them.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Asks whether devices reach each other's memory.

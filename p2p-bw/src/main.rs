@@ -99,40 +99,15 @@ fn beside(forms: &Forms, record: &Record) -> u8 {
     for line in forms.left_out(record) {
         say!("left out: {line}");
     }
-    if let Some(folder) = &forms.svg
-        && let Err(error) = std::fs::create_dir_all(folder)
-    {
-        say!(
-            "error: cannot make the folder {}: {error}",
-            folder.display()
-        );
-        return exit::INTERNAL;
-    }
-    let pictures = forms.pictures(record).into_iter();
-    exit::fold(pictures.map(|(path, svg)| outputs::write(&path, Ok(svg))))
+    outputs::pictures(forms.svg.as_deref(), forms.pictures(record))
 }
 
 fn compared(args: &CompareArgs) -> u8 {
-    if let Err(reason) = args.check() {
+    if let Err(reason) = args.flags.check() {
         say!("error: {reason}");
         return exit::USAGE;
     }
-    match compare::run(args) {
-        Ok(compared) => {
-            let written = compared
-                .file
-                .map(|(path, json)| outputs::write(&path, Ok(json)));
-            exit::fold([
-                outputs::print(&compared.shown),
-                written.unwrap_or(exit::DONE),
-                compared.exit_code,
-            ])
-        }
-        Err(error) => {
-            say!("error: {error:#}");
-            exit::USAGE
-        }
-    }
+    outputs::compared(compare::run(args))
 }
 
 fn watch(args: &MonitorArgs) -> u8 {

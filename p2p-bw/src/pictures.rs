@@ -245,8 +245,10 @@ fn sweep(key: &str, points: &[&Point], links: &Links, simulated: Option<String>)
         title: format!("{key} over size"),
         notes,
         unit,
+        axis: "bytes of one copy".to_owned(),
         simulated,
         series: series.collect(),
+        marks: Vec::new(),
     })
 }
 

@@ -36,6 +36,16 @@ const LIBRARIES: &[Library] = &[
         names: &["libnccl.so.2", "libnccl.so"],
     },
     Library {
+        package: "soft-rccl",
+        target: "soft_rccl",
+        names: &["librccl.so.1", "librccl.so"],
+    },
+    Library {
+        package: "soft-mccl",
+        target: "soft_mccl",
+        names: &["libmccl.so"],
+    },
+    Library {
         package: "soft-runtime",
         target: "soft_runtime",
         names: &["libamdhip64.so.7", "libamdhip64.so"],

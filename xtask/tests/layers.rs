@@ -16,13 +16,16 @@ enum Place {
     SoftCore,
     /// A soft vendor driver: uses `boxfile` and the common part only.
     SoftDriver,
-    /// A soft collective library: uses what a soft vendor driver does, and in its tests the soft CUDA driver that it works with.
+    /// The common part of the soft collective libraries: uses what a soft vendor driver does, and in its tests the libraries that
+    /// it is exported by and the soft vendor drivers that they work with.
+    SoftCollectivesCore,
+    /// A soft collective library: uses the common part of them only.
     SoftCollectives,
     /// Builds and runs the others as processes: uses none of them.
     Builder,
 }
 
-use Place::{Builder, Layer, SoftCollectives, SoftCore, SoftDriver};
+use Place::{Builder, Layer, SoftCollectives, SoftCollectivesCore, SoftCore, SoftDriver};
 
 /// Every crate and its place.
 const CRATES: &[(&str, Place)] = &[
@@ -46,7 +49,10 @@ const CRATES: &[(&str, Place)] = &[
     ("soft-cuda", SoftDriver),
     ("soft-nvml", SoftDriver),
     ("soft-runtime", SoftDriver),
+    ("softccl", SoftCollectivesCore),
     ("soft-nccl", SoftCollectives),
+    ("soft-rccl", SoftCollectives),
+    ("soft-mccl", SoftCollectives),
     ("xtask", Builder),
 ];
 
@@ -61,9 +67,10 @@ fn judge(user: &str, used: &str) -> Result<(), String> {
     let allowed = match (place(user)?, place(used)?) {
         (Layer(upper), Layer(lower)) => lower < upper,
         (SoftCore, _) => used == "boxfile",
-        (SoftDriver | SoftCollectives, SoftCore) => true,
-        (SoftDriver, _) => used == "boxfile",
-        (SoftCollectives, _) => used == "boxfile" || used == "soft-cuda",
+        (SoftDriver | SoftCollectivesCore, SoftCore) => true,
+        (SoftCollectivesCore, SoftDriver | SoftCollectives) => true,
+        (SoftDriver | SoftCollectivesCore, _) => used == "boxfile",
+        (SoftCollectives, other) => other == SoftCollectivesCore,
         (Layer(_) | Builder, _) => false,
     };
     if allowed {
@@ -135,7 +142,10 @@ fn the_law_refuses_what_it_should() {
         ("soft-cuda", "numa"),
         ("soft-cuda", "soft-nvml"),
         ("soft-cuda", "soft-nccl"),
-        ("soft-nccl", "soft-nvml"),
+        ("soft-cuda", "softccl"),
+        ("soft-nccl", "soft-cuda"),
+        ("soft-nccl", "soft-mccl"),
+        ("softccl", "topology"),
         ("xtask", "topology"),
         ("p2p-bw", "xtask"),
     ] {
@@ -146,8 +156,10 @@ fn the_law_refuses_what_it_should() {
         ("p2p-bw", "device"),
         ("softbox", "boxfile"),
         ("soft-cuda", "softbox"),
-        ("soft-nccl", "softbox"),
-        ("soft-nccl", "soft-cuda"),
+        ("softccl", "softbox"),
+        ("softccl", "boxfile"),
+        ("softccl", "soft-cuda"),
+        ("soft-nccl", "softccl"),
     ] {
         assert_eq!(judge(user, used), Ok(()));
     }

@@ -2,6 +2,7 @@
 //!
 //! A rank that hangs, dies or fails takes the others along, since they wait for it inside the library.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -10,11 +11,11 @@ use inventory::Built;
 use measure::quantity::TimeSource;
 use measure::record::LibraryFacts;
 use program::Stop;
-use program::child::last_line;
-use supervisor::{Ending, Event, Interrupt, Ladder, Signal, Worker, WorkerSpec};
+use supervisor::{Interrupt, Ladder, LineSink, Signal, WorkerSpec};
 
-use super::transport::{self, Transports};
-use crate::messages::{RankReply, RankRequest};
+use crate::engine_probe::Probe;
+use crate::launch::{Heard, Leader, Link};
+use crate::messages::{Described, RankReply, RankRequest};
 use crate::rank;
 
 /// How long one rank is listened to before the next: a rank that died is noticed while another hangs.
@@ -22,6 +23,9 @@ const TURN: Duration = Duration::from_millis(20);
 
 /// Added to the deadline while drivers are opened and ranks connect, which takes many seconds on boxes with many GPUs.
 const START: Duration = Duration::from_secs(20);
+
+/// The same for a serving engine, which imports thousands of files and tries out its ways between GPUs in silence: 60 s were seen.
+const ENGINE_START: Duration = Duration::from_secs(180);
 
 /// What every group of this run is made of.
 pub(super) struct Setup<'a> {
@@ -31,6 +35,19 @@ pub(super) struct Setup<'a> {
     pub(super) library: Option<PathBuf>,
     pub(super) deadline: Duration,
     pub(super) interrupt: &'a Interrupt,
+    /// Where a launcher started the ranks: what reaches those from rank 1 on.
+    pub(super) leader: Option<&'a Leader>,
+}
+
+/// What one group of processes begins with, besides what all have.
+#[derive(Clone, Default)]
+pub(super) struct Start {
+    /// Variables that every rank has besides those of this process.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// Takes what ranks and libraries write on standard error.
+    pub(super) log: Option<LineSink>,
+    /// The serving engine whose ranks these are; `None` for this program's own.
+    pub(super) engine: Option<Probe>,
 }
 
 /// Why a group is of no more use; its processes were ended.
@@ -57,33 +74,43 @@ pub(super) struct Opened {
 /// One process a rank, in rank order.
 pub(super) struct Group<'a> {
     setup: &'a Setup<'a>,
-    workers: Vec<Worker>,
-    transports: Transports,
+    ranks: Vec<Link<'a>>,
+    /// Added to the deadline until the ranks are joined.
+    start: Duration,
 }
 
 impl<'a> Group<'a> {
     /// Starts the processes; each opens its device and the library.
-    pub(super) fn open(setup: &'a Setup<'a>) -> Result<(Self, Opened), Trouble> {
+    pub(super) fn open(setup: &'a Setup<'a>, begin: &Start) -> Result<(Self, Opened), Trouble> {
         let mut group = Self {
             setup,
-            workers: Vec::new(),
-            transports: Transports::default(),
+            ranks: Vec::new(),
+            start: match begin.engine {
+                Some(_) => ENGINE_START,
+                None => START,
+            },
         };
-        for rank in 0..setup.ordinals.len() {
-            let spec = WorkerSpec::this_program(format!("rank {rank}"), [rank::CHILD]);
+        for (rank, ordinal) in setup.ordinals.iter().enumerate() {
+            let spec = match &begin.engine {
+                Some(probe) => Ok(probe.rank(rank, *ordinal)),
+                None => WorkerSpec::this_program(format!("rank {rank}"), [rank::CHILD]),
+            };
             let mut spec = spec.map_err(|error| Trouble::Stop(Stop::Internal(error.into())))?;
-            spec.environment = transport::environment();
-            spec.noise = Some(group.transports.sink());
-            let worker =
-                Worker::spawn(spec).map_err(|error| Trouble::Stop(Stop::Internal(error.into())))?;
-            group.workers.push(worker);
+            spec.environment.clone_from(&begin.environment);
+            spec.noise.clone_from(&begin.log);
+            let number = u32::try_from(rank).unwrap_or(u32::MAX);
+            let link = Link::start(spec, setup.leader, number);
+            match link {
+                Ok(link) => group.ranks.push(link),
+                Err(reason) => return Err(group.failed(rank, format!("starting it: {reason}"))),
+            }
         }
         let request = |rank: usize| RankRequest::Open {
             backend: setup.backend,
             ordinal: setup.ordinals[rank],
             library: setup.library.clone(),
         };
-        let replies = group.all("opening device and library", START, request)?;
+        let replies = group.all("opening device and library", group.start, request)?;
         let mut opened = None;
         for reply in replies {
             let RankReply::Opened {
@@ -107,25 +134,25 @@ impl<'a> Group<'a> {
             })
     }
 
-    /// Makes the ranks one communicator; gives the transport where the library said which.
-    pub(super) fn join(&mut self) -> Result<Option<String>, Trouble> {
+    /// Makes the ranks one communicator.
+    pub(super) fn join(&mut self) -> Result<(), Trouble> {
         let id = self.make_id()?;
-        let ranks = u32::try_from(self.workers.len()).unwrap_or(u32::MAX);
+        let ranks = u32::try_from(self.ranks.len()).unwrap_or(u32::MAX);
         let request = |rank: usize| RankRequest::Join {
             id: id.clone(),
             ranks,
             rank: u32::try_from(rank).unwrap_or(u32::MAX),
         };
-        for reply in self.all("joining the communicator", START, request)? {
+        for reply in self.all("joining the communicator", self.start, request)? {
             let RankReply::Joined = reply else {
                 return Err(self.out_of_turn(&reply));
             };
         }
-        Ok(self.transports.seen())
+        Ok(())
     }
 
     fn make_id(&mut self) -> Result<UniqueId, Trouble> {
-        let replies = self.some(1, "making the id of the communicator", START, |_| {
+        let replies = self.some(1, "making the id of the communicator", self.start, |_| {
             RankRequest::MakeId
         })?;
         match replies.into_iter().next() {
@@ -135,6 +162,24 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// Asks a serving engine's ranks who did the calls that were timed last; what rank 0 says, with the notes of all.
+    pub(super) fn describe(&mut self) -> Result<Described, Trouble> {
+        let mut whole: Option<Described> = None;
+        let replies = self.all("asking who did it", Duration::ZERO, |_| {
+            RankRequest::Describe
+        })?;
+        for reply in replies {
+            let RankReply::Described(one) = reply else {
+                return Err(self.out_of_turn(&reply));
+            };
+            match &mut whole {
+                Some(whole) => whole.notes.extend(one.notes),
+                None => whole = Some(one),
+            }
+        }
+        whole.ok_or_else(|| self.failed(0, "it did not say who did it".to_owned()))
+    }
+
     /// Asks all ranks and waits for all answers; `longer` is added to the deadline. `doing` says what for.
     pub(super) fn all(
         &mut self,
@@ -142,7 +187,7 @@ impl<'a> Group<'a> {
         longer: Duration,
         request: impl Fn(usize) -> RankRequest,
     ) -> Result<Vec<RankReply>, Trouble> {
-        self.some(self.workers.len(), doing, longer, request)
+        self.some(self.ranks.len(), doing, longer, request)
     }
 
     /// Asks the first ranks.
@@ -154,12 +199,8 @@ impl<'a> Group<'a> {
         request: impl Fn(usize) -> RankRequest,
     ) -> Result<Vec<RankReply>, Trouble> {
         for rank in 0..count {
-            if let Err(error) = self.workers[rank].send(&request(rank)) {
-                let reason = format!(
-                    "{doing}: {error}: {}",
-                    last_line(&self.workers[rank].tail())
-                );
-                return Err(self.failed(rank, reason));
+            if let Err(reason) = self.ranks[rank].send(&request(rank)) {
+                return Err(self.failed(rank, format!("{doing}: {reason}")));
             }
         }
         let deadline = self.setup.deadline.saturating_add(longer);
@@ -171,31 +212,22 @@ impl<'a> Group<'a> {
                 if replies[rank].is_some() {
                     continue;
                 }
-                match self.workers[rank].next::<RankReply>(TURN, self.setup.interrupt) {
-                    Event::Message(RankReply::Doing { doing }) => {
+                match self.ranks[rank].next(TURN, self.setup.interrupt) {
+                    Heard::Reply(RankReply::Doing { doing }) => {
                         steps[rank] = doing;
                         heard = Instant::now();
                     }
-                    Event::Message(RankReply::Failed { reason }) => {
+                    Heard::Reply(RankReply::Failed { reason }) | Heard::Lost(reason) => {
                         return Err(self.failed(rank, format!("{}: {reason}", steps[rank])));
                     }
-                    Event::Message(reply) => {
+                    Heard::Reply(reply) => {
                         replies[rank] = Some(reply);
                         heard = Instant::now();
                     }
-                    Event::Silent { .. } => {}
-                    Event::Interrupted(signal) => {
+                    Heard::Silent => {}
+                    Heard::Interrupted(signal) => {
                         self.end();
                         return Err(Trouble::Interrupted(signal));
-                    }
-                    Event::Exited(status) => {
-                        let said = last_line(&self.workers[rank].tail());
-                        let reason = format!("{}: it ended with {status}: {said}", steps[rank]);
-                        return Err(self.failed(rank, reason));
-                    }
-                    Event::Garbled { error, .. } => {
-                        let reason = format!("its answer was not understood: {error}");
-                        return Err(self.failed(rank, reason));
                     }
                 }
             }
@@ -252,20 +284,16 @@ impl<'a> Group<'a> {
             kill: Duration::from_secs(10),
         };
         // A rank that waits inside the library does not see that it is asked; one that does not leaves in good order.
-        self.workers.iter_mut().for_each(Worker::abort);
-        let endings: Vec<Ending> = self
-            .workers
-            .iter_mut()
-            .map(|worker| worker.end(LADDER))
-            .collect();
-        endings.contains(&Ending::HangUnkillable)
+        self.ranks.iter_mut().for_each(Link::abort);
+        let endings: Vec<bool> = self.ranks.iter_mut().map(|rank| rank.end(LADDER)).collect();
+        endings.contains(&true)
     }
 
     /// Lets the ranks leave in good order.
     pub(super) fn finish(mut self) {
-        self.workers.iter_mut().for_each(Worker::abort);
-        for worker in &mut self.workers {
-            worker.end(Ladder::default());
+        self.ranks.iter_mut().for_each(Link::abort);
+        for rank in &mut self.ranks {
+            rank.end(Ladder::default());
         }
     }
 }

@@ -1,7 +1,11 @@
 //! The parent: chooses backend and devices, works out the sizes, runs the ranks, keeps what they find. It loads no vendor library.
 
+mod arms;
 mod group;
 mod judge;
+mod library;
+mod modes;
+mod order;
 mod run;
 mod sampling;
 mod session;
@@ -9,4 +13,5 @@ mod surroundings;
 mod transport;
 mod wanted;
 
-pub(crate) use run::{Outcome, run};
+pub(crate) use library::library;
+pub(crate) use run::{Outcome, run, sysfs};

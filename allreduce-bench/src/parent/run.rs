@@ -4,22 +4,23 @@ use std::path::Path;
 
 use anyhow::Context;
 use inventory::{Built, Chosen, Found, choose, played};
-use measure::record::{Collectives, ElementType, Header, LinkDevice};
+use measure::record::{Collectives, Header, LinkDevice};
 use measure::unit::ByteCount;
-use program::{Ended, Recorder, Stop, passing_folder, result_folder, sim};
+use program::{Ended, Recorder, Stop, passing_folder, result_folder, seed_of_now, sim};
 use supervisor::Interrupt;
 use topology::{Machine, Sysfs};
-use tp_plan::ModelFacts;
+use tp_plan::{ModelFacts, Surroundings};
 
+use super::arms::begin;
 use super::group::{Group, Setup, Trouble};
 use super::judge::exit_code;
+use super::modes::Clock;
 use super::session::Session;
 use super::surroundings::{assumed, surroundings};
 use super::wanted::{Steps, Wanted, by_hand, not_whole};
-use crate::cli::RunArgs;
-
-/// The file of the soft collective library.
-const SOFT_LIBRARY: &str = "libnccl.so.2";
+use crate::cli::{self, RunArgs};
+use crate::engine_probe::Probe;
+use crate::launch::{Leader, Place};
 
 /// What a run came to.
 pub(crate) enum Outcome {
@@ -35,6 +36,7 @@ pub(crate) enum Outcome {
 /// What ended it before there was anything to keep.
 pub(crate) fn run(
     args: &RunArgs,
+    place: Option<Place>,
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<Outcome, Stop> {
@@ -51,13 +53,15 @@ pub(crate) fn run(
     } else {
         result_folder(args.outputs.out.as_deref(), "allreduce")
     };
-    let outcome = run_in(args, &folder, interrupt, say);
+    let place = place.filter(|_| !args.list && !args.plan);
+    let outcome = run_in(args, place, &folder, interrupt, say);
     sim::forget();
     outcome
 }
 
 fn run_in(
     args: &RunArgs,
+    place: Option<Place>,
     folder: &Path,
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
@@ -65,7 +69,10 @@ fn run_in(
     // Whatever is wrong with the model is said before any driver is asked.
     let model = args.model.as_deref().map(ModelFacts::resolve).transpose();
     let model = model.map_err(|error| Stop::Usage(format!("--model: {error}")))?;
-    let sysfs = played::sysfs(args.sim.as_deref(), folder, &[SOFT_LIBRARY])?;
+    let arms = cli::arms(&args.arms).map_err(Stop::Usage)?;
+    let sysfs = sysfs(args, folder)?;
+    let leader = place.map(|place| Leader::open(place, &args.launch));
+    let mut leader = leader.transpose()?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let keeps = !args.list && !args.plan;
     let refused = |reason: String, soft_box: Option<String>| -> Result<Outcome, Stop> {
@@ -82,10 +89,19 @@ fn run_in(
         chosen.said.iter().for_each(|line| say(line));
         return Ok(Outcome::Listed(inventory::listing(&chosen)));
     }
-    let found = devices(args, &chosen).map_err(Stop::Usage)?;
+    let found = match &mut leader {
+        Some(leader) => match leader.gather(args, &chosen, &sysfs, &machine, interrupt) {
+            Err(Stop::Refused(reason)) => return refused(reason, soft.clone()),
+            found => found?,
+        },
+        None => devices(args, &chosen).map_err(Stop::Usage)?,
+    };
+    let leader = leader.as_ref();
     let ranks = u32::try_from(found.len()).unwrap_or(u32::MAX);
+    let apart = leader.and_then(Leader::not_one_driver);
+    let around = surroundings(chosen.backend, &found, apart, args.deadline, interrupt)?;
     let steps = match &model {
-        Some(model) => planned(args, model, &chosen, &found, interrupt)?,
+        Some(model) => planned(args, model, &found, &around)?,
         None => Steps::default(),
     };
     if args.plan {
@@ -94,17 +110,17 @@ fn run_in(
         let planned = planned_for(soft.as_deref(), chosen.backend);
         return Ok(Outcome::Listed(planned + &tp_plan::table(&steps.steps)));
     }
-    if let Some(file) = &args.ccl {
+    if let Some(path) = &args.ccl {
         if chosen.backend == Built::Host {
             return Err(Stop::Usage(
                 "--ccl: the host backend has collectives of its own and loads no library"
                     .to_owned(),
             ));
         }
-        if !file.is_file() {
+        if !path.exists() {
             return Err(Stop::Usage(format!(
-                "--ccl {}: there is no such file",
-                file.display()
+                "--ccl {}: there is no such file or folder",
+                path.display()
             )));
         }
     }
@@ -113,20 +129,22 @@ fn run_in(
             "a collective needs two ranks; name a second device with --gpus".to_owned(),
         ));
     }
+    let probe = match (&args.engine_python, leader) {
+        (None, _) => None,
+        (Some(_), Some(_)) => {
+            return Err(Stop::Usage(
+                "--engine-python starts its ranks itself, on this host: run it without a launcher"
+                    .to_owned(),
+            ));
+        }
+        (Some(path), None) => Some(Probe::of(path, args.engine).map_err(Stop::Usage)?),
+    };
     let wanted = match &model {
-        Some(_) => steps.wanted(),
+        Some(_) => steps.wanted(args),
         None => by_hand(args).map_err(Stop::Usage)?,
     };
-    if let Some(library) = crate::rank::missing_library(chosen.backend) {
-        let name = chosen.backend.name();
-        let reason = format!(
-            "collectives of the {name} backend need {library}, which this version does not load yet; measure links with p2p-bw, or \
-             collectives with --backend cuda or host"
-        );
-        return refused(reason, soft.clone());
-    }
     let device_is_host = soft.is_some() || chosen.backend == Built::Host;
-    not_whole(&wanted, ElementType::from(args.dtype))
+    not_whole(&wanted)
         .or_else(|| too_much(&wanted, ranks, device_is_host))
         .map_or(Ok(()), |reason| Err(Stop::Usage(reason)))?;
     chosen.said.iter().for_each(|line| say(line));
@@ -136,15 +154,16 @@ fn run_in(
         library: args.ccl.clone(),
         deadline: args.deadline,
         interrupt,
+        leader,
     };
-    let (group, opened) = match Group::open(&setup) {
+    let (group, opened) = match Group::open(&setup, &begin(None, Clock::Own)) {
         Ok(opened) => opened,
         Err(Trouble::Failed { reason }) => return refused(reason, soft.clone()),
         Err(Trouble::Hang { doing, .. }) => return refused(doing, soft.clone()),
         Err(Trouble::Interrupted(signal)) => return Err(Stop::Interrupted(signal)),
         Err(Trouble::Stop(stop)) => return Err(stop),
     };
-    if chosen.backend == Built::Cuda && opened.soft_box != *soft {
+    if chosen.backend != Built::Host && opened.soft_box != *soft {
         return Err(Stop::Refused(format!(
             "the driver is {} and the collective library {}: both must be real, or soft of one box; see --ccl",
             kind(soft.as_deref()),
@@ -152,23 +171,44 @@ fn run_in(
         )));
     }
     let describe = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
-    let devices: Vec<LinkDevice> = found.iter().map(describe).collect();
+    let devices: Vec<LinkDevice> = match leader {
+        Some(leader) => leader.devices(),
+        None => found.iter().map(describe).collect(),
+    };
     let recorder = Recorder::begin(folder, header(&machine, soft.clone()))?;
     let mut session = Session {
         args,
         chosen: &chosen,
         machine: &machine,
+        sysfs: &sysfs,
         found: &found,
         devices,
+        peer_access: around.peer_access,
         steps: &steps,
         wanted: &wanted,
+        arms: &arms,
+        seed: args.seed.unwrap_or_else(seed_of_now),
         setup: &setup,
         opened,
         recorder,
+        probe,
+        engine: None,
     };
     let outcome = session.measure(group, say);
     let ended = session.recorder.end(outcome, exit_code)?;
     Ok(Outcome::Ended(Box::new(ended)))
+}
+
+/// The tree to read, after a restart on a soft box where one is asked for.
+///
+/// # Errors
+/// There is no such box, or it cannot be played.
+pub(crate) fn sysfs(args: &RunArgs, folder: &Path) -> Result<Sysfs, Stop> {
+    let vendor = args.sim.as_deref().map(sim::vendor).transpose()?;
+    let plays = vendor.and_then(|vendor| Built::of_box(vendor.as_str()));
+    let library = plays.and_then(Built::soft_collectives);
+    let libraries: Vec<&str> = library.into_iter().collect();
+    played::sysfs(args.sim.as_deref(), folder, &libraries)
 }
 
 /// One device a rank: those named, or the first as many as there are ranks.
@@ -203,9 +243,8 @@ fn devices(args: &RunArgs, chosen: &Chosen) -> Result<Vec<Found>, String> {
 fn planned(
     args: &RunArgs,
     model: &ModelFacts,
-    chosen: &Chosen,
     found: &[Found],
-    interrupt: &Interrupt,
+    around: &Surroundings,
 ) -> Result<Steps, Stop> {
     // A plan alone may be asked for of more ranks than there are devices.
     let tp = args
@@ -214,9 +253,8 @@ fn planned(
     model
         .check_tp(tp)
         .map_err(|error| Stop::Usage(error.to_string()))?;
-    let around = surroundings(chosen.backend, found, args.deadline, interrupt)?;
-    let mut steps = Steps::of(args, model, tp, &around);
-    steps.assumed.extend(assumed(&around, tp));
+    let mut steps = Steps::of(args, model, tp, around);
+    steps.assumed.extend(assumed(around, tp));
     Ok(steps)
 }
 

@@ -1,13 +1,15 @@
 //! How a call is timed in one mode: how many calls make a sample, and how many samples all ranks take, in rounds.
 //!
-//! The parent decides, since all ranks must make the same calls. A sample is the slowest rank's.
+//! The parent decides, since all ranks must make the same calls. A sample is the slowest rank's mean over the calls of one batch,
+//! which host-synced is a single call. Interleaved it is what the slowest rank takes for a gap and a call less what the slowest one
+//! takes for the gap alone, both means over batches that follow each other: a single one may be negative, the median not.
 
 use std::time::Duration;
 
 use measure::clock::Monotonic;
 use measure::plan::{Plan, Sampling, StopReason};
 use measure::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
-use measure::record::{CallMode, CollectiveKind, CollectiveOutcome, Verification};
+use measure::record::{CallMode, CollectiveOutcome, Verification};
 
 use super::group::{Group, Opened, Trouble};
 use crate::messages::{Job, RankReply, RankRequest};
@@ -27,10 +29,13 @@ const ROUND: usize = 10;
 /// So many times as many samples of host-synced calls, which are single calls and scatter more.
 pub(super) const SYNCED_SAMPLES: u32 = 10;
 
+/// Samples that a 99th percentile needs: host-synced calls are not enough before, however narrow the interval of the median is.
+const FOR_P99: usize = 200;
+
 /// The slowest that memory is filled, compared or reduced, in bytes a second: one step takes so long without a word.
 const SLOWEST_BYTES_PER_S: u64 = 100_000_000;
 
-/// Measures a call that is prepared here first, in one mode.
+/// Measures a call that is prepared here first, in one mode. `gap_us` is how long the work between two interleaved calls is to take.
 pub(super) fn measure(
     group: &mut Group<'_>,
     opened: &Opened,
@@ -38,50 +43,63 @@ pub(super) fn measure(
     ranks: u32,
     mode: CallMode,
     plan: Plan,
+    gap_us: f64,
 ) -> Result<CollectiveOutcome, Trouble> {
-    let longer = |calls: u32| longer(&job, ranks, calls);
-    let prepare = |_| RankRequest::Prepare { job };
-    let mut verification = Verification::Passed;
-    for reply in group.all("preparing", longer(1), prepare)? {
-        let RankReply::Prepared { verification: seen } = reply else {
-            return Err(group.out_of_turn(&reply));
-        };
-        verification = worse(verification, seen);
-    }
-    let least = calls_limits(opened.events).0;
-    let first = if mode == CallMode::HostSynced {
-        1
-    } else {
-        least
+    let series = Series {
+        job,
+        ranks,
+        mode,
+        gap_us: (mode == CallMode::Interleaved).then_some(gap_us),
     };
-    let once = match round(group, mode, first, 1, longer(first))? {
-        Round::Timed(slowest) => slowest[0],
+    let mut verification = Verification::Passed;
+    let prepare = |_| RankRequest::Prepare { job };
+    for reply in group.all("preparing", series.longer(1), prepare)? {
+        match reply {
+            RankReply::Prepared { verification: seen } => {
+                verification = worse(verification, seen);
+            }
+            RankReply::NotThere { reason } => {
+                return Ok(CollectiveOutcome::NotApplicable { reason });
+            }
+            other => return Err(group.out_of_turn(&other)),
+        }
+    }
+    let first = match mode {
+        CallMode::HostSynced => 1,
+        _ => calls_limits(opened.events).0,
+    };
+    let once = match series.round(group, first, 1)? {
+        Round::Timed(taken) => taken.slowest[0],
         Round::NotThere(reason) => return Ok(CollectiveOutcome::NotApplicable { reason }),
     };
     let calls = match mode {
         CallMode::HostSynced => 1,
-        CallMode::BackToBack | CallMode::Graph => calls_of(once, opened.events),
+        _ => calls_of(once, opened.events),
     };
     let mut warmup_copies = first + 1;
     if calls != first {
         // A graph of another length is captured here, outside the samples.
-        round(group, mode, calls, 1, longer(calls))?;
+        series.round(group, calls, 1)?;
         warmup_copies += calls;
     }
     let clock = Monotonic::start();
     let sampling = Sampling::start(plan, &clock);
-    let mut samples: Vec<f64> = Vec::new();
+    let mut taken = Taken::default();
     let stopped = loop {
-        let next = next_round(samples.len(), &plan);
-        match round(group, mode, calls, next, longer(calls))? {
-            Round::Timed(slowest) => samples.extend(slowest),
+        let next = next_round(taken.slowest.len(), &plan);
+        match series.round(group, calls, next)? {
+            Round::Timed(more) => taken.append(more),
             Round::NotThere(reason) => return Ok(CollectiveOutcome::Failed { reason }),
         }
-        if let Some(reason) = sampling.stop(&[&samples]) {
-            break reason;
+        let times = taken.times();
+        match sampling.stop(&[&times]) {
+            Some(StopReason::IntervalNarrow) if !is_enough(mode, times.len()) => {}
+            Some(reason) => break reason,
+            None => {}
         }
     };
-    for reply in group.all("comparing the result", longer(1), |_| RankRequest::Check)? {
+    let check = |_| RankRequest::Check;
+    for reply in group.all("comparing the result", series.longer(1), check)? {
         let RankReply::Checked { verification: seen } = reply else {
             return Err(group.out_of_turn(&reply));
         };
@@ -90,65 +108,143 @@ pub(super) fn measure(
     let timing = Timing {
         source: match mode {
             CallMode::HostSynced => TimeSource::HostMonotonic,
-            CallMode::BackToBack | CallMode::Graph => opened.events,
+            _ => opened.events,
         },
-        gate: Gate::None,
+        gate: taken.gate.unwrap_or(Gate::None),
         copies_per_sample: calls,
         warmup_copies,
     };
-    Ok(outcome(samples, timing, stopped, verification))
+    Ok(outcome(taken, timing, stopped, verification))
 }
 
 fn outcome(
-    samples: Vec<f64>,
+    taken: Taken,
     timing: Timing,
     stopped: StopReason,
     verification: Verification,
 ) -> CollectiveOutcome {
-    let positive = samples.iter().all(|sample| *sample > 0.0);
-    let time = Quantity::from_samples(samples, Unit::Microseconds, timing, stopped);
-    match time.filter(|_| positive) {
-        Some(time) => CollectiveOutcome::Measured {
-            time: Box::new(time),
-            verification,
+    let quantity = |samples| Quantity::from_samples(samples, Unit::Microseconds, timing, stopped);
+    let is_interleaved = !taken.gaps.is_empty();
+    let times = taken.times();
+    let positive = times.iter().all(|time| *time > 0.0);
+    let gap = quantity(taken.gaps).filter(|_| is_interleaved);
+    let time = quantity(times);
+    match (time, gap) {
+        (Some(time), gap) if positive || (gap.is_some() && time.value > 0.0) => {
+            CollectiveOutcome::Measured {
+                time: Box::new(time),
+                verification,
+                gap: gap.map(Box::new),
+            }
+        }
+        (Some(_), Some(gap)) => CollectiveOutcome::Failed {
+            reason: format!(
+                "the spread of the gap of {:.1} us hides the call; use a smaller --gap",
+                gap.value
+            ),
         },
-        None => CollectiveOutcome::Failed {
+        _ => CollectiveOutcome::Failed {
             reason: "a time was zero or not a number".to_owned(),
         },
     }
 }
 
+/// What is timed again and again.
+struct Series {
+    job: Job,
+    ranks: u32,
+    mode: CallMode,
+    /// Interleaved only.
+    gap_us: Option<f64>,
+}
+
+/// Samples that all ranks took.
+#[derive(Debug, Default)]
+struct Taken {
+    /// The slowest rank's time of each sample, in microseconds, interleaved with the gap.
+    slowest: Vec<f64>,
+    /// Interleaved: the slowest rank's time of the gap alone.
+    gaps: Vec<f64>,
+    gate: Option<Gate>,
+}
+
+impl Taken {
+    fn append(&mut self, more: Self) {
+        self.slowest.extend(more.slowest);
+        self.gaps.extend(more.gaps);
+        self.gate = more.gate;
+    }
+
+    /// What the call itself took in each sample.
+    fn times(&self) -> Vec<f64> {
+        let gaps = self.gaps.iter().copied().chain(std::iter::repeat(0.0));
+        let times = self.slowest.iter().zip(gaps);
+        times.map(|(whole, gap)| whole - gap).collect()
+    }
+}
+
 /// What came of a round.
 enum Round {
-    /// The slowest rank's time of each sample, in microseconds.
-    Timed(Vec<f64>),
+    Timed(Taken),
     /// The backend does not have the mode.
     NotThere(String),
 }
 
-fn round(
-    group: &mut Group<'_>,
-    mode: CallMode,
-    calls: u32,
-    samples: u32,
-    longer: Duration,
-) -> Result<Round, Trouble> {
-    let request = |_| RankRequest::Time {
-        mode,
-        calls,
-        samples,
-    };
-    let mut ranks: Vec<Vec<f64>> = Vec::new();
-    for reply in group.all("timing", longer, request)? {
-        match reply {
-            RankReply::Timed { microseconds } if microseconds.len() == samples as usize => {
-                ranks.push(microseconds);
+impl Series {
+    fn round(&self, group: &mut Group<'_>, calls: u32, samples: u32) -> Result<Round, Trouble> {
+        let mode = self.mode;
+        let request = |_| RankRequest::Time {
+            mode,
+            calls,
+            samples,
+            gap_us: self.gap_us,
+        };
+        let doing = format!("taking samples in mode {mode}");
+        let is_whole = |times: &[f64], gaps: &[f64]| {
+            let wanted = samples as usize;
+            times.len() == wanted && gaps.len() == self.gap_us.map_or(0, |_| wanted)
+        };
+        let (mut ranks, mut gaps, mut held) = (Vec::new(), Vec::new(), None);
+        for reply in group.all(&doing, self.longer(calls), request)? {
+            match reply {
+                RankReply::Timed {
+                    microseconds,
+                    gap_microseconds,
+                    gate,
+                } if is_whole(&microseconds, &gap_microseconds) => {
+                    ranks.push(microseconds);
+                    gaps.push(gap_microseconds);
+                    held = Some(gate);
+                }
+                RankReply::NotThere { reason } => return Ok(Round::NotThere(reason)),
+                other => return Err(group.out_of_turn(&other)),
             }
-            RankReply::NotThere { reason } => return Ok(Round::NotThere(reason)),
-            other => return Err(group.out_of_turn(&other)),
         }
+        Ok(Round::Timed(Taken {
+            slowest: slowest(&ranks),
+            gaps: slowest(&gaps),
+            gate: held,
+        }))
     }
-    Ok(Round::Timed(slowest(&ranks)))
+
+    /// How much longer than the deadline a step may be silent, which goes over all bytes once for each call and waits for its gaps.
+    fn longer(&self, calls: u32) -> Duration {
+        let times = u64::from(self.job.kind.parts(self.ranks));
+        let bytes = self
+            .job
+            .bytes_per_rank
+            .saturating_mul(times)
+            .saturating_mul(u64::from(calls));
+        // With the call and alone.
+        let gaps = self.gap_us.unwrap_or(0.0) * 1e-6 * 2.0 * f64::from(calls);
+        Duration::from_millis(bytes.saturating_mul(1000) / SLOWEST_BYTES_PER_S)
+            .saturating_add(Duration::try_from_secs_f64(gaps).unwrap_or(Duration::MAX))
+    }
+}
+
+/// Whether as many samples are enough where their interval is narrow.
+fn is_enough(mode: CallMode, samples: usize) -> bool {
+    mode != CallMode::HostSynced || samples >= FOR_P99
 }
 
 /// The slowest rank's time of each sample; all ranks took the same samples.
@@ -189,19 +285,6 @@ fn calls_limits(events: TimeSource) -> (u32, u32) {
         TimeSource::VirtualClock => VIRTUAL_CALLS,
         TimeSource::DeviceEvent | TimeSource::HostMonotonic => CALLS,
     }
-}
-
-/// How much longer than the deadline a step may be silent, which goes over all bytes once for each call.
-fn longer(job: &Job, ranks: u32, calls: u32) -> Duration {
-    let times = match job.kind {
-        CollectiveKind::AllReduce => 1,
-        CollectiveKind::AllGather => u64::from(ranks),
-    };
-    let bytes = job
-        .bytes_per_rank
-        .saturating_mul(times)
-        .saturating_mul(u64::from(calls));
-    Duration::from_millis(bytes.saturating_mul(1000) / SLOWEST_BYTES_PER_S)
 }
 
 /// Wrong data outranks all, and what was not asked for is not a pass.
@@ -255,15 +338,73 @@ mod tests {
         assert_eq!(not_asked, Verification::NotAsked);
     }
 
+    fn series(mode: CallMode, gap_us: Option<f64>) -> Series {
+        Series {
+            job: Job {
+                kind: measure::record::CollectiveKind::AllGather,
+                element: measure::record::ElementType::Bf16,
+                bytes_per_rank: 50_000_000,
+                placement: measure::record::BufferPlacement::OutOfPlace,
+                cache: measure::record::BufferCache::Hot,
+                verify: true,
+            },
+            ranks: 2,
+            mode,
+            gap_us,
+        }
+    }
+
     #[test]
-    fn a_step_over_many_bytes_may_take_longer() {
-        let job = Job {
-            kind: CollectiveKind::AllGather,
-            element: measure::record::ElementType::Bf16,
-            bytes_per_rank: 50_000_000,
-            verify: true,
-        };
+    fn a_step_over_many_bytes_or_long_gaps_may_take_longer() {
         // 2 ranks x 50 MB x 3 calls at 100 MB/s are 3 s.
-        assert_eq!(longer(&job, 2, 3), Duration::from_secs(3));
+        let of = |mode, gap_us| series(mode, gap_us).longer(3);
+        assert_eq!(of(CallMode::Graph, None), Duration::from_secs(3));
+        // 3 gaps of 0.5 s beside the calls and 3 alone are 3 s more.
+        let interleaved = of(CallMode::Interleaved, Some(500_000.0));
+        assert_eq!(interleaved, Duration::from_secs(6));
+    }
+
+    #[test]
+    fn host_synced_calls_go_on_until_a_99th_percentile_can_be_given() {
+        // Two of a hundred lie beyond it: 200.
+        assert!(!is_enough(CallMode::HostSynced, 199) && is_enough(CallMode::HostSynced, 200));
+        assert!(is_enough(CallMode::Graph, 6));
+    }
+
+    fn interleaved(whole: [f64; 3], gaps: [f64; 3]) -> CollectiveOutcome {
+        let timing = Timing {
+            source: TimeSource::DeviceEvent,
+            gate: Gate::None,
+            copies_per_sample: 20,
+            warmup_copies: 21,
+        };
+        let taken = Taken {
+            slowest: whole.to_vec(),
+            gaps: gaps.to_vec(),
+            gate: Some(Gate::None),
+        };
+        outcome(taken, timing, StopReason::MaxSamples, Verification::Passed)
+    }
+
+    #[test]
+    fn a_call_between_gaps_is_what_it_adds_to_them() {
+        // 60 - 50, 62 - 51 and 49 - 50: 10, 11 and -1, whose median is 10; that of the gaps is 50.
+        let outcome = interleaved([60.0, 62.0, 49.0], [50.0, 51.0, 50.0]);
+        let CollectiveOutcome::Measured { time, gap, .. } = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!((time.value, time.n), (10.0, 3));
+        assert_eq!(time.samples, [10.0, 11.0, -1.0]);
+        assert_eq!(gap.unwrap().value, 50.0);
+    }
+
+    #[test]
+    fn a_call_that_the_gaps_hide_has_no_time() {
+        // 49 - 50, 51 - 50 and 50 - 50: the median of -1, 1 and 0 is none.
+        let outcome = interleaved([49.0, 51.0, 50.0], [50.0, 50.0, 50.0]);
+        assert!(
+            matches!(&outcome, CollectiveOutcome::Failed { reason } if reason.contains("hides the call")),
+            "{outcome:?}"
+        );
     }
 }

@@ -1,127 +1,168 @@
-//! The measuring part of a run: one point after another, each kept before the next begins, with fresh ranks after trouble.
+//! The measuring part of a run: launches of arms one after another, and in each one point after another, each kept before the next
+//! begins, with fresh ranks after trouble.
+
+mod engine;
 
 use std::time::Instant;
 
 use inventory::{Built, Chosen, Found, caveats};
 use measure::caveat::Caveat;
 use measure::plan::Plan;
-use measure::quantity::TimeSource;
 use measure::record::{
-    CallMode, CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent, ElementType,
-    LibraryFacts, LinkDevice,
+    Arm, CallMode, CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent,
+    EngineRunFacts, LinkDevice,
 };
 use measure::unit::ByteCount;
 use program::{Break, Budget, Progress, Recorder, reservations};
-use topology::Machine;
+use topology::{Machine, Sysfs};
 
-use super::group::{Group, Opened, Setup, Trouble};
+use self::engine::Engine;
+use super::arms::Variant;
+use super::group::{Group, Opened, Setup, Start, Trouble};
+use super::modes::{Clock, Pass, in_real_time, modes, not_here, passes};
+use super::order::rounds;
 use super::sampling::{SYNCED_SAMPLES, measure};
+use super::transport::{Around, logged_run};
 use super::wanted::{Steps, Wanted};
 use crate::cli::RunArgs;
+use crate::engine_probe::Probe;
 use crate::messages::Job;
-
-/// Groups that may be lost one after another before the rest is left alone.
-const LIMIT: u32 = 2;
 
 /// One run under way.
 pub(super) struct Session<'a> {
     pub(super) args: &'a RunArgs,
     pub(super) chosen: &'a Chosen,
     pub(super) machine: &'a Machine,
+    pub(super) sysfs: &'a Sysfs,
     pub(super) found: &'a [Found],
     pub(super) devices: Vec<LinkDevice>,
+    /// Whether every device reaches every other, as the driver says.
+    pub(super) peer_access: Option<bool>,
     pub(super) steps: &'a Steps,
     pub(super) wanted: &'a [Wanted],
+    /// The arms of the command line; empty where there is one variant without a name.
+    pub(super) arms: &'a [Arm],
+    pub(super) seed: u64,
     pub(super) setup: &'a Setup<'a>,
     pub(super) opened: Opened,
     pub(super) recorder: Recorder<Collectives>,
+    /// The serving engine whose own all-reduce is measured too.
+    pub(super) probe: Option<Probe>,
+    /// What it said so far.
+    pub(super) engine: Option<EngineRunFacts>,
 }
 
 /// The ranks, if there are any just now.
 enum Ranks<'a> {
     /// They joined and wait for work.
-    Ready(Group<'a>),
+    Ready(Group<'a>, Opened),
     /// They are to be started.
     None,
     /// Joining went wrong, which the next point tells.
     Lost(Trouble),
 }
 
+/// One launch of an arm's ranks by one clock.
+struct Launch<'v> {
+    variant: &'v mut Variant,
+    number: u32,
+    clock: Clock,
+    /// How it is called in progress: nothing where there is one launch without a name.
+    label: String,
+    /// The serving engine whose ranks these are; `None` for the library's.
+    engine: Option<Engine>,
+}
+
+impl Launch<'_> {
+    /// What the ranks begin with.
+    fn start(&self) -> Start {
+        Start {
+            engine: self.engine.as_ref().map(|engine| engine.probe.clone()),
+            ..self.variant.start(self.clock)
+        }
+    }
+}
+
+/// How far the run is.
+struct Pace<'a> {
+    progress: Progress<'a>,
+    budget: Budget,
+}
+
 impl<'a> Session<'a> {
-    /// Measures all points, or as many as it can, with the group that has opened device and library.
+    /// Measures all points, or as many as it can; `group` has opened device and library with nothing of an arm's.
     pub(super) fn measure(&mut self, group: Group<'a>, say: &dyn Fn(&str)) -> Result<(), Break> {
-        let (mut ranks, transport) = joined(group);
-        self.found(transport)?;
-        let modes = self.modes();
-        let element = ElementType::from(self.args.dtype);
-        let total = self.wanted.len() * modes.len();
-        let mut progress = Progress::new(total, say);
-        let mut budget = Budget::new(self.args.budget, total);
-        // Groups lost in a row, and why the last one was.
-        let mut lost = (0, String::new());
+        self.found()?;
+        let asked: Vec<CallMode> = self.args.modes.iter().map(|mode| (*mode).into()).collect();
+        let modes = modes(&asked, self.chosen.backend);
+        let passes = passes(&modes, self.opened.soft_box.is_some());
+        let mut variants = Variant::of(self.arms);
+        let mut engines = Variant::of(self.arms);
+        let launches = self.args.launches;
+        let of_engine = self.engine_calls(&modes);
+        let points = self.wanted.len() * modes.len() + of_engine.points();
+        let total = points * variants.len() * launches as usize;
+        let mut pace = Pace {
+            progress: Progress::new(total, say),
+            budget: Budget::new(self.args.budget, total),
+        };
         let s = if total == 1 { "" } else { "s" };
         say(&format!("{total} point{s} to measure"));
-        for wanted in self.wanted {
-            for mode in &modes {
-                if let Some(signal) = self.setup.interrupt.signal() {
-                    return Err(Break::Signal(signal));
-                }
-                let what = format!("{} {mode}", ByteCount(wanted.bytes_per_rank));
-                progress.begin(&wanted.kind.to_string(), &what);
-                let began = Instant::now();
-                let job = Job {
-                    kind: wanted.kind,
-                    element,
-                    bytes_per_rank: wanted.bytes_per_rank,
-                    verify: !self.args.no_verify,
-                };
-                let outcome = match self.not_here(*mode) {
-                    Some(reason) => CollectiveOutcome::NotApplicable { reason },
-                    None if lost.0 >= LIMIT => CollectiveOutcome::Skipped {
-                        reason: format!(
-                            "the ranks were lost {LIMIT} times in a row and are not started again; last: {}",
-                            lost.1
-                        ),
-                    },
-                    None => match self.point(&mut ranks, job, *mode, &budget) {
-                        Ok(outcome) => {
-                            lost.0 = 0;
-                            outcome
-                        }
-                        Err(trouble) => {
-                            let (outcome, is_last) = told(trouble)?;
-                            let why = reason_of(&outcome).to_owned();
-                            progress.note(&format!("{} {what}: {why}", wanted.kind));
-                            lost = (if is_last { LIMIT } else { lost.0 + 1 }, why);
-                            outcome
-                        }
-                    },
-                };
-                self.keep(wanted, *mode, element, outcome)?;
-                budget.spend(began.elapsed());
-                progress.end();
-            }
-        }
-        if let Ranks::Ready(group) = ranks {
+        let is_first =
+            |pass: &Pass| pass.clock == Clock::Own && variants.iter().all(|v| v.arm.is_none());
+        let mut first = if passes.first().is_some_and(is_first) {
+            Some(group)
+        } else {
             group.finish();
+            None
+        };
+        for (number, order) in (0..launches).zip(rounds(variants.len(), launches, self.seed)) {
+            for index in order {
+                for pass in &passes {
+                    let label = self.label(&variants[index], number);
+                    let mut launch = Launch {
+                        variant: &mut variants[index],
+                        number,
+                        clock: pass.clock,
+                        label,
+                        engine: None,
+                    };
+                    let ranks = match first.take() {
+                        Some(group) => self.joined(group, &mut launch),
+                        None => Ranks::None,
+                    };
+                    self.points(&mut launch, (self.wanted, &pass.modes), ranks, &mut pace)?;
+                }
+                if number == 0 {
+                    self.transport(&variants[index])?;
+                }
+                self.engine(&mut engines[index], number, &of_engine, &mut pace)?;
+            }
         }
         Ok(())
     }
 
     /// Everything that is known before the first point.
-    fn found(&mut self, transport: Option<String>) -> Result<(), Break> {
-        let library = LibraryFacts {
-            transport,
-            ..self.opened.library.clone()
-        };
+    fn found(&mut self) -> Result<(), Break> {
         self.recorder.add(CollectivesEvent::Found {
             machine: Box::new(self.machine.clone()),
             backend: inventory::backend(self.chosen),
-            library,
-            paths: inventory::paths(&self.devices, self.machine),
+            library: self.opened.library.clone(),
+            paths: match self.setup.leader {
+                Some(leader) => leader.paths(),
+                None => inventory::paths(&self.devices, self.machine),
+            },
             devices: self.devices.clone(),
             steps: self.steps.steps.clone(),
         })?;
+        if let Some(leader) = self.setup.leader {
+            let facts = leader.facts();
+            self.recorder.add(CollectivesEvent::Launcher { facts })?;
+        }
+        if !self.arms.is_empty() {
+            let arms = self.arms.to_vec();
+            self.recorder.add(CollectivesEvent::Arms { arms })?;
+        }
         let mut told: Vec<Caveat> = caveats::busy(&self.devices).collect();
         told.extend(caveats::said(self.chosen));
         told.extend(caveats::shared_cpus(self.found, &self.devices));
@@ -131,6 +172,7 @@ impl<'a> Session<'a> {
         let of_plan = self.steps.own_kernels().into_iter();
         let of_plan = of_plan.chain(self.steps.assumed.iter().cloned());
         told.extend(of_plan.map(|text| Caveat::Note { text }));
+        told.extend(self.drawn());
         for caveat in told {
             self.recorder.add(CollectivesEvent::Caveat { caveat })?;
         }
@@ -146,81 +188,175 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The modes that were asked for, or those that the backend has.
-    fn modes(&self) -> Vec<CallMode> {
-        let all = [CallMode::HostSynced, CallMode::BackToBack, CallMode::Graph];
-        let asked: Vec<CallMode> = self.args.modes.iter().map(|mode| (*mode).into()).collect();
-        all.into_iter()
-            .filter(|mode| {
-                if asked.is_empty() {
-                    self.not_here(*mode).is_none()
-                } else {
-                    asked.contains(mode)
-                }
-            })
-            .collect()
+    /// How the order of arms came about.
+    fn drawn(&self) -> Option<Caveat> {
+        (self.arms.len() > 1).then(|| Caveat::Note {
+            text: format!(
+                "the arms of a launch ran in a random order and those of the next in its reverse; --seed {} draws the same again",
+                self.seed
+            ),
+        })
     }
 
-    /// Why a mode says nothing here.
-    fn not_here(&self, mode: CallMode) -> Option<String> {
-        match (mode, self.opened.events, self.chosen.backend) {
-            (CallMode::HostSynced, TimeSource::VirtualClock, _) => Some(
-                "a soft box has no host clock: the time that this machine needs for it means nothing"
-                    .to_owned(),
-            ),
-            (CallMode::Graph, _, Built::Host) => Some("the host backend has no graphs".to_owned()),
-            _ => None,
+    /// How a launch is called in progress.
+    fn label(&self, variant: &Variant, number: u32) -> String {
+        let mut label = String::new();
+        if let Some(name) = variant.name() {
+            label.push_str(&format!(", arm {name}"));
+        }
+        if self.args.launches > 1 {
+            label.push_str(&format!(", launch {}", number + 1));
+        }
+        label
+    }
+
+    /// All points of one launch, these calls in these modes, with ranks that may be there already.
+    fn points(
+        &mut self,
+        launch: &mut Launch<'_>,
+        (calls, modes): (&[Wanted], &[CallMode]),
+        mut ranks: Ranks<'a>,
+        pace: &mut Pace<'_>,
+    ) -> Result<(), Break> {
+        for wanted in calls {
+            for mode in modes {
+                if let Some(signal) = self.setup.interrupt.signal() {
+                    return Err(Break::Signal(signal));
+                }
+                let group = format!("{}{}", wanted.kind, launch.label);
+                let what = format!("{} {mode}", ByteCount(wanted.bytes_per_rank));
+                pace.progress.begin(&group, &what);
+                let began = Instant::now();
+                let of_library = launch.engine.is_none();
+                let not_here = not_here(*mode, self.chosen.backend).filter(|_| of_library);
+                let outcome = match not_here {
+                    Some(reason) => CollectiveOutcome::NotApplicable { reason },
+                    None => match launch.variant.left_alone() {
+                        Some(reason) => CollectiveOutcome::Skipped { reason },
+                        None => self.tried(launch, &mut ranks, wanted, *mode, pace)?,
+                    },
+                };
+                self.keep(launch, wanted, *mode, outcome)?;
+                pace.budget.spend(began.elapsed());
+                pace.progress.end();
+            }
+        }
+        if let Ranks::Ready(group, _) = ranks {
+            group.finish();
+        }
+        Ok(())
+    }
+
+    /// What came of one point; where the ranks were lost, that.
+    fn tried(
+        &self,
+        launch: &mut Launch<'_>,
+        ranks: &mut Ranks<'a>,
+        wanted: &Wanted,
+        mode: CallMode,
+        pace: &Pace<'_>,
+    ) -> Result<CollectiveOutcome, Break> {
+        let job = wanted.job(!self.args.no_verify);
+        match self.point(launch, ranks, job, mode, &pace.budget) {
+            Ok(outcome) => {
+                launch.variant.held();
+                Ok(outcome)
+            }
+            Err(trouble) => {
+                let (outcome, for_good) = told(trouble)?;
+                let why = reason_of(&outcome);
+                let bytes = ByteCount(wanted.bytes_per_rank);
+                let (kind, label) = (wanted.kind, &launch.label);
+                pace.progress
+                    .note(&format!("{kind} {bytes} {mode}{label}: {why}"));
+                // An engine that does not start would not start again, and that takes minutes.
+                let for_good = for_good || (launch.engine.is_some() && !launch.variant.joined);
+                launch.variant.lose(why, for_good);
+                Ok(outcome)
+            }
         }
     }
 
     /// One point, with ranks that are started where there are none.
     fn point(
         &self,
+        launch: &mut Launch<'_>,
         ranks: &mut Ranks<'a>,
         job: Job,
         mode: CallMode,
         budget: &Budget,
     ) -> Result<CollectiveOutcome, Trouble> {
-        let mut group = match std::mem::replace(ranks, Ranks::None) {
-            Ranks::Ready(group) => group,
-            Ranks::Lost(trouble) => return Err(trouble),
+        let ready = match std::mem::replace(ranks, Ranks::None) {
             Ranks::None => {
-                let (mut group, _) = Group::open(self.setup)?;
+                let start = launch.start();
+                let (mut group, opened) = Group::open(self.setup, &start)?;
                 group.join()?;
-                group
+                launch.variant.joined = true;
+                Ok((group, opened))
             }
+            Ranks::Ready(group, opened) => Ok((group, opened)),
+            Ranks::Lost(trouble) => Err(trouble),
         };
+        let (mut group, opened) = ready?;
         let times = match mode {
             CallMode::HostSynced => SYNCED_SAMPLES,
-            CallMode::BackToBack | CallMode::Graph => 1,
+            CallMode::BackToBack | CallMode::Graph | CallMode::Interleaved => 1,
         };
         let plan = Plan::new(
             self.args.samples.saturating_mul(times) as usize,
             budget.share(),
         );
-        let number = u32::try_from(self.found.len()).unwrap_or(u32::MAX);
-        let outcome = measure(&mut group, &self.opened, job, number, mode, plan)?;
-        *ranks = Ranks::Ready(group);
+        let outcome = measure(
+            &mut group,
+            &opened,
+            job,
+            self.ranks(),
+            mode,
+            plan,
+            self.args.gap,
+        )?;
+        if let Some(engine) = &mut launch.engine {
+            engine.hear(&opened.library, group.describe()?);
+        }
+        *ranks = Ranks::Ready(group, opened);
         Ok(outcome)
+    }
+
+    /// Joins the group that opened the library; that it went wrong is told by the first point.
+    fn joined(&self, mut group: Group<'a>, launch: &mut Launch<'_>) -> Ranks<'a> {
+        match group.join() {
+            Ok(()) => {
+                launch.variant.joined = true;
+                Ranks::Ready(group, self.opened.clone())
+            }
+            Err(trouble) => Ranks::Lost(trouble),
+        }
     }
 
     fn keep(
         &mut self,
+        launch: &mut Launch<'_>,
         wanted: &Wanted,
         mode: CallMode,
-        element: ElementType,
         outcome: CollectiveOutcome,
     ) -> Result<(), Break> {
-        let caveats = match &outcome {
-            CollectiveOutcome::Measured { time, .. } => reservations(time),
-            _ => Vec::new(),
-        };
+        let engine = self.engine_of(launch)?;
+        let mut caveats = Vec::new();
+        if let CollectiveOutcome::Measured { time, .. } = &outcome {
+            caveats.extend(reservations(time));
+            caveats.extend((launch.clock == Clock::Wall).then(|| in_real_time(self.ranks())));
+        }
         let point = CollectivePoint {
             kind: wanted.kind,
-            element,
+            element: wanted.element,
             bytes_per_rank: wanted.bytes_per_rank,
-            ranks: u32::try_from(self.found.len()).unwrap_or(u32::MAX),
+            ranks: self.ranks(),
             mode,
+            placement: wanted.placement,
+            cache: wanted.cache,
+            engine,
+            arm: launch.variant.name(),
+            launch: launch.number,
             outcome,
             caveats,
         };
@@ -229,13 +365,34 @@ impl<'a> Session<'a> {
         })?;
         Ok(())
     }
-}
 
-/// Joins a group; that it went wrong is told by the first point.
-fn joined(mut group: Group<'_>) -> (Ranks<'_>, Option<String>) {
-    match group.join() {
-        Ok(transport) => (Ranks::Ready(group), transport),
-        Err(trouble) => (Ranks::Lost(trouble), None),
+    /// What the library says of the way it takes, from ranks of their own that are not timed. Those of an arm that hangs or fails
+    /// would only do so again.
+    fn transport(&mut self, variant: &Variant) -> Result<(), Break> {
+        let is_library = self.chosen.backend != Built::Host;
+        if !is_library || !variant.joined || variant.left_alone().is_some() {
+            return Ok(());
+        }
+        let jobs: Vec<Job> = self.wanted.iter().map(|wanted| wanted.job(false)).collect();
+        let leader = self.setup.leader;
+        let hosts = leader.map_or_else(Vec::new, |leader| leader.facts().hosts);
+        let around = Around {
+            machine: self.machine,
+            sysfs: self.sysfs,
+            devices: &self.devices,
+            hosts: &hosts,
+            mig: self.found.iter().any(|device| device.mig.is_some()),
+            peer_access: self.peer_access,
+        };
+        let start = variant.start(Clock::Own);
+        let facts = logged_run(self.setup, &start, variant.arm.as_ref(), &jobs, &around);
+        let facts = Box::new(facts.map_err(Break::Signal)?);
+        self.recorder.add(CollectivesEvent::Transport { facts })?;
+        Ok(())
+    }
+
+    fn ranks(&self) -> u32 {
+        u32::try_from(self.found.len()).unwrap_or(u32::MAX)
     }
 }
 

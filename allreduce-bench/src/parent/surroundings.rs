@@ -11,10 +11,12 @@ use tp_plan::{Surroundings, Vendor};
 use crate::messages::{PeersReply, PeersRequest};
 use crate::peers;
 
-/// What decides the paths between these devices, as the driver says; a driver that is silent for `deadline` says nothing.
+/// What decides the paths between these devices, as the driver says; a driver that is silent for `deadline` says nothing. `apart`
+/// says why no one process can ask about all of them.
 pub(super) fn surroundings(
     backend: Built,
     found: &[Found],
+    apart: Option<String>,
     deadline: Duration,
     interrupt: &Interrupt,
 ) -> Result<Surroundings, Stop> {
@@ -25,7 +27,10 @@ pub(super) fn surroundings(
     let told = match backend {
         Built::Host => Err(String::new()),
         _ if mig => Err(String::new()),
-        _ => ask(backend, found, deadline, interrupt)?,
+        _ => match apart {
+            Some(reason) => Err(reason),
+            None => ask(backend, found, deadline, interrupt)?,
+        },
     };
     let access = told.as_ref().ok().copied();
     let mut around = Surroundings::of_gpus(vendor, &names, memory, mig, access);

@@ -2,33 +2,55 @@
 
 use std::collections::BTreeSet;
 
-use measure::record::{CollectiveKind, CollectivePath, ElementType, PlannedStep};
-use measure::unit::{ByteCount, parse_sizes};
+use measure::record::{
+    BufferCache, BufferPlacement, CollectiveKind, CollectivePath, ElementType, PlannedStep,
+};
+use measure::unit::ByteCount;
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, plan};
 
-use crate::cli::{EngineArg, RunArgs};
+use crate::cli::{EngineArg, RunArgs, message_sizes};
+use crate::messages::Job;
 
-/// Sizes where neither `--sizes` nor `--model` says: what decoding sends, from one sequence on, up to where links are full.
-const DEFAULT_SIZES: &str = "1K..8M";
+/// Sizes where neither `--sizes` nor `--model` says: from what a call costs at least up to where links are full.
+const DEFAULT_SIZES: &str = "8..8M";
 
 /// A call to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Wanted {
     pub(super) kind: CollectiveKind,
+    pub(super) element: ElementType,
+    pub(super) placement: BufferPlacement,
+    pub(super) cache: BufferCache,
     pub(super) bytes_per_rank: u64,
 }
 
 impl Wanted {
+    /// What a rank is asked for it.
+    pub(super) fn job(&self, verify: bool) -> Job {
+        Job {
+            kind: self.kind,
+            element: self.element,
+            bytes_per_rank: self.bytes_per_rank,
+            placement: self.placement,
+            cache: self.cache,
+            verify,
+        }
+    }
+
     /// Host memory that all ranks take for it at most, in bytes: each has what it sends, the result, and the host's copy of the
     /// result; where a device's memory is host memory, all of these are, and as much again goes through the shared segment.
     pub(super) fn host_bytes(&self, ranks: u64, device_is_host: bool) -> u64 {
-        let result = match self.kind {
-            CollectiveKind::AllReduce => self.bytes_per_rank,
-            CollectiveKind::AllGather => self.bytes_per_rank.saturating_mul(ranks),
+        let (sends, receives) = match self.kind {
+            CollectiveKind::AllGather => (1, ranks),
+            CollectiveKind::ReduceScatter => (ranks, 1),
+            CollectiveKind::AllReduce | CollectiveKind::Broadcast | CollectiveKind::SendRecv => {
+                (1, 1)
+            }
         };
+        let sent = self.bytes_per_rank.saturating_mul(sends);
+        let result = self.bytes_per_rank.saturating_mul(receives);
         let each = if device_is_host {
-            self.bytes_per_rank
-                .saturating_mul(2)
+            sent.saturating_mul(2)
                 .saturating_add(result.saturating_mul(2))
         } else {
             result
@@ -73,16 +95,11 @@ impl Steps {
         }
     }
 
-    /// Their calls, each once.
-    pub(super) fn wanted(&self) -> Vec<Wanted> {
+    /// Their calls, each once, in all the ways that the command line asks for.
+    pub(super) fn wanted(&self, args: &RunArgs) -> Vec<Wanted> {
         let calls = self.steps.iter().flat_map(|step| &step.collectives);
-        let wanted: BTreeSet<Wanted> = calls
-            .map(|call| Wanted {
-                kind: call.kind,
-                bytes_per_rank: call.bytes_per_rank,
-            })
-            .collect();
-        wanted.into_iter().collect()
+        let calls: BTreeSet<_> = calls.map(|call| (call.kind, call.bytes_per_rank)).collect();
+        in_all_ways(args, &calls.into_iter().collect::<Vec<_>>())
     }
 
     /// What to say of calls that the engine does not leave to the library which is measured.
@@ -100,36 +117,76 @@ impl Steps {
     }
 }
 
-/// All-reduces of the sizes given by hand, or of the default ones.
+/// The operations and sizes given by hand, or the default ones.
 pub(super) fn by_hand(args: &RunArgs) -> Result<Vec<Wanted>, String> {
     let sizes = match &args.sizes {
-        Some(sizes) => sizes.0.clone(),
-        None => parse_sizes(DEFAULT_SIZES).map_err(|error| error.to_string())?,
+        Some(sizes) => sizes.clone(),
+        None => message_sizes(DEFAULT_SIZES)?,
     };
-    let sizes: BTreeSet<u64> = sizes.into_iter().map(|size| size.0).collect();
-    let wanted = sizes.into_iter().map(|bytes_per_rank| Wanted {
-        kind: CollectiveKind::AllReduce,
-        bytes_per_rank,
-    });
-    Ok(wanted.collect())
+    let kinds: BTreeSet<_> = args.ops.iter().flat_map(|op| op.kinds()).collect();
+    let calls: Vec<_> = kinds
+        .into_iter()
+        .flat_map(|kind| sizes.0.iter().map(move |size| (kind, size.0)))
+        .collect();
+    Ok(in_all_ways(args, &calls))
+}
+
+/// Calls with every type, placement and memory of the command line, each once: an operation's sizes follow each other.
+fn in_all_ways(args: &RunArgs, calls: &[(CollectiveKind, u64)]) -> Vec<Wanted> {
+    let mut wanted = BTreeSet::new();
+    for (kind, bytes_per_rank) in calls.iter().copied() {
+        for element in &args.dtype {
+            for placement in &args.placement {
+                for cache in &args.cache {
+                    wanted.insert(Wanted {
+                        kind,
+                        element: (*element).into(),
+                        placement: (*placement).into(),
+                        cache: (*cache).into(),
+                        bytes_per_rank,
+                    });
+                }
+            }
+        }
+    }
+    wanted.into_iter().collect()
 }
 
 /// Why a call cannot be made of whole elements.
-pub(super) fn not_whole(wanted: &[Wanted], element: ElementType) -> Option<String> {
+pub(super) fn not_whole(wanted: &[Wanted]) -> Option<String> {
     let broken = wanted
         .iter()
-        .find(|wanted| !wanted.bytes_per_rank.is_multiple_of(element.bytes()))?;
+        .find(|wanted| !wanted.bytes_per_rank.is_multiple_of(wanted.element.bytes()))?;
     Some(format!(
-        "{} are not a whole number of {element} elements of {} B; use another --sizes or --dtype",
+        "{} are not a whole number of {} elements of {} B; use another --sizes or --dtype",
         ByteCount(broken.bytes_per_rank),
-        element.bytes()
+        broken.element,
+        broken.element.bytes()
     ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
     use measure::record::PlannedCollective;
+
+    use crate::cli::Cli;
+
+    fn args(more: &[&str]) -> RunArgs {
+        let arguments = ["allreduce-bench"].iter().chain(more);
+        Cli::try_parse_from(arguments).unwrap().run
+    }
+
+    fn wanted(kind: CollectiveKind, element: ElementType, bytes_per_rank: u64) -> Wanted {
+        Wanted {
+            kind,
+            element,
+            placement: BufferPlacement::OutOfPlace,
+            cache: BufferCache::Hot,
+            bytes_per_rank,
+        }
+    }
 
     fn call(kind: CollectiveKind, bytes_per_rank: u64, path: CollectivePath) -> PlannedCollective {
         PlannedCollective {
@@ -167,7 +224,7 @@ mod tests {
             &[call(AllReduce, 256, Custom), call(AllReduce, 512, Custom)],
         ]);
         let wanted: Vec<_> = steps
-            .wanted()
+            .wanted(&args(&[]))
             .iter()
             .map(|wanted| (wanted.kind, wanted.bytes_per_rank))
             .collect();
@@ -179,41 +236,61 @@ mod tests {
     }
 
     #[test]
+    fn every_operation_type_placement_and_memory_is_measured_at_every_size_once() {
+        use CollectiveKind::{AllReduce, Broadcast};
+        use ElementType::{Bf16, F32};
+        let one = by_hand(&args(&["--sizes", "8K,4K,8K"])).unwrap();
+        assert_eq!(
+            one,
+            [wanted(AllReduce, Bf16, 4096), wanted(AllReduce, Bf16, 8192)]
+        );
+        let more = [
+            "--ops",
+            "broadcast,all_reduce,broadcast",
+            "--dtype",
+            "f32,bf16",
+        ];
+        let both = by_hand(&args(&[&["--sizes", "4K"], &more[..]].concat())).unwrap();
+        assert_eq!(
+            both,
+            [
+                wanted(AllReduce, F32, 4096),
+                wanted(AllReduce, Bf16, 4096),
+                wanted(Broadcast, F32, 4096),
+                wanted(Broadcast, Bf16, 4096)
+            ]
+        );
+        let places = ["--placement", "in-place,out-of-place"];
+        let caches = ["--cache", "hot,rotate", "--ops", "all"];
+        let all = [&["--sizes", "4K"], &places[..], &caches[..]].concat();
+        // 5 operations, 2 placements, 2 memories.
+        assert_eq!(by_hand(&args(&all)).unwrap().len(), 20);
+        // 21 powers of two from 8 B to 8 MiB and 6 sizes between.
+        assert_eq!(by_hand(&args(&[])).unwrap().len(), 27);
+    }
+
+    #[test]
     fn host_memory_is_counted_over_all_ranks() {
-        let wanted = |kind| Wanted {
-            kind,
-            bytes_per_rank: 10,
+        let of = |kind, ranks, device_is_host| {
+            wanted(kind, ElementType::Bf16, 10).host_bytes(ranks, device_is_host)
         };
         // 2 ranks: a host copy of 10 each; on host memory 10 sent, 10 shared, 10 of result and 10 of copy each.
-        let reduce = wanted(CollectiveKind::AllReduce);
-        assert_eq!(
-            (reduce.host_bytes(2, false), reduce.host_bytes(2, true)),
-            (20, 80)
-        );
+        let reduce = CollectiveKind::AllReduce;
+        assert_eq!((of(reduce, 2, false), of(reduce, 2, true)), (20, 80));
         // A gather's result is 20: 20 each; 10 + 10 + 20 + 20 each.
-        let gather = wanted(CollectiveKind::AllGather);
-        assert_eq!(
-            (gather.host_bytes(2, false), gather.host_bytes(2, true)),
-            (40, 120)
-        );
-        assert_eq!(
-            wanted(CollectiveKind::AllReduce).host_bytes(u64::MAX, true),
-            u64::MAX
-        );
+        let gather = CollectiveKind::AllGather;
+        assert_eq!((of(gather, 2, false), of(gather, 2, true)), (40, 120));
+        // A reduce-scatter sends 20 for a result of 10: 10 each; 20 + 20 + 10 + 10 each.
+        let scatter = CollectiveKind::ReduceScatter;
+        assert_eq!((of(scatter, 2, false), of(scatter, 2, true)), (20, 120));
+        assert_eq!(of(reduce, u64::MAX, true), u64::MAX);
     }
 
     #[test]
     fn a_size_that_is_no_whole_number_of_elements_is_named() {
-        let wanted = [Wanted {
-            kind: CollectiveKind::AllReduce,
-            bytes_per_rank: 6,
-        }];
         // 6 B are three elements of 2 B and one and a half of 4 B.
-        assert_eq!(not_whole(&wanted, ElementType::Bf16), None);
-        assert!(
-            not_whole(&wanted, ElementType::F32)
-                .unwrap()
-                .contains("6 B")
-        );
+        let of = |element| not_whole(&[wanted(CollectiveKind::AllReduce, element, 6)]);
+        assert_eq!(of(ElementType::Bf16), None);
+        assert!(of(ElementType::F32).unwrap().contains("6 B"));
     }
 }

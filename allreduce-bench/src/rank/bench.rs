@@ -1,58 +1,63 @@
-//! One rank's device, communicator and buffers, and the three ways in which a call is timed.
+//! One rank's device, communicator and buffers: opening, joining, the call that was asked for, and whether its result is right.
 //!
-//! Nothing but queueing happens between two marks: filling, comparing and allocating are outside. Before the first mark stands a
-//! small call that all ranks wait for, so that they begin together.
+//! How calls are timed is in `timing`.
 
 use std::path::Path;
-use std::time::Instant;
 
-use device::collectives::{Collectives, Communicator, Element, UniqueId};
-use device::{
-    Backend, Device, DeviceBuffer, DeviceError, Event, HostBuffer, HostKind, Result, Stream,
-};
+use device::collectives::{Collectives, Communicator, Element, Operation, UniqueId};
+use device::{Backend, Device, DeviceError, Result, Stream, TimeSource};
 use inventory::time_source;
-use measure::record::{CallMode, CollectiveKind, ElementType, LibraryFacts, Verification};
+use measure::record::{CollectiveKind, ElementType, LibraryFacts, Verification};
 
+use super::buffers::{Buffers, pool_bytes};
+use super::gap::Gap;
 use super::sums::Sums;
+use super::timing::Captured;
 use crate::messages::{Job, RankReply};
 
-type DeviceOf<C> = <<C as Collectives>::Backend as Backend>::Device;
-type StreamOf<C> = <DeviceOf<C> as Device>::Stream;
+pub(super) type DeviceOf<C> = <<C as Collectives>::Backend as Backend>::Device;
+pub(super) type StreamOf<C> = <DeviceOf<C> as Device>::Stream;
+pub(super) type BufferOf<C> = <DeviceOf<C> as Device>::DeviceBuffer;
+pub(super) type GraphOf<C> = <StreamOf<C> as Stream>::Graph;
 type EventOf<C> = <DeviceOf<C> as Device>::Event;
-type BufferOf<C> = <DeviceOf<C> as Device>::DeviceBuffer;
-type GraphOf<C> = <StreamOf<C> as Stream>::Graph;
 
 /// Takes what begins now; each call restarts the parent's deadline.
 pub(super) type Say<'a> = &'a mut dyn FnMut(&str);
 
 /// An open device and library, and what they work on. Fields are dropped in this order: what others hold comes last.
 pub(super) struct Bench<C: Collectives> {
-    work: Option<Work<C>>,
+    pub(super) work: Option<Work<C>>,
+    pub(super) gap: Option<Gap<DeviceOf<C>>>,
     member: Option<Member<C>>,
-    stream: StreamOf<C>,
-    start: EventOf<C>,
-    end: EventOf<C>,
-    device: DeviceOf<C>,
+    pub(super) stream: StreamOf<C>,
+    pub(super) start: EventOf<C>,
+    pub(super) end: EventOf<C>,
+    pub(super) device: DeviceOf<C>,
     library: C,
+    /// Bytes that no cache of the device holds.
+    pub(super) pool: u64,
+    pub(super) is_virtual: bool,
 }
 
 /// This rank in its communicator.
-struct Member<C: Collectives> {
-    communicator: C::Communicator,
+pub(super) struct Member<C: Collectives> {
+    pub(super) communicator: C::Communicator,
     ranks: u32,
     rank: u32,
     /// What the small call sends and receives.
     tick: [BufferOf<C>; 2],
 }
 
-/// The call that was prepared.
-struct Work<C: Collectives> {
-    graph: Option<(u32, GraphOf<C>)>,
+/// The call that was prepared, with all that does not change from one call to the next.
+pub(super) struct Work<C: Collectives> {
+    /// Those that were captured of these buffers.
+    pub(super) graphs: Vec<Captured<C>>,
     job: Job,
+    operation: Operation,
+    element: Element,
+    elements: usize,
     sums: Sums,
-    from: BufferOf<C>,
-    to: BufferOf<C>,
-    scratch: HostBuffer,
+    pub(super) buffers: Buffers<C>,
 }
 
 impl<C: Collectives> Bench<C> {
@@ -72,14 +77,20 @@ impl<C: Collectives> Bench<C> {
             soft_box: facts.soft_box.clone(),
             events: time_source(backend.time_source()),
         };
+        let mut devices = backend.devices().iter();
+        let described = devices.find(|described| described.ordinal == ordinal);
+        let is_virtual = backend.time_source() == TimeSource::VirtualClock;
         let bench = Self {
             work: None,
+            gap: None,
             member: None,
             stream: device.stream()?,
             start: device.event()?,
             end: device.event()?,
             device,
             library,
+            pool: pool_bytes(described.and_then(|device| device.cache_bytes), is_virtual),
+            is_virtual,
         };
         Ok((bench, opened))
     }
@@ -106,196 +117,134 @@ impl<C: Collectives> Bench<C> {
         self.wait()
     }
 
-    /// Allocates, fills, does one call and compares its result; then the result is spoilt.
-    pub(super) fn prepare(&mut self, job: Job, say: Say<'_>) -> Result<Verification> {
+    /// Allocates, fills, does one call and compares its result; then everything is as it was before that call.
+    pub(super) fn prepare(&mut self, job: Job, say: Say<'_>) -> Result<RankReply> {
         let member = self.member()?;
-        let (ranks, rank) = (member.ranks, member.rank);
+        let rank_of = (member.ranks, member.rank);
+        let (operation, element) = (operation(job.kind), element(job.element));
         if self.work.as_ref().is_none_or(|work| work.job != job) {
             // The old buffers go before the new ones come.
             self.work = None;
+            if let Err(refused) = self.library.supports(operation, element) {
+                return not_there(refused);
+            }
             say("allocating");
-            let bytes = usize::try_from(job.bytes_per_rank).unwrap_or(usize::MAX);
-            let result = match job.kind {
-                CollectiveKind::AllReduce => bytes,
-                CollectiveKind::AllGather => bytes.saturating_mul(ranks as usize),
+            let buffers = match Buffers::of(&self.device, &job, rank_of, self.pool) {
+                Ok(buffers) => buffers,
+                Err(refused) => return not_there(refused),
             };
+            let bytes = usize::try_from(job.bytes_per_rank).unwrap_or(usize::MAX);
             self.work = Some(Work {
-                graph: None,
+                graphs: Vec::new(),
+                operation,
+                element,
+                elements: bytes / element.bytes(),
+                sums: Sums::new(job.kind, job.element, rank_of.0),
+                buffers,
                 job,
-                sums: Sums::new(job.kind, job.element, ranks),
-                from: self.device.alloc(bytes)?,
-                to: self.device.alloc(result)?,
-                scratch: self.device.alloc_host(HostKind::Pageable, result, None)?,
             });
         }
-        let work = self.work()?;
-        say("writing what this rank contributes");
-        let bytes = work.from.len();
-        work.scratch
-            .with_bytes(|scratch| work.sums.fill(&mut scratch[..bytes], rank))?;
-        self.stream
-            .host_to_device((&work.from, 0), (&work.scratch, 0), bytes)?;
-        self.stream.synchronize()?;
-        self.spoil()?;
+        self.lay(say)?;
         say("the first call");
         self.call()?;
         self.wait()?;
-        self.check(say)
+        let verification = self.compare(say)?;
+        let work = self.work()?;
+        work.buffers.undo(&self.stream, &work.sums)?;
+        Ok(RankReply::Prepared { verification })
     }
 
-    /// Compares the result in full, then spoils it, so that a later comparison sees a later call's.
+    /// Compares the last call's result in full. Where calls in place changed the input, sums of sums that no type holds for long,
+    /// this is one call more, on a fresh input.
     pub(super) fn check(&mut self, say: Say<'_>) -> Result<Verification> {
+        let work = self.work()?;
+        if work.job.verify && work.buffers.lose_input() {
+            self.lay(say)?;
+            say("the last call");
+            self.call()?;
+            self.wait()?;
+        }
+        self.compare(say)
+    }
+
+    fn lay(&self, say: Say<'_>) -> Result<()> {
+        say("writing what this rank contributes");
+        let work = self.work()?;
+        work.buffers.lay(&self.stream, &work.sums)
+    }
+
+    fn compare(&self, say: Say<'_>) -> Result<Verification> {
         let work = self.work()?;
         if !work.job.verify {
             return Ok(Verification::NotAsked);
         }
-        say("reading the result back");
-        // What the read-back does not deliver must not look right by what lay there before.
-        work.scratch.with_bytes(Sums::spoil)?;
-        self.stream
-            .device_to_host((&work.scratch, 0), (&work.to, 0), work.to.len())?;
-        self.stream.synchronize()?;
         say("comparing the result");
-        let difference = work
-            .scratch
-            .with_bytes(|result| work.sums.first_difference(result))?;
-        self.spoil()?;
+        let difference = work.buffers.first_difference(&self.stream, &work.sums)?;
         Ok(match difference {
             Some(seen) => Verification::WrongData { seen },
             None => Verification::Passed,
         })
     }
 
-    /// Takes samples of a mode, each the mean time of a call in microseconds; `None` where the backend does not have the mode.
-    pub(super) fn time(
-        &mut self,
-        mode: CallMode,
-        calls: u32,
-        samples: u32,
-        say: Say<'_>,
-    ) -> Result<Option<Vec<f64>>> {
-        if mode == CallMode::Graph && !self.captured(calls)? {
-            return Ok(None);
-        }
-        let mut microseconds = Vec::new();
-        for sample in 0..samples {
-            say(&format!(
-                "sample {} of {samples} in mode {mode}",
-                sample + 1
-            ));
-            microseconds.push(match mode {
-                CallMode::HostSynced => self.host_synced()?,
-                CallMode::BackToBack => {
-                    self.between_marks(calls, |bench| (0..calls).try_for_each(|_| bench.call()))?
-                }
-                CallMode::Graph => {
-                    self.between_marks(calls, |bench| match &bench.work()?.graph {
-                        Some((_, graph)) => bench.stream.launch(graph),
-                        None => Err(out_of_turn("a graph")),
-                    })?
-                }
-            });
-        }
-        Ok(Some(microseconds))
-    }
-
-    /// One call by the host's clock, from a state in which all ranks have just met.
-    fn host_synced(&self) -> Result<f64> {
-        self.meet()?;
-        self.wait()?;
-        let start = Instant::now();
-        self.call()?;
-        self.stream.synchronize()?;
-        let took = start.elapsed();
-        self.member()?.communicator.async_error()?;
-        Ok(took.as_secs_f64() * 1e6)
-    }
-
-    /// Work of so many calls by the device's marks around it.
-    fn between_marks(&self, calls: u32, work: impl FnOnce(&Self) -> Result<()>) -> Result<f64> {
-        self.meet()?;
-        self.stream.record(&self.start)?;
-        work(self)?;
-        self.stream.record(&self.end)?;
-        self.wait()?;
-        let nanoseconds = self.end.nanoseconds_since(&self.start)?;
-        Ok(nanoseconds / 1e3 / f64::from(calls))
-    }
-
-    /// Captures so many calls, unless that was done; `false` where the backend has no graphs.
-    fn captured(&mut self, calls: u32) -> Result<bool> {
-        let work = self.work()?;
-        if work.graph.as_ref().is_some_and(|(of, _)| *of == calls) {
-            return Ok(true);
-        }
-        let graph = self
-            .stream
-            .capture(&mut || (0..calls).try_for_each(|_| self.call()))?;
-        let is_there = graph.is_some();
-        if let Some(work) = &mut self.work {
-            work.graph = graph.map(|graph| (calls, graph));
-        }
-        Ok(is_there)
-    }
-
-    /// Queues the call that was prepared.
-    fn call(&self) -> Result<()> {
+    /// Queues the call that was prepared, at its next place.
+    pub(super) fn call(&self) -> Result<()> {
         let (member, work) = (self.member()?, self.work()?);
-        let (to, from) = ((&work.to, 0), (&work.from, 0));
-        let element = element(work.job.element);
-        let elements = work.from.len() / element.bytes();
-        match work.job.kind {
-            CollectiveKind::AllReduce => {
-                member
-                    .communicator
-                    .all_reduce(to, from, elements, element, &self.stream)
-            }
-            CollectiveKind::AllGather => {
-                member
-                    .communicator
-                    .all_gather(to, from, elements, element, &self.stream)
-            }
-        }
+        let (to, from) = work.buffers.turn();
+        member.communicator.queue(
+            work.operation,
+            to,
+            from,
+            work.elements,
+            work.element,
+            &self.stream,
+        )
     }
 
     /// Queues the small call, which ends when all ranks have come to it.
-    fn meet(&self) -> Result<()> {
+    pub(super) fn meet(&self) -> Result<()> {
         let member = self.member()?;
         let [from, to] = &member.tick;
-        member
-            .communicator
-            .all_reduce((to, 0), (from, 0), 1, Element::F32, &self.stream)
+        member.communicator.queue(
+            Operation::AllReduce,
+            (to, 0),
+            (from, 0),
+            1,
+            Element::F32,
+            &self.stream,
+        )
     }
 
-    fn wait(&self) -> Result<()> {
+    pub(super) fn wait(&self) -> Result<()> {
         self.stream.synchronize()?;
         self.member()?.communicator.async_error()
     }
 
-    fn spoil(&self) -> Result<()> {
-        let work = self.work()?;
-        work.scratch.with_bytes(Sums::spoil)?;
-        self.stream
-            .host_to_device((&work.to, 0), (&work.scratch, 0), work.to.len())?;
-        self.stream.synchronize()
-    }
-
-    fn member(&self) -> Result<&Member<C>> {
+    pub(super) fn member(&self) -> Result<&Member<C>> {
         self.member
             .as_ref()
             .ok_or_else(|| out_of_turn("a communicator"))
     }
 
-    fn work(&self) -> Result<&Work<C>> {
+    pub(super) fn work(&self) -> Result<&Work<C>> {
         self.work.as_ref().ok_or_else(|| out_of_turn("buffers"))
     }
 }
 
 /// The parent asked for something before what it needs.
-fn out_of_turn(what: &'static str) -> DeviceError {
+pub(super) fn out_of_turn(what: &'static str) -> DeviceError {
     DeviceError::Unsupported {
         what: "a request out of turn",
         why: format!("there is no {what} yet"),
+    }
+}
+
+/// What is not supported does not apply; all else went wrong.
+fn not_there(refused: DeviceError) -> Result<RankReply> {
+    match refused {
+        DeviceError::Unsupported { .. } => Ok(RankReply::NotThere {
+            reason: refused.to_string(),
+        }),
+        _ => Err(refused),
     }
 }
 
@@ -304,5 +253,17 @@ fn element(element: ElementType) -> Element {
         ElementType::F32 => Element::F32,
         ElementType::F16 => Element::F16,
         ElementType::Bf16 => Element::Bf16,
+        ElementType::F8E4m3 => Element::F8E4m3,
+        ElementType::F8E5m2 => Element::F8E5m2,
+    }
+}
+
+fn operation(kind: CollectiveKind) -> Operation {
+    match kind {
+        CollectiveKind::AllReduce => Operation::AllReduce,
+        CollectiveKind::AllGather => Operation::AllGather,
+        CollectiveKind::ReduceScatter => Operation::ReduceScatter,
+        CollectiveKind::Broadcast => Operation::Broadcast,
+        CollectiveKind::SendRecv => Operation::SendRecv,
     }
 }

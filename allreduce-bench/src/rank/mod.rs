@@ -1,15 +1,18 @@
 //! The child that is one rank: opens its device and the collective library, joins, and does what the parent asks.
 
 mod bench;
+mod buffers;
+mod gap;
 mod sums;
+#[cfg(test)]
+mod tests;
+mod timing;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
+use device::VisitCollectives;
 use device::collectives::Collectives;
-use device::cuda::Nccl;
-use device::host::SharedMemory;
-use inventory::Built;
 use program::child::Line;
 
 use crate::messages::{RankReply, RankRequest};
@@ -17,14 +20,6 @@ use bench::Bench;
 
 /// The hidden subcommand.
 pub(crate) const CHILD: &str = "__rank";
-
-/// The library that a backend's collectives need and that is not loaded yet; `None` where they are there.
-pub(crate) fn missing_library(backend: Built) -> Option<&'static str> {
-    match backend {
-        Built::Cuda | Built::Host => None,
-        other => other.collective_library(),
-    }
-}
 
 /// Does what the parent asks until it has no more to ask.
 ///
@@ -37,13 +32,28 @@ pub(crate) fn run() -> anyhow::Result<()> {
             backend,
             ordinal,
             library,
-        }) => match backend {
-            Built::Cuda => serve::<Nccl>(line, ordinal, library.as_deref()),
-            Built::Host => serve::<SharedMemory>(line, ordinal, library.as_deref()),
-            _ => bail!("the {} backend has no collectives", backend.name()),
-        },
+        }) => backend.visit_collectives(Rank {
+            line,
+            ordinal,
+            library,
+        }),
         Some(other) => bail!("{other:?} came before the device was opened"),
         None => Ok(()),
+    }
+}
+
+/// A rank whose device is not opened yet.
+struct Rank {
+    line: Line<RankRequest>,
+    ordinal: usize,
+    library: Option<PathBuf>,
+}
+
+impl VisitCollectives for Rank {
+    type Output = anyhow::Result<()>;
+
+    fn visit<C: Collectives>(self) -> anyhow::Result<()> {
+        serve::<C>(self.line, self.ordinal, self.library.as_deref())
     }
 }
 
@@ -95,21 +105,18 @@ fn answer<C: Collectives>(
             bench.join(&id, ranks, rank)?;
             RankReply::Joined
         }
-        RankRequest::Prepare { job } => RankReply::Prepared {
-            verification: bench.prepare(job, say)?,
-        },
+        RankRequest::Prepare { job } => bench.prepare(job, say)?,
         RankRequest::Time {
             mode,
             calls,
             samples,
-        } => match bench.time(mode, calls, samples, say)? {
-            Some(microseconds) => RankReply::Timed { microseconds },
-            None => RankReply::NotThere {
-                reason: format!("the {} backend has no graphs", bench.backend_name()),
-            },
-        },
+            gap_us,
+        } => bench.time(mode, (calls, samples), gap_us, say)?,
         RankRequest::Check => RankReply::Checked {
             verification: bench.check(say)?,
+        },
+        RankRequest::Describe => RankReply::NotThere {
+            reason: "a library is described when it is opened".to_owned(),
         },
     })
 }

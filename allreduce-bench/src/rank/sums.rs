@@ -1,12 +1,13 @@
 //! What each rank contributes, and the exact results: small whole numbers by position and rank, whose sum every type holds.
 //!
-//! bfloat16 has 8 significant bits, so whole numbers up to 256 are exact in it and in the wider types, and every partial sum stays
-//! within that whatever the order. The number at a position is a hash of position and rank, so that data which was dropped, shifted
-//! or taken from another rank is seen.
+//! A type holds whole numbers up to two to the number of its significant bits, and every partial sum stays within that whatever
+//! the order. The number at a position is a hash of position and rank, so that data which was dropped, shifted or taken from
+//! another rank is seen. Where there are more ranks than the type can count, a few ranks contribute one at each position, and the
+//! others nothing.
 
 use measure::record::{CollectiveKind, ElementType};
 
-/// The largest sum.
+/// The largest sum in any type: what bfloat16 with its 8 significant bits counts to.
 const LARGEST: u32 = 256;
 
 /// What lies in a result before a call: in each of the types the bytes of not-a-number.
@@ -18,21 +19,39 @@ pub(super) struct Sums {
     kind: CollectiveKind,
     element: ElementType,
     ranks: u32,
-    /// Each number is below this, so that the sum over all ranks is at most [`LARGEST`].
-    modulus: u32,
-    /// The bytes of each whole number up to [`LARGEST`], of which the element's width counts.
+    drawn: Drawn,
+    /// The bytes of each whole number that occurs, of which the element's width counts.
     words: Vec<[u8; 4]>,
+}
+
+/// How the number at a position is drawn.
+#[derive(Debug, Clone, Copy)]
+enum Drawn {
+    /// Any below this, so that the sum over all ranks is exact.
+    Below(u32),
+    /// One for this many ranks at most and for one at least, none for the others.
+    ByFew(u32),
 }
 
 impl Sums {
     /// For one operation among so many ranks.
     pub(super) fn new(kind: CollectiveKind, element: ElementType, ranks: u32) -> Self {
+        let largest = Layout::of(element).counts_to();
+        let adds_up = match kind {
+            CollectiveKind::AllReduce | CollectiveKind::ReduceScatter => ranks.max(1),
+            CollectiveKind::AllGather | CollectiveKind::Broadcast | CollectiveKind::SendRecv => 1,
+        };
+        let drawn = if adds_up <= largest {
+            Drawn::Below(largest / adds_up + 1)
+        } else {
+            Drawn::ByFew(largest)
+        };
         Self {
             kind,
             element,
             ranks,
-            modulus: LARGEST / ranks.max(1) + 1,
-            words: (0..=LARGEST).map(|number| word(element, number)).collect(),
+            drawn,
+            words: (0..=largest).map(|number| word(element, number)).collect(),
         }
     }
 
@@ -49,14 +68,14 @@ impl Sums {
         bytes.fill(SPOILT);
     }
 
-    /// The first element of a result that is not the exact one, in words; `None` where all are.
-    pub(super) fn first_difference(&self, result: &[u8]) -> Option<String> {
+    /// The first element of a rank's result that is not the exact one, in words; `None` where all are.
+    pub(super) fn first_difference(&self, result: &[u8], rank: u32) -> Option<String> {
         let width = self.width();
         let elements = result.len() / width;
-        let wrong =
-            |(index, chunk): &(usize, &[u8])| *chunk != self.bytes_of(self.exact(*index, elements));
+        let exact = |index| self.exact(index, elements, rank);
+        let wrong = |(index, chunk): &(usize, &[u8])| *chunk != self.bytes_of(exact(*index));
         let (index, chunk) = result.chunks_exact(width).enumerate().find(wrong)?;
-        let exact = self.exact(index, elements);
+        let exact = exact(index);
         Some(format!(
             "element {index} of {elements} is {} where {exact} is {} ({}, lowest byte first)",
             hex(chunk),
@@ -65,10 +84,17 @@ impl Sums {
         ))
     }
 
-    /// The exact result at a position.
-    fn exact(&self, index: usize, elements: usize) -> u32 {
+    /// The exact result of a rank at a position.
+    fn exact(&self, index: usize, elements: usize, rank: u32) -> u32 {
+        let sum = |index| (0..self.ranks).map(|rank| self.number(index, rank)).sum();
         match self.kind {
-            CollectiveKind::AllReduce => (0..self.ranks).map(|rank| self.number(index, rank)).sum(),
+            CollectiveKind::AllReduce => sum(index),
+            CollectiveKind::ReduceScatter => sum(rank as usize * elements + index),
+            CollectiveKind::Broadcast => self.number(index, 0),
+            CollectiveKind::SendRecv => {
+                let before = rank.checked_sub(1).unwrap_or(self.ranks - 1);
+                self.number(index, before)
+            }
             CollectiveKind::AllGather => {
                 let each = (elements / self.ranks.max(1) as usize).max(1);
                 let rank = u32::try_from(index / each).unwrap_or(u32::MAX);
@@ -77,17 +103,26 @@ impl Sums {
         }
     }
 
-    /// What a rank contributes at a position: a multiply-xorshift of both.
+    /// What a rank contributes at a position.
     fn number(&self, index: usize, rank: u32) -> u32 {
-        let place = (index as u64)
-            .wrapping_mul(u64::from(self.ranks))
-            .wrapping_add(u64::from(rank) + 1);
-        let mixed = place.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let upper = ((mixed ^ (mixed >> 29)) >> 32) as u32;
-        upper % self.modulus
+        let ranks = self.ranks.max(1);
+        match self.drawn {
+            Drawn::Below(modulus) => {
+                let place = (index as u64)
+                    .wrapping_mul(u64::from(ranks))
+                    .wrapping_add(u64::from(rank) + 1);
+                mixed(place) % modulus
+            }
+            Drawn::ByFew(most) => {
+                let drawn = mixed(index as u64 + 1);
+                // From this rank on, and so many of them.
+                let (first, count) = (drawn % ranks, drawn / ranks % most + 1);
+                u32::from((rank + ranks - first) % ranks < count)
+            }
+        }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "it is 2 or 4")]
+    #[expect(clippy::cast_possible_truncation, reason = "it is 4 at most")]
     fn width(&self) -> usize {
         self.element.bytes() as usize
     }
@@ -97,19 +132,55 @@ impl Sums {
     }
 }
 
-/// The bytes of a whole number up to [`LARGEST`] as the host and its devices hold it: the lowest first.
-fn word(element: ElementType, number: u32) -> [u8; 4] {
-    #[expect(clippy::cast_precision_loss, reason = "256 at most")]
-    let single = (number as f32).to_bits();
-    match element {
-        ElementType::F32 => single,
-        // bfloat16 is the upper half of binary32.
-        ElementType::Bf16 => single >> 16,
-        // binary16: 10 bits of fraction where binary32 has 23, and an exponent of bias 15 instead of 127.
-        ElementType::F16 if number == 0 => 0,
-        ElementType::F16 => (((single >> 23) - 127 + 15) << 10) | ((single >> 13) & 0x3ff),
+/// Two rounds of multiply and xorshift (those of splitmix64): after one alone numbers that follow each other are spread so evenly
+/// that their sums are nearly the same everywhere.
+fn mixed(place: u64) -> u32 {
+    let once = place.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let twice = (once ^ (once >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    ((twice ^ (twice >> 27)) >> 32) as u32
+}
+
+/// A binary floating point type: exponent over fraction, and a sign that is never set here.
+struct Layout {
+    /// What is added to the exponent.
+    bias: u32,
+    /// Bits of the fraction.
+    fraction: u32,
+}
+
+impl Layout {
+    /// Sources: IEEE 754 for binary32 and binary16, OCP OFP8 for the two of 8 bits; bfloat16 is the upper half of binary32.
+    fn of(element: ElementType) -> Self {
+        let (bias, fraction) = match element {
+            ElementType::F32 => (127, 23),
+            ElementType::F16 => (15, 10),
+            ElementType::Bf16 => (127, 7),
+            ElementType::F8E4m3 => (7, 3),
+            ElementType::F8E5m2 => (15, 2),
+        };
+        Self { bias, fraction }
     }
-    .to_le_bytes()
+
+    /// Up to here every whole number is one of its values; no more than [`LARGEST`].
+    fn counts_to(&self) -> u32 {
+        (1 << (self.fraction + 1)).min(LARGEST)
+    }
+}
+
+/// The bytes of a whole number that the type holds, as the host and its devices have it: the lowest first.
+fn word(element: ElementType, number: u32) -> [u8; 4] {
+    let Layout { bias, fraction } = Layout::of(element);
+    let Some(exponent) = number.checked_ilog2() else {
+        return [0; 4];
+    };
+    // The leading one is not stored; the bits below it are the highest of the fraction.
+    let below = number - (1 << exponent);
+    let below = if exponent > fraction {
+        below >> (exponent - fraction)
+    } else {
+        below << (fraction - exponent)
+    };
+    ((exponent + bias) << fraction | below).to_le_bytes()
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -135,13 +206,35 @@ mod tests {
             let upper = u16::try_from(single >> 16).unwrap();
             assert_eq!(word(ElementType::Bf16, number)[..2], upper.to_le_bytes());
         }
+        // OCP OFP8: E4M3 has bias 7 and 3 bits of fraction, E5M2 bias 15 and 2 bits. 1 = 2^0: exponents 7 and 15, fraction 0;
+        // 3 = 1.5 * 2^1: 8 and 16, fractions 100 and 10; 7 = 1.75 * 2^2: 9 and 17, fractions 110 and 11.
+        for (number, e4m3, e5m2) in [(0, 0, 0), (1, 0x38, 0x3c), (3, 0x44, 0x42), (7, 0x4e, 0x47)] {
+            assert_eq!(word(ElementType::F8E4m3, number), [e4m3, 0, 0, 0]);
+            assert_eq!(word(ElementType::F8E5m2, number), [e5m2, 0, 0, 0]);
+        }
+        // 16 = 2^4 and 8 = 2^3 are the ends of what they count: 0101_1000 = 11 << 3, 0100_1000 = 18 << 2.
+        assert_eq!(word(ElementType::F8E4m3, 16)[0], 0x58);
+        assert_eq!(word(ElementType::F8E5m2, 8)[0], 0x48);
     }
 
-    /// Each rank's part in single precision, as plain numbers.
-    fn parts(kind: CollectiveKind, ranks: u32) -> (Sums, Vec<Vec<f32>>) {
+    #[test]
+    fn every_type_counts_to_the_power_of_its_significant_bits() {
+        let to = |element| Layout::of(element).counts_to();
+        // 4 and 3 significant bits; the others have 8 and more, and 256 is enough.
+        assert_eq!(to(ElementType::F8E4m3), 16);
+        assert_eq!(to(ElementType::F8E5m2), 8);
+        for element in [ElementType::F32, ElementType::F16, ElementType::Bf16] {
+            assert_eq!(to(element), 256);
+        }
+    }
+
+    const ELEMENTS: usize = 64;
+
+    /// Each rank's input of a kind in single precision, as plain numbers.
+    fn inputs(kind: CollectiveKind, ranks: u32, elements: usize) -> (Sums, Vec<Vec<f32>>) {
         let sums = Sums::new(kind, ElementType::F32, ranks);
         let part = |rank| {
-            let mut bytes = vec![0; 64 * 4];
+            let mut bytes = vec![0; elements * 4];
             sums.fill(&mut bytes, rank);
             let words = bytes.chunks_exact(4);
             words
@@ -159,40 +252,94 @@ mod tests {
             .collect()
     }
 
+    fn added_up(parts: &[Vec<f32>]) -> Vec<f32> {
+        (0..parts[0].len())
+            .map(|at| parts.iter().map(|part| part[at]).sum())
+            .collect()
+    }
+
     #[test]
     fn the_sum_that_is_added_up_is_the_exact_one_and_another_is_told() {
         for ranks in [2, 3, 8, 64] {
-            let (sums, parts) = parts(CollectiveKind::AllReduce, ranks);
-            let mut sum: Vec<f32> = (0..64)
-                .map(|at| parts.iter().map(|part| part[at]).sum())
-                .collect();
+            let (sums, parts) = inputs(CollectiveKind::AllReduce, ranks, ELEMENTS);
+            let mut sum = added_up(&parts);
             assert!(
                 sum.iter().all(|sum| *sum <= 256.0),
                 "{ranks} ranks: {sum:?}"
             );
-            assert_eq!(sums.first_difference(&bytes(&sum)), None, "{ranks} ranks");
+            assert_eq!(sums.first_difference(&bytes(&sum), 0), None, "{ranks}");
             // One rank's part alone is not the sum, nor is a sum that is one off.
-            assert!(sums.first_difference(&bytes(&parts[0])).is_some());
+            assert!(sums.first_difference(&bytes(&parts[0]), 0).is_some());
             sum[63] += 1.0;
-            let told = sums.first_difference(&bytes(&sum)).unwrap();
+            let told = sums.first_difference(&bytes(&sum), 0).unwrap();
             assert!(told.starts_with("element 63 of 64"), "{told}");
         }
     }
 
     #[test]
+    fn a_reduced_part_is_the_sum_at_its_ranks_place() {
+        let (sums, parts) = inputs(CollectiveKind::ReduceScatter, 4, ELEMENTS);
+        let sum = added_up(&parts);
+        // 64 elements among 4 ranks: rank 2 has those from 32 to 48.
+        assert_eq!(sums.first_difference(&bytes(&sum[32..48]), 2), None);
+        assert!(sums.first_difference(&bytes(&sum[16..32]), 2).is_some());
+    }
+
+    #[test]
+    fn a_broadcast_is_the_first_ranks_and_a_ring_gives_that_of_the_rank_before() {
+        let (sums, parts) = inputs(CollectiveKind::Broadcast, 3, ELEMENTS);
+        assert_eq!(sums.first_difference(&bytes(&parts[0]), 2), None);
+        assert!(sums.first_difference(&bytes(&parts[2]), 2).is_some());
+        let (sums, parts) = inputs(CollectiveKind::SendRecv, 3, ELEMENTS);
+        for (rank, before) in [(0, 2), (1, 0), (2, 1)] {
+            assert_eq!(sums.first_difference(&bytes(&parts[before]), rank), None);
+            let own = bytes(&parts[rank as usize]);
+            assert!(sums.first_difference(&own, rank).is_some());
+        }
+    }
+
+    #[test]
     fn what_is_gathered_is_in_rank_order() {
-        let (sums, parts) = parts(CollectiveKind::AllGather, 2);
+        let (sums, parts) = inputs(CollectiveKind::AllGather, 2, ELEMENTS);
         let whole = [parts[0].clone(), parts[1].clone()].concat();
-        assert_eq!(sums.first_difference(&bytes(&whole)), None);
+        assert_eq!(sums.first_difference(&bytes(&whole), 1), None);
         let swapped = [parts[1].clone(), parts[0].clone()].concat();
-        assert!(sums.first_difference(&bytes(&swapped)).is_some());
+        assert!(sums.first_difference(&bytes(&swapped), 1).is_some());
+    }
+
+    #[test]
+    fn sums_of_eight_bits_stay_exact_and_say_something_among_any_number_of_ranks() {
+        for (element, largest) in [(ElementType::F8E4m3, 16), (ElementType::F8E5m2, 8)] {
+            for ranks in [2, 8, 9, 16, 17, 64] {
+                let sums = Sums::new(CollectiveKind::AllReduce, element, ranks);
+                let mut seen = std::collections::BTreeSet::new();
+                for index in 0..500 {
+                    let numbers: Vec<u32> = (0..ranks).map(|of| sums.number(index, of)).collect();
+                    let sum = numbers.iter().sum::<u32>();
+                    assert!(sum <= largest, "{element} {ranks}: {numbers:?}");
+                    seen.insert(sum);
+                }
+                // Not the same everywhere: data that was shifted is seen.
+                assert!(seen.len() > 4, "{element} {ranks}: {seen:?}");
+                // And no rank could be missing unseen.
+                for rank in 0..ranks {
+                    assert!((0..500).any(|index| sums.number(index, rank) > 0));
+                }
+            }
+        }
     }
 
     #[test]
     fn a_spoilt_result_is_no_result() {
-        let sums = Sums::new(CollectiveKind::AllReduce, ElementType::Bf16, 2);
         let mut result = vec![0; 8];
         Sums::spoil(&mut result);
-        assert!(sums.first_difference(&result).unwrap().contains("ffff"));
+        for (element, says) in [
+            (ElementType::Bf16, "is ffff"),
+            (ElementType::F8E5m2, "is ff"),
+        ] {
+            let sums = Sums::new(CollectiveKind::AllReduce, element, 2);
+            let told = sums.first_difference(&result, 0).unwrap();
+            assert!(told.contains(says), "{told}");
+        }
     }
 }

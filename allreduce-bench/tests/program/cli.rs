@@ -26,6 +26,9 @@ fn what_cannot_be_measured_is_refused_in_words() {
         ),
         (&["--sizes", "1024G"], "use smaller --sizes"),
         (&["--ccl", "libnccl.so.2"], "--ccl"),
+        (&["--arm", "NCCL_P2P_DISABLE=1"], "NAME: VARIABLE=VALUE"),
+        (&["--arm", "a: LD_PRELOAD=x"], "LD_PRELOAD"),
+        (&["--arm", "a:", "--arm", "a:"], "two arms"),
         (&["--sim", "l40x4"], "leave one of them out"),
         (&["--json", "no/such/r.json"], "there is no folder"),
         (&["--json", "-", "--csv", "-"], "both want standard output"),
@@ -79,7 +82,9 @@ fn help_shows_defaults_and_units() {
     for part in [
         "[default: 30]",
         "Seconds to aim at",
-        "1K..8M",
+        "8..8M",
+        "[default: all_reduce]",
+        "Microseconds of the device's own work",
         "host-synced",
         "--plan",
     ] {

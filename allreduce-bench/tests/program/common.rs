@@ -67,6 +67,9 @@ impl Scratch {
             "NCCL_DEBUG",
             "NCCL_DEBUG_SUBSYS",
             "NCCL_DEBUG_FILE",
+            "NCCL_P2P_DISABLE",
+            "NCCL_PROTO",
+            "TPLENS_SOFT_CLOCK",
         ] {
             command.env_remove(name);
         }
@@ -223,7 +226,10 @@ impl Kept {
 
 /// The time of a call that was measured and whose result was exact, in microseconds.
 pub(crate) fn exact_us(outcome: &CollectiveOutcome) -> f64 {
-    let CollectiveOutcome::Measured { time, verification } = outcome else {
+    let CollectiveOutcome::Measured {
+        time, verification, ..
+    } = outcome
+    else {
         panic!("{outcome:?}");
     };
     assert_eq!(*verification, Verification::Passed);
@@ -305,11 +311,13 @@ pub(crate) fn with(fault: Fault) -> BoxFile {
 }
 
 /// A library's time for two ranks that does not depend on the size.
-fn flat(kind: CollectiveKind, microseconds: f64) -> Collective {
+pub(crate) fn flat(kind: CollectiveKind, microseconds: f64) -> Collective {
     Collective {
         library: CollectiveLibrary::Nccl,
         kind,
         ranks: 2,
+        protocol: None,
+        transport: None,
         points: vec![(4, microseconds), (1 << 20, microseconds)],
         launch_us: None,
         origin: Origin::Assumed("chosen by the test".to_owned()),
@@ -319,16 +327,19 @@ fn flat(kind: CollectiveKind, microseconds: f64) -> Collective {
 /// Whether the host backend has a CPU for each of two ranks; where it does not, that is noted as a skip.
 pub(crate) fn has_two_cpus() -> bool {
     let enough = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() >= 2);
-    if !enough && let Some(path) = std::env::var_os("TPLENS_SKIP_LOG") {
-        let mut log = std::fs::File::options();
-        let mut log = log.create(true).append(true).open(path).unwrap();
-        writeln!(
-            log,
-            "allreduce-bench: the host backend has one device for one CPU"
-        )
-        .unwrap();
+    if !enough {
+        skipped("the host backend has one device for one CPU");
     }
     enough
+}
+
+/// Notes a test that is skipped, with the reason.
+pub(crate) fn skipped(reason: &str) {
+    if let Some(path) = std::env::var_os("TPLENS_SKIP_LOG") {
+        let mut log = std::fs::File::options();
+        let mut log = log.create(true).append(true).open(path).unwrap();
+        writeln!(log, "allreduce-bench: {reason}").unwrap();
+    }
 }
 
 /// Whether a folder is not there.

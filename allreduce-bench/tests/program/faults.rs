@@ -55,6 +55,7 @@ fn a_hang_is_told_with_the_ranks_that_wait_and_fresh_ranks_go_on() {
     let kept = three_sizes(Fault::CollectiveHang {
         rank: 1,
         after_calls: JOIN + SIZE + 10,
+        protocol: None,
     });
     assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
     exact_us(of(&kept, 4));
@@ -73,6 +74,7 @@ fn ranks_that_hang_again_and_again_are_not_started_for_ever() {
     let kept = three_sizes(Fault::CollectiveHang {
         rank: 0,
         after_calls: JOIN,
+        protocol: None,
     });
     assert_eq!(kept.ran.code, 3);
     assert!(matches!(of(&kept, 4), CollectiveOutcome::Hang { .. }));

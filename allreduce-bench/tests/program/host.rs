@@ -36,7 +36,7 @@ fn sums_are_exact_in_every_type_and_each_mode_has_its_own_time() {
         assert_eq!(kept.record.status, Status::Complete);
         assert_eq!(kept.record.header.simulated, None);
         let points = &kept.collectives().points;
-        // Three sizes in two modes: host memory has no graphs.
+        // Three sizes in two modes: host memory has no graphs, and interleaved calls must be asked for.
         assert_eq!(points.len(), 6);
         for point in points {
             assert_eq!((point.element, point.ranks), (element, 2));

@@ -12,6 +12,7 @@ fn started(scratch: &Scratch) -> Running {
     let stuck = with(Fault::CollectiveHang {
         rank: 1,
         after_calls: 1 + 36,
+        protocol: None,
     });
     let more = [
         "--sizes",

@@ -5,10 +5,15 @@
     reason = "helpers of tests fail the test where they cannot go on"
 )]
 
+mod arms;
+mod boxes;
 mod cli;
 mod common;
 mod faults;
 mod host;
 mod interrupted;
+mod known;
+mod launched;
+mod library;
 mod plan;
 mod soft;

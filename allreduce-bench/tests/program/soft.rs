@@ -4,7 +4,7 @@ use boxfile::BoxFile;
 use measure::quantity::TimeSource;
 use measure::record::{CallMode, CollectiveKind, CollectiveOutcome};
 
-use super::common::{Scratch, exact_us, two_gpus};
+use super::common::{Scratch, exact_us, flat, two_gpus};
 
 fn close(measured: f64, expected: f64) {
     // The soft driver's events count in nanoseconds as f32 milliseconds, as CUDA's do.
@@ -15,22 +15,24 @@ fn close(measured: f64, expected: f64) {
 }
 
 #[test]
-fn both_modes_give_the_time_of_the_boxs_points() {
+fn modes_on_the_virtual_clock_give_the_time_of_the_boxs_points() {
     let scratch = Scratch::new();
     let mut described = two_gpus();
     // 40 us at 16 KiB and 160 us at 64 KiB: at 32 KiB, halfway in the logarithm of the size, it is 40 * sqrt(4) = 80 us.
     described.collective[0].points = vec![(16 << 10, 40.0), (64 << 10, 160.0)];
-    let kept = scratch.soft(&described, &["--sizes", "8K..128K", "--samples", "6"]);
+    let modes = ["--modes", "back-to-back,graph,interleaved"];
+    let sizes = ["--sizes", "8K,16K,32K,64K,128K", "--samples", "6"];
+    let kept = scratch.soft(&described, &[&modes[..], &sizes[..]].concat());
     assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
     // Below the first point its time, above the last its bandwidth: 8 KiB as 16 KiB, 128 KiB twice 64 KiB.
     for (kib, us) in [(8, 40.0), (16, 40.0), (32, 80.0), (64, 160.0), (128, 320.0)] {
-        for mode in [CallMode::BackToBack, CallMode::Graph] {
+        for mode in [CallMode::BackToBack, CallMode::Graph, CallMode::Interleaved] {
             close(exact_us(kept.reduced(kib << 10, mode)), us);
         }
     }
     let collectives = kept.collectives();
-    // Two modes of five sizes: a soft box has no host clock.
-    assert_eq!(collectives.points.len(), 10);
+    // Three modes of five sizes.
+    assert_eq!(collectives.points.len(), 15);
     assert_eq!(collectives.library.as_ref().unwrap().name, "nccl");
     assert_eq!(
         kept.record.header.simulated.as_ref().unwrap().box_name,
@@ -92,25 +94,65 @@ fn a_model_is_measured_at_the_sizes_that_it_sends() {
 }
 
 #[test]
-fn host_synced_calls_do_not_apply_on_a_virtual_clock() {
+fn host_synced_calls_of_a_soft_box_are_played_in_real_time_and_said_to_be() {
     let scratch = Scratch::new();
+    let modes = ["--modes", "host-synced,graph", "--sizes", "4K"];
+    let kept = scratch.soft(&two_gpus(), &[&modes[..], &["--samples", "6"]].concat());
+    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
+    let CollectiveOutcome::Measured { time, .. } = kept.reduced(4096, CallMode::HostSynced) else {
+        panic!("not measured");
+    };
+    assert_eq!(time.timing.source, TimeSource::HostMonotonic);
+    // A call of 50 us cannot be over before, however busy or idle this machine is.
+    assert!(
+        time.samples.iter().all(|us| *us >= 50.0),
+        "{:?}",
+        time.samples
+    );
+    assert!(
+        kept.ran.stdout.contains("played in real time"),
+        "{}",
+        kept.ran.stdout
+    );
+    // The other mode keeps the virtual clock.
+    close(exact_us(kept.reduced(4096, CallMode::Graph)), 50.0);
+    let CollectiveOutcome::Measured { time, .. } = kept.reduced(4096, CallMode::Graph) else {
+        panic!("not measured");
+    };
+    assert_eq!(time.timing.source, TimeSource::VirtualClock);
+}
+
+#[test]
+fn every_operation_has_the_time_of_its_own_table() {
+    let scratch = Scratch::new();
+    let mut described = two_gpus();
+    for (kind, us) in [
+        (boxfile::CollectiveKind::ReduceScatter, 35.0),
+        (boxfile::CollectiveKind::Broadcast, 25.0),
+        (boxfile::CollectiveKind::SendRecv, 20.0),
+    ] {
+        described.collective.push(flat(kind, us));
+    }
+    let more = ["--ops", "all", "--sizes", "4K", "--modes", "graph"];
+    let ways = ["--dtype", "f32,bf16", "--cache", "hot,rotate"];
     let kept = scratch.soft(
-        &two_gpus(),
-        &[
-            "--sizes",
-            "4K",
-            "--modes",
-            "host-synced,graph",
-            "--samples",
-            "6",
-        ],
+        &described,
+        &[&more[..], &ways[..], &["--samples", "6"]].concat(),
     );
     assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
-    let outcome = kept.reduced(4096, CallMode::HostSynced);
-    assert!(
-        matches!(outcome, CollectiveOutcome::NotApplicable { .. }),
-        "{outcome:?}"
-    );
+    let points = &kept.collectives().points;
+    // Five operations of one size in two types and two memories.
+    assert_eq!(points.len(), 20);
+    for point in points {
+        let us = match point.kind {
+            CollectiveKind::AllReduce => 50.0,
+            CollectiveKind::AllGather => 30.0,
+            CollectiveKind::ReduceScatter => 35.0,
+            CollectiveKind::Broadcast => 25.0,
+            CollectiveKind::SendRecv => 20.0,
+        };
+        close(exact_us(&point.outcome), us);
+    }
 }
 
 #[test]

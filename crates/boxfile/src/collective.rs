@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// The time of one collective by message size, for one library and one number of ranks.
 ///
+/// A library may have several tables for an operation and a number of ranks, which differ in protocol, transport or both.
+///
 /// In TOML `points = [[bytes, microseconds], ..]`, and exactly one of `published = "source"` and `assumed = "why"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "CollectiveText", into = "CollectiveText")]
@@ -15,8 +17,12 @@ pub struct Collective {
     pub kind: CollectiveKind,
     /// Number of ranks, at least 2.
     pub ranks: u32,
-    /// Bytes that each rank brings (for an all-gather its own part, not the whole) with the time of one call on the device
-    /// in microseconds; bytes ascend.
+    /// The protocol whose time it is; `None` for whatever the library takes.
+    pub protocol: Option<Protocol>,
+    /// The transport whose time it is; `None` for whatever the library takes.
+    pub transport: Option<Transport>,
+    /// Bytes of a rank (all-reduce, broadcast and sendrecv: its message; all-gather: what it brings; reduce-scatter: what it gets)
+    /// with the time of one call on the device in microseconds; bytes ascend.
     pub points: Vec<(u64, f64)>,
     /// What one call costs the host in microseconds: calls that are issued one by one take no less. A graph's calls have none.
     pub launch_us: Option<Figure>,
@@ -30,6 +36,10 @@ pub struct Collective {
 pub enum CollectiveLibrary {
     /// NVIDIA's library.
     Nccl,
+    /// AMD's library.
+    Rccl,
+    /// MetaX's library.
+    Mccl,
     /// An engine's own one-shot kernel over peer memory.
     Custom,
 }
@@ -42,13 +52,52 @@ pub enum CollectiveKind {
     AllReduce,
     /// Every rank ends with what each rank had, one after the other.
     AllGather,
+    /// Every rank ends with its part of the sum over all ranks.
+    ReduceScatter,
+    /// Every rank ends with what one rank had.
+    Broadcast,
+    /// Every rank sends to the next one and receives from the one before.
+    #[serde(rename = "sendrecv")]
+    SendRecv,
+}
+
+/// A protocol of NCCL and its relatives: how data and flags go over a transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Protocol {
+    /// A flag beside every 4 bytes.
+    #[serde(rename = "LL")]
+    Ll,
+    /// A flag in every 128 bytes.
+    #[serde(rename = "LL128")]
+    Ll128,
+    /// Data in large pieces and flags apart.
+    Simple,
+}
+
+/// How bytes go from rank to rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// Directly between devices.
+    P2p,
+    /// Through host memory that processes share.
+    Shm,
+}
+
+/// What limits a library's choice among the tables of a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// The transport that it has to take; `None` for direct where the box has such a table.
+    pub transport: Option<Transport>,
+    /// The protocols that it may take; empty for all.
+    pub protocols: Vec<Protocol>,
 }
 
 impl Collective {
     /// The time of one call in microseconds; `None` for 0 bytes.
     ///
-    /// Between two points linear in the logarithms of both; below the first its time; above the last the bandwidth of the
-    /// last, that is bytes over its time.
+    /// Between two points linear in the logarithms of both, or of the bytes alone where a time is 0; below the first its time;
+    /// above the last the bandwidth of the last, that is bytes over its time.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
@@ -68,22 +117,59 @@ impl Collective {
         let above = self.points.partition_point(|point| point.0 <= bytes);
         let (below, above) = (self.points.get(above - 1)?, self.points.get(above)?);
         let part = (bytes as f64 / below.0 as f64).ln() / (above.0 as f64 / below.0 as f64).ln();
+        if below.1 == 0.0 || above.1 == 0.0 {
+            return Some(below.1 + (above.1 - below.1) * part);
+        }
         Some(below.1 * (above.1 / below.1).powf(part))
     }
 }
 
 impl BoxFile {
-    /// The table of a library, an operation and a number of ranks.
+    /// The vendor's library on this box: that of the first table which is no engine's own; `None` without such a table.
+    #[must_use]
+    pub fn collective_library(&self) -> Option<CollectiveLibrary> {
+        let mut libraries = self.collective.iter().map(|table| table.library);
+        libraries.find(|library| *library != CollectiveLibrary::Custom)
+    }
+
+    /// The table that a library takes for a call of so many bytes, with its time in microseconds as [`Collective::us`]: of those
+    /// of the operation and the number of ranks within the limits the fastest, the first of equals.
+    ///
+    /// A table without a protocol or without a transport fits any. Without a limit to the transport, tables of
+    /// [`Transport::Shm`] count only where there is no other.
     #[must_use]
     pub fn collective_of(
         &self,
         library: CollectiveLibrary,
         kind: CollectiveKind,
         ranks: u32,
-    ) -> Option<&Collective> {
-        self.collective
+        bytes: u64,
+        limits: &Limits,
+    ) -> Option<(&Collective, f64)> {
+        let of_call = |table: &&Collective| {
+            (table.library, table.kind, table.ranks) == (library, kind, ranks)
+        };
+        let has_other = self
+            .collective
             .iter()
-            .find(|table| (table.library, table.kind, table.ranks) == (library, kind, ranks))
+            .filter(of_call)
+            .any(|table| table.transport != Some(Transport::Shm));
+        let fits = |table: &&Collective| {
+            let transport = match limits.transport {
+                Some(wanted) => table.transport.is_none_or(|is| is == wanted),
+                None => !has_other || table.transport != Some(Transport::Shm),
+            };
+            let protocol = limits.protocols.is_empty()
+                || table
+                    .protocol
+                    .is_none_or(|protocol| limits.protocols.contains(&protocol));
+            transport && protocol
+        };
+        let timed = |table| Collective::us(table, bytes).map(|us| (table, us));
+        let tables = self.collective.iter().filter(of_call).filter(fits);
+        tables
+            .filter_map(timed)
+            .min_by(|(_, one), (_, other)| one.total_cmp(other))
     }
 
     /// The time of one call on the device in microseconds, without launch cost, as [`Collective::us`]; `None` where the box
@@ -96,7 +182,9 @@ impl BoxFile {
         ranks: u32,
         bytes: u64,
     ) -> Option<f64> {
-        self.collective_of(library, kind, ranks)?.us(bytes)
+        let limits = Limits::default();
+        self.collective_of(library, kind, ranks, bytes, &limits)
+            .map(|(_, us)| us)
     }
 }
 
@@ -106,6 +194,10 @@ struct CollectiveText {
     library: CollectiveLibrary,
     kind: CollectiveKind,
     ranks: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    protocol: Option<Protocol>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    transport: Option<Transport>,
     points: Vec<(u64, f64)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     published: Option<String>,
@@ -126,6 +218,8 @@ impl TryFrom<CollectiveText> for Collective {
             library: text.library,
             kind: text.kind,
             ranks: text.ranks,
+            protocol: text.protocol,
+            transport: text.transport,
             points: text.points,
             launch_us: text.launch_us,
             origin,
@@ -140,6 +234,8 @@ impl From<Collective> for CollectiveText {
             library: table.library,
             kind: table.kind,
             ranks: table.ranks,
+            protocol: table.protocol,
+            transport: table.transport,
             points: table.points,
             published,
             assumed,

@@ -1,5 +1,6 @@
 //! The `[[fault]]` tables: what a soft driver shall do wrong. Counters are per process and start at its start.
 
+use crate::Protocol;
 use serde::{Deserialize, Serialize};
 
 /// One injected fault; `kind` in TOML names the variant in snake case.
@@ -96,6 +97,9 @@ pub enum Fault {
         rank: u32,
         /// Calls that still go well.
         after_calls: u64,
+        /// The protocol whose calls hang, where only these do; the count is of all calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        protocol: Option<Protocol>,
     },
     /// After this many calls of a communicator, the process of this rank is killed when it issues the next.
     CollectiveDeath {

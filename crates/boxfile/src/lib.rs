@@ -22,7 +22,7 @@ pub mod sysfs;
 mod validate;
 mod vendor;
 
-pub use collective::{Collective, CollectiveKind, CollectiveLibrary};
+pub use collective::{Collective, CollectiveKind, CollectiveLibrary, Limits, Protocol, Transport};
 pub use device::{Busy, Device, KernelFigures, MigInstance, Process, Sensors};
 pub use error::BoxError;
 pub use fault::{AllocSite, Direction, Fault, HangOp};

@@ -6,6 +6,7 @@
 //! This crate measures nothing and prints nothing. `unsafe` stands in `ffi.rs` files and in `library.rs` only.
 
 mod backend;
+mod ccl;
 pub mod collectives;
 pub mod cuda;
 mod error;
@@ -15,6 +16,7 @@ mod library;
 pub mod management;
 mod memory;
 pub mod pattern;
+mod places;
 mod registry;
 pub mod runtime;
 mod vendors;
@@ -25,5 +27,5 @@ pub use backend::{
 };
 pub use error::{DeviceError, Result};
 pub use memory::HostBuffer;
-pub use registry::{PciVendor, Visit};
+pub use registry::{PciVendor, Visit, VisitCollectives};
 pub use vendors::Built;

@@ -3,6 +3,7 @@
 
 use crate::Built;
 use crate::backend::Backend;
+use crate::collectives::Collectives;
 use crate::management::Managed;
 
 /// Work for whichever backend is meant: a closure that is generic.
@@ -12,6 +13,15 @@ pub trait Visit {
 
     /// Does it.
     fn visit<B: Backend>(self) -> Self::Output;
+}
+
+/// Work for the collectives of whichever backend is meant.
+pub trait VisitCollectives {
+    /// What it gives.
+    type Output;
+
+    /// Does it.
+    fn visit<C: Collectives>(self) -> Self::Output;
 }
 
 /// A vendor's number on the PCI bus, and its name.
@@ -32,8 +42,10 @@ pub(crate) struct GpuVendor {
     pub(crate) in_boxes: &'static str,
     /// Files of the soft libraries that play such a box.
     pub(crate) soft_libraries: &'static [&'static str],
-    /// The vendor's library of collectives.
+    /// The name of the vendor's library of collectives.
     pub(crate) collectives: &'static str,
+    /// That library's file names, which a soft one has, too; none where this crate does not load it.
+    pub(crate) collective_files: &'static [&'static str],
     /// What tells who uses its devices; `None` where nothing does.
     pub(crate) managed: Option<&'static Managed>,
     /// What is its own in how copies go.
@@ -62,7 +74,7 @@ impl Copies {
 
 /// Makes [`Built`] of the rows of `vendors`.
 macro_rules! registry {
-    ($($(#[$doc:meta])* $variant:ident: $backend:ty, $gpu:expr;)+) => {
+    ($($(#[$doc:meta])* $variant:ident: $backend:ty, $collectives:ty, $gpu:expr;)+) => {
         /// A backend that is built.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "snake_case")]
@@ -86,6 +98,13 @@ macro_rules! registry {
             pub fn visit<V: $crate::Visit>(self, work: V) -> V::Output {
                 match self {
                     $(Self::$variant => work.visit::<$backend>(),)+
+                }
+            }
+
+            /// Does `work` on the library of collectives for its backend's memory and streams.
+            pub fn visit_collectives<V: $crate::VisitCollectives>(self, work: V) -> V::Output {
+                match self {
+                    $(Self::$variant => work.visit::<$collectives>(),)+
                 }
             }
 
@@ -119,10 +138,16 @@ impl Built {
             .map_or(&[], |vendor| vendor.soft_libraries)
     }
 
-    /// The vendor's library of collectives, whether or not this crate loads it; `None` for host memory.
+    /// The name of the vendor's library of collectives; `None` for host memory.
     #[must_use]
     pub fn collective_library(self) -> Option<&'static str> {
         self.gpu_vendor().map(|vendor| vendor.collectives)
+    }
+
+    /// The file of that library that plays its boxes; `None` for host memory and where this crate does not load it.
+    #[must_use]
+    pub fn soft_collectives(self) -> Option<&'static str> {
+        self.gpu_vendor()?.collective_files.first().copied()
     }
 
     /// What tells who uses its devices; `None` for host memory and where nothing does.

@@ -3,6 +3,8 @@
 //! Sources: hip_runtime_api.h of ROCm 5.2 to 7.x for HIP; for MACA the calls of open projects that use `libmcruntime.so`, as
 //! its headers are not public. What is assumed there is marked.
 
+use crate::ccl::{self, Beside, Ccl, CclNames, Eight, Proof, ccl_names};
+use crate::cuda::Cuda;
 use crate::management::{AMDGPU, MXSML, NVML};
 use crate::registry::{Copies, GpuVendor, PciVendor, registry};
 use crate::runtime::{
@@ -12,11 +14,12 @@ use crate::runtime::{
 
 registry! {
     /// NVIDIA's driver.
-    Cuda: crate::cuda::Cuda, Some(&GpuVendor {
+    Cuda: crate::cuda::Cuda, Ccl<Nccl>, Some(&GpuVendor {
         pci: PciVendor { id: 0x10de, name: "NVIDIA" },
         in_boxes: "nvidia",
         soft_libraries: &["libcuda.so.1", "libnvidia-ml.so.1"],
-        collectives: "NCCL",
+        collectives: <Nccl as ccl::Vendor>::TABLE.interface,
+        collective_files: <Nccl as ccl::Vendor>::TABLE.files,
         managed: Some(&NVML),
         copies: Copies {
             // CUDA C++ Programming Guide, environment variables: 8 by default, 32 at most.
@@ -25,11 +28,12 @@ registry! {
         },
     });
     /// AMD's runtime.
-    Hip: Runtime<Amd>, Some(&GpuVendor {
+    Hip: Runtime<Amd>, Ccl<Rccl>, Some(&GpuVendor {
         pci: PciVendor { id: 0x1002, name: "AMD" },
         in_boxes: "amd",
         soft_libraries: &["libamdhip64.so.7"],
-        collectives: "RCCL",
+        collectives: <Rccl as ccl::Vendor>::TABLE.interface,
+        collective_files: <Rccl as ccl::Vendor>::TABLE.files,
         managed: Some(&AMDGPU),
         // ROCm's clr: hipDeviceEnablePeerAccess adds to a list, the copy looks at the devices that the hardware connects.
         copies: Copies {
@@ -43,17 +47,18 @@ registry! {
         },
     });
     /// MetaX's runtime.
-    Maca: Runtime<MetaX>, Some(&GpuVendor {
+    Maca: Runtime<MetaX>, Ccl<Mccl>, Some(&GpuVendor {
         pci: PciVendor { id: 0x9999, name: "MetaX" },
         in_boxes: "metax",
         soft_libraries: &["libmcruntime.so"],
-        collectives: "MCCL",
+        collectives: <Mccl as ccl::Vendor>::TABLE.interface,
+        collective_files: <Mccl as ccl::Vendor>::TABLE.files,
         managed: Some(&MXSML),
         // Assumed, as nothing is public.
         copies: Copies::PLAIN,
     });
     /// Host memory: asked last, and only where there is no GPU.
-    Host: crate::host::Host, None;
+    Host: crate::host::Host, crate::host::SharedMemory, None;
 }
 
 /// AMD.
@@ -145,5 +150,90 @@ impl Vendor for MetaX {
         // The numbers are neither CUDA's nor today's HIP's, and not public.
         attributes: None,
         compiler: None,
+    };
+}
+
+/// NVIDIA's library of collectives.
+pub(crate) enum Nccl {}
+
+/// AMD's, whose functions have the names of NVIDIA's.
+pub(crate) enum Rccl {}
+
+/// MetaX's.
+pub(crate) enum Mccl {}
+
+impl ccl::Vendor for Nccl {
+    type Backend = Cuda;
+
+    const TABLE: &'static ccl::Table = &ccl::Table {
+        name: "nccl",
+        interface: "NCCL",
+        library: "libnccl.so.2",
+        prefix: "libnccl.so",
+        files: &["libnccl.so.2", "libnccl.so"],
+        variable: "TPLENS_NCCL",
+        beside: Beside {
+            variable: None,
+            folders: &[],
+        },
+        // The wheels nvidia-nccl-cu12 and nvidia-nccl-cu13, which engines bring.
+        packages: &["nvidia/nccl/lib"],
+        install: "install NCCL, set TPLENS_NCCL to the file, or activate the Python environment of the engine",
+        names: ccl_names!("nccl"),
+        // NCCL's release notes of 2.24.3, which add ncclFloat8e4m3 and ncclFloat8e5m2. It adds them up on devices of compute
+        // capability 9.0 and later only, and says so when it is called.
+        eight: Eight::From(22_403),
+        proof: None,
+    };
+}
+
+impl ccl::Vendor for Rccl {
+    type Backend = Runtime<Amd>;
+
+    const TABLE: &'static ccl::Table = &ccl::Table {
+        name: "rccl",
+        interface: "RCCL",
+        library: "librccl.so.1",
+        prefix: "librccl.so",
+        files: &["librccl.so.1", "librccl.so"],
+        variable: "TPLENS_RCCL",
+        beside: Beside {
+            variable: Some(Amd::TABLE.variable),
+            folders: Amd::TABLE.folders,
+        },
+        // PyTorch's wheels for ROCm, and the wheels of ROCm itself, whose name ends in the GPUs that they are for.
+        packages: &["torch/lib", "_rocm_sdk_libraries*/lib"],
+        install: "install RCCL, set TPLENS_RCCL to the file, or activate the Python environment of the engine",
+        names: ccl_names!("nccl"),
+        // RCCL's change log, 2.20.5 for ROCm 6.2: the types of 8 bits under the numbers that NCCL gave them later. On gfx942 they
+        // are not OCP's but those without negative zero (rccl_float8.h), whose values are half.
+        eight: Eight::From(22_005),
+        proof: None,
+    };
+}
+
+impl ccl::Vendor for Mccl {
+    type Backend = Runtime<MetaX>;
+
+    const TABLE: &'static ccl::Table = &ccl::Table {
+        name: "mccl",
+        interface: "MCCL",
+        library: "libmccl.so",
+        prefix: "libmccl.so",
+        files: &["libmccl.so"],
+        variable: "TPLENS_MCCL",
+        beside: Beside {
+            variable: Some(MetaX::TABLE.variable),
+            folders: MetaX::TABLE.folders,
+        },
+        packages: &[],
+        install: "install MetaX's MACA, or set TPLENS_MCCL to the file",
+        names: ccl_names!("mccl"),
+        eight: Eight::Unknown,
+        // Moore Threads has a library of this name too, with functions of the same names.
+        proof: Some(Proof {
+            symbol: "mcclCommMcDevice",
+            neighbour: "libmcruntime.so",
+        }),
     };
 }

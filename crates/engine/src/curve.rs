@@ -23,14 +23,18 @@ impl Curve {
     #[must_use]
     pub fn of_box(described: &BoxFile, ranks: u32) -> Self {
         let described = described.clone();
+        let of_vendor = described.collective_library();
         Self::new(move |kind, path, bytes| {
             let library = match path {
-                CollectivePath::Library => CollectiveLibrary::Nccl,
+                CollectivePath::Library => of_vendor?,
                 CollectivePath::Custom => CollectiveLibrary::Custom,
             };
             let kind = match kind {
                 CollectiveKind::AllReduce => boxfile::CollectiveKind::AllReduce,
                 CollectiveKind::AllGather => boxfile::CollectiveKind::AllGather,
+                CollectiveKind::ReduceScatter => boxfile::CollectiveKind::ReduceScatter,
+                CollectiveKind::Broadcast => boxfile::CollectiveKind::Broadcast,
+                CollectiveKind::SendRecv => boxfile::CollectiveKind::SendRecv,
             };
             described.collective_us(library, kind, ranks, bytes)
         })
@@ -51,5 +55,26 @@ impl Curve {
 impl std::fmt::Debug for Curve {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Curve")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_of_a_box_is_its_vendors() {
+        let us = |name, path| {
+            let described = BoxFile::builtin(name).unwrap();
+            Curve::of_box(&described, 2).us(CollectiveKind::AllReduce, path, 65536)
+        };
+        // From the boxes' tables: NCCL, RCCL by LL, MCCL.
+        let library = CollectivePath::Library;
+        assert_eq!(us("l40x4", library), Some(12.6));
+        assert_eq!(us("r9700-x16", library), Some(19.7));
+        assert_eq!(us("mxc500x4", library), Some(20.8));
+        // An engine's own kernel, which was timed on the first alone.
+        assert_eq!(us("l40x4", CollectivePath::Custom), Some(9.9));
+        assert_eq!(us("r9700-x16", CollectivePath::Custom), None);
     }
 }

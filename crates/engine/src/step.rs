@@ -148,7 +148,8 @@ impl StepTime {
             let us = f64::from(collective.count) * self.one_us(collective)?;
             match collective.kind {
                 CollectiveKind::AllReduce => parts.all_reduce_us += us,
-                CollectiveKind::AllGather => parts.all_gather_us += us,
+                // Plans hold gathers besides, and nothing else today.
+                _ => parts.all_gather_us += us,
             }
         }
         Ok(parts)
@@ -159,6 +160,7 @@ impl StepTime {
         let planted = match collective.kind {
             CollectiveKind::AllReduce => self.profile.all_reduce_us,
             CollectiveKind::AllGather => self.profile.all_gather_us,
+            _ => None,
         };
         planted
             .or_else(|| {

@@ -18,11 +18,14 @@ const HALF_WAY: StepLoad = StepLoad {
 };
 
 fn step_time(name: &str, model: &str, ranks: u32) -> StepTime {
-    let described = BoxFile::builtin(name).unwrap();
+    step_time_on(&BoxFile::builtin(name).unwrap(), model, ranks)
+}
+
+fn step_time_on(described: &BoxFile, model: &str, ranks: u32) -> StepTime {
     let model = ModelFacts::resolve(model).unwrap();
-    let facts = EngineFacts::vllm(ranks, &surroundings(&described, ranks).unwrap());
-    let profile = Profile::of_box(&described, &model).unwrap();
-    StepTime::new(model, facts, profile, Curve::of_box(&described, ranks)).unwrap()
+    let facts = EngineFacts::vllm(ranks, &surroundings(described, ranks).unwrap());
+    let profile = Profile::of_box(described, &model).unwrap();
+    StepTime::new(model, facts, profile, Curve::of_box(described, ranks)).unwrap()
 }
 
 fn parts(name: &str, model: &str, ranks: u32, load: StepLoad) -> StepParts {
@@ -85,11 +88,13 @@ fn every_shipped_box_with_tables_runs_a_small_model() {
 
 #[test]
 fn a_box_without_tables_runs_on_one_gpu_only() {
-    let described = BoxFile::builtin("r9700-x8").unwrap();
+    let mut described = BoxFile::builtin("r9700-x8").unwrap();
+    described.collective.clear();
     let model = ModelFacts::builtin("llama-3.1-8b").unwrap();
     let limits = Limits::of_box(&described, &model, 2, 8192).unwrap();
-    Engine::new(step_time("r9700-x8", "llama-3.1-8b", 1), limits).unwrap();
-    let error = Engine::new(step_time("r9700-x8", "llama-3.1-8b", 2), limits).unwrap_err();
+    let on = |ranks| Engine::new(step_time_on(&described, "llama-3.1-8b", ranks), limits);
+    on(1).unwrap();
+    let error = on(2).unwrap_err();
     assert!(
         matches!(error, EngineError::NoCurve { ranks: 2, .. }),
         "{error}"

@@ -54,15 +54,35 @@ pub(crate) enum Place {
 }
 
 impl Curve {
-    /// The points of that operation, number of ranks and mode; `None` where there are none.
+    /// The library's points of that operation, number of ranks and mode; `None` where there are none.
     pub(crate) fn of_points(
         points: &[CurvePoint],
         kind: CollectiveKind,
         ranks: u32,
         mode: Option<CallMode>,
     ) -> Option<Self> {
+        let library = points.iter().filter(|point| point.engine.is_none());
+        Self::of(library, kind, ranks, mode)
+    }
+
+    /// The same of what an engine's own code did, which is never mixed with the library's.
+    pub(crate) fn of_engine(
+        points: &[CurvePoint],
+        kind: CollectiveKind,
+        ranks: u32,
+        mode: Option<CallMode>,
+    ) -> Option<Self> {
+        let engine = points.iter().filter(|point| point.engine.is_some());
+        Self::of(engine, kind, ranks, mode)
+    }
+
+    fn of<'a>(
+        points: impl Iterator<Item = &'a CurvePoint>,
+        kind: CollectiveKind,
+        ranks: u32,
+        mode: Option<CallMode>,
+    ) -> Option<Self> {
         let mut of: Vec<Point> = points
-            .iter()
             .filter(|p| p.kind == kind && p.ranks == ranks && p.mode == mode)
             .filter(|p| p.us > 0.0 && p.us.is_finite() && p.bytes_per_rank > 0)
             .map(|p| Point {
@@ -202,6 +222,7 @@ mod tests {
             n: None,
             mode: Some(CallMode::Graph),
             library: None,
+            engine: None,
             origin: "test".to_owned(),
             simulated: None,
         }
@@ -248,6 +269,18 @@ mod tests {
             (got.us - 6.0).abs() < 1e-9 && (got.spread - 0.405).abs() < 1e-3,
             "{got:?}"
         );
+    }
+
+    #[test]
+    fn what_an_engine_did_is_no_time_of_the_library() {
+        let mut own = point(1024, 2.0);
+        own.engine = Some("vllm 0.13.0".to_owned());
+        let points = [point(1024, 4.0), own];
+        assert_eq!(curve(&points).at(1024).us, 4.0);
+        let (kind, mode) = (CollectiveKind::AllReduce, Some(CallMode::Graph));
+        let engine = Curve::of_engine(&points, kind, 2, mode).unwrap();
+        assert_eq!(engine.at(1024).us, 2.0);
+        assert_eq!(Curve::of_engine(&points[..1], kind, 2, mode), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod calls;
 pub mod caveat;
 pub mod clock;
 mod control;

@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use measure::import::collectives::{read, troubles};
+use measure::import::collectives::{CallFile, read, read_file, troubles};
 use measure::import::{CurvePoint, ImportError};
-use measure::record::{CallMode, CollectiveKind};
+use measure::record::{BufferPlacement, CallMode, CollectiveKind, ElementType};
 
 /// Operation, ranks, bytes of a rank, time and mode of each point.
 type Row = (CollectiveKind, u32, u64, f64, Option<CallMode>);
@@ -36,6 +36,16 @@ fn read_text(name: &str, text: &str) -> Result<Vec<CurvePoint>, ImportError> {
 fn refusal(name: &str, text: &str) -> String {
     let words = read_text(name, text).unwrap_err().to_string();
     words.split_once(name).unwrap().1.to_owned()
+}
+
+fn whole_file(name: &str, text: &str) -> CallFile {
+    let folder = std::env::temp_dir().join(format!("tplens-calls-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    let file = read_file(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    file
 }
 
 const REDUCE: CollectiveKind = CollectiveKind::AllReduce;
@@ -75,6 +85,142 @@ fn an_all_gather_counts_what_each_rank_gives() {
             Some(CallMode::Graph)
         )]
     );
+}
+
+#[test]
+fn sizes_of_every_operation_are_those_of_a_rank() {
+    // 1,048,576 B: of a reduce-scatter each of two ranks receives half; a broadcast and a message to the next rank are whole.
+    for (program, bytes, factor) in [
+        ("reduce_scatter", 524_288, 0.5),
+        ("broadcast", 1_048_576, 1.0),
+        ("sendrecv", 1_048_576, 1.0),
+    ] {
+        let text = format!(
+            "# Collective test starting: {program}_perf\n# Rank  0 on a\n# Rank  1 on a\n\
+             # size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n\
+             1048576 262144 float none 0 100.0 10.49 {:.2} 0 90.0 11.65 {:.2} N/A\n",
+            10.49 * factor,
+            11.65 * factor,
+        );
+        let file = whole_file("one.txt", &text);
+        let of = |placement| {
+            let mut values = file.values.iter();
+            values.find(|value| value.series.placement == placement)
+        };
+        let value = of(BufferPlacement::OutOfPlace).unwrap();
+        assert_eq!(value.series.kind.to_string(), program);
+        assert_eq!((value.bytes_per_rank, value.us), (bytes, 100.0));
+        assert_eq!(value.series.element, Some(ElementType::F32));
+        assert_eq!(of(BufferPlacement::InPlace).unwrap().us, 90.0);
+        // Engines reduce out of place, so a curve has that alone.
+        assert_eq!(rows(&file.curve()).len(), 1);
+    }
+}
+
+#[test]
+fn a_file_of_nccl_tests_says_who_measured_it() {
+    let text = whole_file("head.txt", &text_of("nccl-tests-2.19.6.txt"));
+    assert_eq!(text.made_by, "nccl-tests 2.19.6");
+    // 22703 is 2.27.3.
+    assert_eq!(text.library.as_deref(), Some("nccl 2.27.3"));
+    assert_eq!(text.host.as_deref(), Some("host1"));
+    assert_eq!(text.devices, ["NVIDIA L40", "NVIDIA L40"]);
+    assert_eq!(text.values.len(), 6);
+    let json = whole_file("head.json", &text_of("nccl-tests-2.19.6.json"));
+    assert_eq!(json.library, text.library);
+    assert_eq!(json.values, text.values);
+    assert!(!format!("{json:?}").contains("canary"), "the environment");
+}
+
+#[test]
+fn json_with_the_hosts_clock_is_host_synced() {
+    let json = text_of("nccl-tests-2.19.6.json")
+        .replace("\"time\":", "\"cpu_time\":")
+        .replace(
+            "\"blocking_collectives\":\"false\"",
+            "\"blocking_collectives\":\"true\"",
+        );
+    let points = read_text("cpu.json", &json).unwrap();
+    assert_eq!(points[0].mode, Some(CallMode::HostSynced));
+    assert_eq!(points[0].us, 10.34);
+}
+
+#[test]
+fn our_csv_is_taken_by_the_names_of_its_columns() {
+    let head = "op,ranks,element,bytes_per_rank,mode,outcome,time,unit,low,high,n,clock,busbw_gb_per_s,algbw_gb_per_s,verification,reason,library,transport,run,simulated,placement,cache,engine,arm,arm_number,launch";
+    let line = |time: &str, arm: &str, launch: u32| {
+        format!(
+            "all_reduce,2,bf16,8192,graph,measured,{time},us,,,6,device_event,,,passed,,nccl 2.29.2,\"SHM, direct\",complete,,out_of_place,hot,,{arm},{launch}"
+        )
+    };
+    // Medians of 10, 12 and 20 us: 12. The second arm is measured first.
+    let text = [
+        head.to_owned(),
+        line("99", "off,1", 0),
+        line("10", "on,0", 0),
+        line("20", "on,0", 1),
+        line("12", "on,0", 2),
+        "all_gather,2,bf16,64,graph,hang,,,,,,,,,,\"waiting, long\",,,complete,,out_of_place,hot,,on,0,0".to_owned(),
+    ]
+    .join("\n");
+    let file = whole_file("ours.csv", &text);
+    assert_eq!(file.first_arm.as_deref(), Some("on"));
+    assert_eq!(file.transport.as_deref(), Some("SHM, direct"));
+    assert_eq!(file.troubles[0].words, "hang: waiting, long");
+    let points = file.curve();
+    assert_eq!(
+        rows(&points),
+        [(REDUCE, 2, 8192, 12.0, Some(CallMode::Graph))]
+    );
+    assert_eq!((points[0].n, points[0].low), (Some(3), None));
+    assert_eq!(points[0].library.as_deref(), Some("nccl"));
+    // What an older version wrote has fewer columns.
+    let older =
+        "op,ranks,element,bytes_per_rank,mode,outcome,time\nall_reduce,2,bf16,8,graph,measured,5\n";
+    assert_eq!(read_text("older.csv", older).unwrap()[0].us, 5.0);
+    let bad =
+        "op,ranks,element,bytes_per_rank,mode,outcome,time\nall_reduce,2,int3,8,graph,measured,5\n";
+    assert_eq!(
+        refusal("bad.csv", bad),
+        ": element of line 2 is `int3`; expected a word that allreduce-bench writes"
+    );
+}
+
+#[test]
+fn launches_of_a_size_are_one_point_and_other_arms_and_places_none() {
+    let text = record(&["measured", "measured"], COMPLETE);
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let collectives = value.pointer_mut("/payload/collectives").unwrap();
+    collectives["arms"] =
+        serde_json::json!([{"name": "on", "variables": []}, {"name": "off", "variables": []}]);
+    let point = collectives["points"][0].clone();
+    let of = |us: f64, launch: u32, arm: &str, placement: &str, engine: Option<&str>| {
+        let mut point = point.clone();
+        point["outcome"]["time"]["value"] = us.into();
+        point["launch"] = launch.into();
+        point["arm"] = arm.into();
+        point["placement"] = placement.into();
+        point["engine"] = engine.into();
+        point
+    };
+    collectives["points"] = vec![
+        of(50.0, 0, "on", "out_of_place", None),
+        of(70.0, 1, "on", "out_of_place", None),
+        of(10.0, 0, "off", "out_of_place", None),
+        of(10.0, 0, "on", "in_place", None),
+        of(30.0, 0, "on", "out_of_place", Some("vllm 0.13.0")),
+    ]
+    .into();
+    let points = read_text("launches.json", &value.to_string()).unwrap();
+    let seen: Vec<_> = points
+        .iter()
+        .map(|point| (point.us, point.n, point.engine.as_deref()))
+        .collect();
+    // (50 + 70) / 2 = 60 over two launches.
+    assert_eq!(seen[0], (60.0, Some(2), None));
+    assert_eq!((seen[1].0, seen[1].2), (30.0, Some("vllm 0.13.0")));
+    assert_eq!(seen.len(), 2);
+    assert_eq!(points[1].library, None);
 }
 
 #[test]
@@ -126,16 +272,18 @@ fn wrong_data_and_other_operations_are_refused() {
         "0.00    0.00       7    10.34",
     );
     assert!(refusal("wrong.txt", &row).starts_with(": the row of 8 bytes is 7 wrong elements"));
-    let sendrecv = text_of("nccl-tests-2.19.6.txt").replace("all_reduce_perf", "sendrecv_perf");
-    assert!(refusal("sendrecv.txt", &sendrecv).contains("all_reduce_perf or all_gather_perf"));
+    let alltoall = text_of("nccl-tests-2.19.6.txt").replace("all_reduce_perf", "alltoall_perf");
+    assert!(
+        refusal("alltoall.txt", &alltoall).contains("all_reduce_perf or all_gather_perf or reduce")
+    );
 }
 
 #[test]
 fn bad_cells_name_line_and_column() {
     let row = |row: &str| refusal("bad.csv", &format!("op,ranks,bytes,us\n{row}\n"));
     assert_eq!(
-        row("broadcast,2,1,1"),
-        ": op of line 2 is `broadcast`; expected all_reduce or all_gather"
+        row("alltoall,2,1,1"),
+        ": op of line 2 is `alltoall`; expected all_reduce, all_gather, reduce_scatter, broadcast or sendrecv"
     );
     assert_eq!(
         row("all_reduce,1,1,1"),
@@ -160,7 +308,7 @@ fn bad_cells_name_line_and_column() {
             "mode.csv",
             "op,ranks,bytes,us,mode\nall_reduce,2,1,1,eager\n"
         ),
-        ": mode of line 2 is `eager`; expected host_synced, back_to_back or graph"
+        ": mode of line 2 is `eager`; expected host_synced, back_to_back, graph or interleaved"
     );
 }
 
@@ -212,6 +360,8 @@ fn record(outcomes: &[&str], status: &str) -> String {
         point["bytes_per_rank"] = 262_144.into();
         point["mode"] = "graph".into();
         if *outcome == "measured" {
+            // Another size: wrong data takes the number from every launch of its own.
+            point["bytes_per_rank"] = 131_072.into();
             point["outcome"]["verification"] = serde_json::json!({"is": "passed"});
         } else if *outcome == "wrong" {
             point["outcome"]["verification"] =
@@ -293,7 +443,7 @@ fn what_is_no_time_is_told() {
 fn a_record_without_a_time_says_what_went_wrong() {
     assert_eq!(
         refusal("none.json", &record(&["wrong", HANG], COMPLETE)),
-        " holds no time of an all-reduce or all-gather (all_reduce of 256 KiB, graph: wrong data: element 0 is 3, not 4; and 1 more); measure again"
+        " holds no time of a collective (all_reduce of 256 KiB, graph: wrong data: element 0 is 3, not 4; and 1 more); measure again"
     );
 }
 

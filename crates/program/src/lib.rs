@@ -7,12 +7,14 @@
 mod budget;
 pub mod child;
 pub mod command_line;
+pub mod compare;
 mod judge;
 pub mod outputs;
 mod places;
 mod progress;
 pub mod provenance;
 mod recorder;
+mod seed;
 pub mod sim;
 mod stop;
 
@@ -20,4 +22,5 @@ pub use budget::Budget;
 pub use judge::reservations;
 pub use progress::Progress;
 pub use recorder::{Ended, Recorder, header, passing_folder, result_folder};
+pub use seed::seed_of_now;
 pub use stop::{Break, Stop, signal_name};

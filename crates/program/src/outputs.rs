@@ -8,6 +8,7 @@ use measure::exit;
 use measure::import::links::is_of_nvbandwidth;
 use measure::record::{Record, Status, load, write_whole};
 
+use crate::compare::Compared;
 use crate::places::{Place, check_apart};
 use crate::recorder::Ended;
 use crate::stop::Stop;
@@ -209,6 +210,41 @@ pub fn write(path: &Path, text: Result<String, String>) -> u8 {
         Err(error) => {
             say!("error: {error}");
             exit::INTERNAL
+        }
+    }
+}
+
+/// Writes pictures into their folder, which is made where it is not there, and gives the exit code.
+#[must_use]
+pub fn pictures(folder: Option<&Path>, pictures: Vec<(PathBuf, String)>) -> u8 {
+    if let Some(folder) = folder
+        && let Err(error) = std::fs::create_dir_all(folder)
+    {
+        say!(
+            "error: cannot make the folder {}: {error}",
+            folder.display()
+        );
+        return exit::INTERNAL;
+    }
+    let pictures = pictures.into_iter();
+    exit::fold(pictures.map(|(path, svg)| write(&path, Ok(svg))))
+}
+
+/// Prints a comparison, writes its file, and gives the exit code.
+#[must_use]
+pub fn compared(compared: anyhow::Result<Compared>) -> u8 {
+    match compared {
+        Ok(compared) => {
+            let written = compared.file.map(|(path, json)| write(&path, Ok(json)));
+            exit::fold([
+                print(&compared.shown),
+                written.unwrap_or(exit::DONE),
+                compared.exit_code,
+            ])
+        }
+        Err(error) => {
+            say!("error: {error:#}");
+            exit::USAGE
         }
     }
 }

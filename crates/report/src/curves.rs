@@ -46,6 +46,22 @@ pub struct SizeMark {
     pub label: String,
 }
 
+impl SizeMark {
+    /// Size and label.
+    pub(crate) fn words(&self) -> String {
+        format!("{}: {}", ByteCount(self.bytes), self.label)
+    }
+
+    /// Where the words stand beside a line: on the side that has room.
+    pub(crate) fn beside(x: f64, middle: f64) -> (f64, Anchor) {
+        if x > middle {
+            (x - 6.0, Anchor::End)
+        } else {
+            (x + 6.0, Anchor::Start)
+        }
+    }
+}
+
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 880.0;
@@ -139,14 +155,8 @@ impl Curves {
             #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
             let x = across.at(mark.bytes.max(1) as f64);
             drawing.line("mark", (x, y - 4.0), (x, bottom));
-            let text = format!("{}: {}", ByteCount(mark.bytes), mark.label);
-            // Labels stand on the side of their line that has room.
-            let (at, anchor) = if x > f64::midpoint(LEFT, RIGHT) {
-                (x - 6.0, Anchor::End)
-            } else {
-                (x + 6.0, Anchor::Start)
-            };
-            drawing.text("legend", (at, y.min(top)), anchor, &text);
+            let (at, anchor) = SizeMark::beside(x, f64::midpoint(LEFT, RIGHT));
+            drawing.text("legend", (at, y.min(top)), anchor, &mark.words());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A number over the size of a copy, both logarithmic, intervals as bars; lines differ by dashes and marks, not by colour only.
 
+use crate::curves::SizeMark;
 use crate::grid::grid;
 use crate::scale::Log;
 use crate::svg::{Anchor, Drawing};
@@ -13,10 +14,14 @@ pub struct Sweep {
     pub notes: Vec<String>,
     /// The unit of the numbers.
     pub unit: String,
+    /// What the sizes are of, such as `bytes of one copy`.
+    pub axis: String,
     /// The soft box behind it.
     pub simulated: Option<String>,
     /// The curves.
     pub series: Vec<SweepSeries>,
+    /// Sizes to mark.
+    pub marks: Vec<SizeMark>,
 }
 
 /// One curve.
@@ -54,7 +59,8 @@ impl Sweep {
     pub fn svg_file(&self) -> String {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let ends = |point: &SweepPoint| point.interval.unwrap_or((point.value, point.value));
-        let sizes = range(points().map(|point| size(point.bytes)));
+        let marked = self.marks.iter().map(|mark| size(mark.bytes));
+        let sizes = range(points().map(|point| size(point.bytes)).chain(marked));
         let values = range(points().flat_map(|point| {
             let (low, high) = ends(point);
             [low, point.value, high]
@@ -72,7 +78,7 @@ impl Sweep {
             .filter(|series| series.name.is_some())
             .collect();
         let heads = 1 + usize::from(mark.is_some()) + self.notes.len();
-        let top = 20.0 + LINE * count(heads + named.len()) + 20.0;
+        let top = 20.0 + LINE * count(heads + named.len() + self.marks.len()) + 20.0;
         let bottom = top + PLOT;
         let mut drawing = Drawing::file(WIDTH, bottom + 48.0, &self.title);
         drawing.text("head", (16.0, 24.0), Anchor::Start, &self.title);
@@ -91,7 +97,7 @@ impl Sweep {
         let unit = (LEFT - 8.0, top - 8.0);
         drawing.text("tick", unit, Anchor::End, &self.unit);
         let below = (RIGHT, bottom + 38.0);
-        drawing.text("tick", below, Anchor::End, "bytes of one copy");
+        drawing.text("tick", below, Anchor::End, &self.axis);
         // Thin ones first, so that named ones lie above them.
         let thin = self.series.iter().filter(|series| series.name.is_none());
         let all = thin.map(|series| (None, series));
@@ -127,6 +133,13 @@ impl Sweep {
                 drawing.dot(&format!("dot {class}"), (36.0, y - 4.0));
                 drawing.text("legend", (66.0, y), Anchor::Start, name);
             }
+        }
+        for mark in &self.marks {
+            y += LINE;
+            let at = across.at(size(mark.bytes));
+            drawing.line("mark", (at, y - 4.0), (at, bottom));
+            let (place, anchor) = SizeMark::beside(at, f64::midpoint(LEFT, RIGHT));
+            drawing.text("legend", (place, y), anchor, &mark.words());
         }
         drawing.end()
     }

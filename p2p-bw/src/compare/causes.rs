@@ -5,8 +5,9 @@ use std::fmt::Display;
 
 use measure::import::links::{LinkEnds, LinkFile, PeerState};
 use measure::record::Endpoint;
+use program::compare::listed;
 
-use super::names::{self, Names, listed};
+use super::names::{self, Names};
 
 /// What changed.
 #[derive(Debug, Default)]

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::bail;
 use measure::import::links::{LinkEnds, LinkFile, LinkTrouble, LinkValue, TroubleKind};
 use measure::quantity::Unit;
 use measure::record::Endpoint;
 use measure::stats::{Interval, ratio_of_medians};
+use program::compare::{Threshold, Verdict, both_simulated, gain, judge, numbers};
 use serde::Serialize;
 
 use super::causes::Changes;
@@ -15,7 +15,6 @@ use super::names::Names;
 use super::numbering::renumbered;
 use super::pairs::{self, Pair};
 use super::reservations;
-use super::verdict::{Threshold, Verdict, gain, judge};
 
 /// The form of the JSON; it grows only when an older reader would misunderstand it.
 const SCHEMA: u32 = 1;
@@ -112,20 +111,10 @@ pub(super) fn compare(
     b: LinkFile,
     threshold: Threshold,
 ) -> anyhow::Result<Comparison> {
-    let simulated = match (&a.simulated, &b.simulated) {
-        (Some(of_a), Some(of_b)) => Some((of_a.clone(), of_b.clone())),
-        (None, None) => None,
-        (of_a, of_b) => {
-            let (soft, name) = match (of_a, of_b) {
-                (Some(name), _) => (&a.origin, name),
-                (_, name) => (&b.origin, name.as_ref().unwrap_or(&b.origin)),
-            };
-            bail!(
-                "{soft} is SIMULATED on soft box {name} and the other file is measured; simulated numbers are neither a \
-                 baseline nor a result of a real box, so compare it with another simulated run"
-            )
-        }
-    };
+    let simulated = both_simulated(
+        (&a.origin, a.simulated.as_deref()),
+        (&b.origin, b.simulated.as_deref()),
+    )?;
     let (b, renumbering) = renumbered(b, &a);
     let mut found = pairs::of(&a, &b);
     let (names, changes) = (Names::of(&a, &b), Changes::between(&a, &b));
@@ -290,11 +279,6 @@ fn other_groups(
             numbers(count)
         )
     })
-}
-
-/// `1 number`, `2 numbers`.
-pub(super) fn numbers(count: usize) -> String {
-    format!("{count} number{}", if count == 1 { "" } else { "s" })
 }
 
 fn row(pair: &Pair, threshold: Threshold, changes: &Changes, names: &Names) -> Row {

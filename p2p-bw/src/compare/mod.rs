@@ -1,7 +1,7 @@
 //! `p2p-bw compare`: two files of link measurements against each other, number by number.
 //!
 //! Which device is which is found in `numbering`, which number belongs to which in `pairs`; what a ratio says is judged in
-//! `verdict`, what became of a number that only A has in `gone`, and what speaks against the whole comparison is collected in
+//! `program`, what became of a number that only A has in `gone`, and what speaks against the whole comparison is collected in
 //! `reservations`.
 
 mod causes;
@@ -12,18 +12,15 @@ mod numbering;
 mod pairs;
 mod reservations;
 mod text;
-mod verdict;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use measure::exit;
 use measure::import::links::{LinkFile, read};
-use program::outputs::check_file;
+use program::compare::{CompareFlags, Compared, exit_code};
 
-use comparison::{Comparison, compare};
-use verdict::Threshold;
+use comparison::compare;
 
 /// What to compare and how.
 #[derive(Debug, Args)]
@@ -34,44 +31,8 @@ pub(crate) struct CompareArgs {
     /// The new one, of any of these kinds.
     pub(crate) b: PathBuf,
 
-    /// What counts as a difference. Faster or a regression is a number whose whole 95% interval of B/A lies beyond it; one whose
-    /// interval lies within it is the same; one whose interval crosses it is not told from noise. Where a side has no samples
-    /// there is no interval: then a ratio is the same up to the threshold, and told from noise beyond three times the
-    /// threshold only. Intervals cover what varies within a run, not from run to run.
-    #[arg(
-        long,
-        value_name = "PERCENT",
-        default_value = "5%",
-        allow_hyphen_values = true
-    )]
-    pub(crate) threshold: Threshold,
-
-    /// Write the comparison to this file as JSON, too; `-` for standard output instead of the table.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-}
-
-impl CompareArgs {
-    /// Whether the file that is to be written can be.
-    ///
-    /// # Errors
-    /// Says why not.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        match self.json.as_deref() {
-            Some(path) if path != Path::new("-") => check_file("--json", path),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// What a comparison gives.
-#[derive(Debug)]
-pub(crate) struct Compared {
-    /// For standard output.
-    pub(crate) shown: String,
-    /// A file and what goes into it.
-    pub(crate) file: Option<(PathBuf, String)>,
-    pub(crate) exit_code: u8,
+    #[command(flatten)]
+    pub(crate) flags: CompareFlags,
 }
 
 /// Compares two files.
@@ -80,36 +41,13 @@ pub(crate) struct Compared {
 /// One of them cannot be read, or only one of them is simulated.
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Compared> {
     let (a, b) = (opened(&args.a)?, opened(&args.b)?);
-    let comparison = compare(a, b, args.threshold)?;
-    let json = serde_json::to_string_pretty(&comparison)? + "\n";
-    let exit_code = exit_code(&comparison);
-    let is_stdout = args.json.as_deref() == Some(Path::new("-"));
-    Ok(Compared {
-        shown: if is_stdout {
-            json.clone()
-        } else {
-            text::of(&comparison)
-        },
-        file: args
-            .json
-            .clone()
-            .filter(|_| !is_stdout)
-            .map(|path| (path, json)),
-        exit_code,
-    })
+    let comparison = compare(a, b, args.flags.threshold)?;
+    let exit_code = exit_code(comparison.is_worse(), comparison.is_conclusive());
+    args.flags
+        .compared(&comparison, text::of(&comparison), exit_code)
 }
 
 /// Reads a file. Its errors carry their sources' words already, so that they are not handed on as a chain.
 fn opened(path: &Path) -> anyhow::Result<LinkFile> {
     read(path).map_err(|error| anyhow!("{error}"))
-}
-
-fn exit_code(comparison: &Comparison) -> u8 {
-    if comparison.is_worse() {
-        exit::REJECTED
-    } else if comparison.is_conclusive() {
-        exit::DONE
-    } else {
-        exit::INCONCLUSIVE
-    }
 }

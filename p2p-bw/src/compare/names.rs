@@ -5,9 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use measure::import::links::{LinkEnds, LinkFile};
 use measure::record::{Endpoint, stream};
 
-/// Names that a line lists before it counts the rest.
-const LISTED: usize = 6;
-
 /// What devices and numbers are called.
 #[derive(Debug, Default)]
 pub(super) struct Names {
@@ -82,15 +79,6 @@ pub(super) fn ends(number: &LinkEnds) -> (Endpoint, Endpoint) {
     stream(&number.name, number.from, number.to, usize::MAX).unwrap_or((number.from, number.to))
 }
 
-/// The first few of a list, and how many more there are.
-pub(super) fn listed(all: &[String], between: &str) -> String {
-    let shown = all.iter().take(LISTED).cloned().collect::<Vec<_>>();
-    match all.len().saturating_sub(LISTED) {
-        0 => shown.join(between),
-        more => format!("{} and {more} more", shown.join(between)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,12 +116,5 @@ mod tests {
             to,
             name: name.to_owned(),
         }
-    }
-
-    #[test]
-    fn a_long_list_is_counted() {
-        let all: Vec<String> = (0..8).map(|number| number.to_string()).collect();
-        assert_eq!(listed(&all, ", "), "0, 1, 2, 3, 4, 5 and 2 more");
-        assert_eq!(listed(&all[..6], ", "), "0, 1, 2, 3, 4, 5");
     }
 }

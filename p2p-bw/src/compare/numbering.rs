@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use measure::import::links::{LinkFacts, LinkFile, renumbered as renumbered_name};
 use measure::record::Endpoint;
 
-use super::names::listed;
+use program::compare::listed;
 
 /// The file with its devices numbered as `like` numbers them; it is B, and `like` is A. Says what was done where numbers changed
 /// or an identity is in one file only.

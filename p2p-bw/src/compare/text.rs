@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use measure::unit::ByteCount;
+use program::compare::{Verdict, columns, listed, numbers, section, significant};
 
-use super::comparison::{Comparison, Lost, Only, Row, Side, numbers};
-use super::names::listed;
-use super::verdict::Verdict;
+use super::comparison::{Comparison, Lost, Only, Row, Side};
 
 /// Tests with their counts that fit on a line.
 const TESTS_A_LINE: usize = 5;
@@ -62,15 +61,6 @@ fn side(side: &Side) -> String {
     format!("{} ({})", side.file, parts.join(", "))
 }
 
-fn section(lines: &mut Vec<String>, title: &str, entries: &[String]) {
-    if entries.is_empty() {
-        return;
-    }
-    lines.push(String::new());
-    lines.push(format!("{title}:"));
-    lines.extend(entries.iter().map(|entry| format!("  {entry}")));
-}
-
 /// `d2d_write_ce GPU0 to GPU1, 64 MiB`.
 fn place(test: &str, place: &str, bytes: Option<u64>) -> String {
     let size = bytes.map_or_else(String::new, |bytes| format!(", {}", ByteCount(bytes)));
@@ -110,33 +100,7 @@ fn table(rows: &[Row]) -> Vec<String> {
             },
         ]
     }));
-    let width = |column: usize| {
-        cells
-            .iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
-    let is_number = |column: usize| [3, 4, 6].contains(&column);
-    cells
-        .iter()
-        .map(|row| {
-            let padded: Vec<String> = row
-                .iter()
-                .enumerate()
-                .map(|(column, cell)| {
-                    let width = widths[column];
-                    if is_number(column) {
-                        format!("{cell:>width$}")
-                    } else {
-                        format!("{cell:<width$}")
-                    }
-                })
-                .collect();
-            padded.join("  ")
-        })
-        .collect()
+    columns(&cells, &[3, 4, 6])
 }
 
 fn size(row: &Row) -> String {
@@ -147,15 +111,6 @@ fn size(row: &Row) -> String {
         name(row.bytes_a)
     } else {
         format!("{} / {}", name(row.bytes_a), name(row.bytes_b))
-    }
-}
-
-/// Four significant digits or two decimals, whichever is more.
-fn significant(value: f64) -> String {
-    if value.abs() >= 10.0 {
-        format!("{value:.2}")
-    } else {
-        format!("{value:.3}")
     }
 }
 

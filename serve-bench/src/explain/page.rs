@@ -230,17 +230,14 @@ fn curve_only(inputs: &Inputs) -> Section {
 }
 
 fn curves(inputs: &Inputs, marks: Vec<SizeMark>) -> Block {
-    let modes = [
-        Some(CallMode::Graph),
-        Some(CallMode::BackToBack),
-        Some(CallMode::HostSynced),
-        None,
-    ];
-    let series = modes.into_iter().map(|mode| {
+    let modes = CallMode::ALL.into_iter().rev().map(Some).chain([None]);
+    let kinds = modes.flat_map(|mode| [(mode, false), (mode, true)]);
+    let series = kinds.map(|(mode, by_engine)| {
         let of_mode = inputs.curve.iter().filter(|point| {
             point.kind == CollectiveKind::AllReduce
                 && point.ranks == inputs.tp
                 && point.mode == mode
+                && point.engine.is_some() == by_engine
         });
         let mut points: Vec<CurvePoint> = of_mode
             .map(|point| CurvePoint {
@@ -252,9 +249,14 @@ fn curves(inputs: &Inputs, marks: Vec<SizeMark>) -> Block {
         points.sort_by_key(|point| point.bytes);
         CurveSeries {
             name: format!(
-                "all_reduce on {} ranks, {}",
+                "all_reduce on {} ranks, {}{}",
                 inputs.tp,
-                mode.map_or_else(|| "mode not told".to_owned(), |mode| mode.to_string())
+                mode.map_or_else(|| "mode not told".to_owned(), |mode| mode.to_string()),
+                if by_engine {
+                    ", the engine's own code"
+                } else {
+                    ""
+                }
             ),
             points,
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use measure::caveat::Caveat;
@@ -12,7 +12,7 @@ use measure::exit;
 use measure::record::{
     Header, RequestErrorKind, Serve, ServeEvent, ServeLoad, ServeTarget, summarise,
 };
-use program::{Break, Ended, Recorder, Stop};
+use program::{Break, Ended, Recorder, Stop, seed_of_now};
 use supervisor::Interrupt;
 use tokio::sync::oneshot;
 use topology::{Machine, Sysfs};
@@ -143,13 +143,6 @@ fn model(args: &Args, answers: &Answers) -> Result<String, String> {
             answers.no_models.as_deref().unwrap_or("it lists none")
         )
     })
-}
-
-/// Another seed each run.
-fn seed_of_now() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    // Whole milliseconds stay exact in every JSON reader, also those that hold numbers as doubles.
-    now.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
 }
 
 fn load(args: &Args, seed: u64) -> ServeLoad {

@@ -13,12 +13,14 @@ use boxfile::{BoxFile, Link, sysfs};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// One process's driver for one box. Methods take ordinals as the driver counts devices.
 ///
 /// Every method that can fail reports [`Code::NOT_INITIALIZED`] before [`SoftDriver::init`], [`Code::INVALID_DEVICE`] for an
 /// ordinal that is none, the code with which the device was lost once it is, [`Failure::Hang`] where a real call would never
-/// return, and [`Failure::Blocked`] where it returns when another process has done its part.
+/// return, [`Failure::Blocked`] where it returns when another process has done its part, and [`Failure::Early`] where it returns
+/// when the wall clock has come so far.
 pub struct SoftDriver {
     pub(crate) described: BoxFile,
     pub(crate) ordinals: Vec<Ordinal>,
@@ -44,6 +46,10 @@ pub struct SoftDriver {
     pub(crate) executables: BTreeMap<u64, (usize, Arc<[Node]>)>,
     /// The event behind the last work of each chain of another library.
     pub(crate) chains: BTreeMap<u64, u64>,
+    /// Where virtual time follows the monotonic clock, when it began.
+    pub(crate) wall: Option<Instant>,
+    /// Room for the operations that [`SoftDriver::finish_early`] has done.
+    pub(crate) early: Vec<u64>,
     sysfs: Option<PathBuf>,
     initialized: bool,
     /// By device, the code with which it was lost.
@@ -85,6 +91,8 @@ impl SoftDriver {
             graphs: BTreeMap::new(),
             executables: BTreeMap::new(),
             chains: BTreeMap::new(),
+            wall: None,
+            early: Vec::new(),
             initialized: false,
             ordinals: seen,
             null_streams,
@@ -222,9 +230,9 @@ impl SoftDriver {
         }
     }
 
-    /// Lets the clock run until `done` holds, moving the bytes of what ends on the way.
+    /// Lets the clock run until `done` holds, moving the bytes of what ends on the way. A wall clock does not run ahead.
     ///
-    /// A caller must not have changed anything before: what is [`Failure::Blocked`] is called again.
+    /// A caller must not have changed anything before: what is [`Failure::Blocked`] or [`Failure::Early`] is called again.
     pub(crate) fn run_until(&mut self, done: impl Fn(&Simulation) -> bool) -> Outcome<()> {
         loop {
             self.move_ended(Patience::Short);
@@ -233,6 +241,9 @@ impl SoftDriver {
             }
             if done(&self.sim) {
                 return Ok(());
+            }
+            if let Some(origin) = self.wall {
+                return self.wait_on(origin);
             }
             if self.step() == Step::Stuck {
                 return Err(Failure::Hang);

@@ -1,13 +1,9 @@
 //! The process's box: found through the environment once, then shared by every thread behind one lock.
 
-use crate::{Code, Failure, Outcome, SoftDriver, ordinals};
+use crate::{Code, Failure, Outcome, SoftDriver, ordinals, patiently};
 use boxfile::{BoxFile, Vendor};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::Duration;
-
-/// How long the lock stays open between two attempts of a call that waits for another process.
-const PAUSE: Duration = Duration::from_micros(50);
+use std::sync::{LazyLock, Mutex};
 
 static DESCRIBED: LazyLock<Outcome<BoxFile>> = LazyLock::new(|| {
     let path = std::env::var_os("TPLENS_SOFT_BOX").ok_or(Code::NO_DEVICE)?;
@@ -21,11 +17,13 @@ static DRIVER: LazyLock<Outcome<Mutex<SoftDriver>>> = LazyLock::new(|| {
     let described = described()?.clone();
     let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
     let seen = ordinals(&described, visible.as_deref());
-    Ok(Mutex::new(SoftDriver::new(
-        described,
-        seen,
-        sysfs_root().map(Path::to_path_buf),
-    )))
+    let driver = SoftDriver::new(described, seen, sysfs_root().map(Path::to_path_buf));
+    let clock = std::env::var_os("TPLENS_SOFT_CLOCK");
+    match clock.as_ref().map(|word| word.as_encoded_bytes()) {
+        None => Ok(Mutex::new(driver)),
+        Some(b"wall") => Ok(Mutex::new(driver.on_wall_clock())),
+        Some(_) => Err(Code::UNKNOWN.into()),
+    }
 });
 
 /// The box that `TPLENS_SOFT_BOX` names.
@@ -48,25 +46,18 @@ pub fn box_name() -> Option<&'static str> {
     described().ok().map(|described| described.name.as_str())
 }
 
-/// Runs `call` on the process's driver if the box is that vendor's, holding the lock; again where it was
-/// [`Failure::Blocked`], with the lock open to other threads in between.
+/// Runs `call` on the process's driver if the box is that vendor's, as [`patiently`].
 ///
 /// # Errors
-/// As [`described`]; [`Code::NO_DEVICE`] on another vendor's box; what `call` reports.
+/// As [`described`]; [`Code::NO_DEVICE`] on another vendor's box; [`Code::UNKNOWN`] where `TPLENS_SOFT_CLOCK` is set and not to
+/// `wall`; what `call` reports.
 pub fn with_driver<T>(
     vendor: Vendor,
-    mut call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
+    call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
 ) -> Outcome<T> {
     if described()?.vendor != vendor {
         return Err(Failure::Code(Code::NO_DEVICE));
     }
     let driver = DRIVER.as_ref().map_err(|failure| *failure)?;
-    loop {
-        // A panic is reported to the caller as an unknown error where it happened; the state is still usable.
-        let outcome = call(&mut driver.lock().unwrap_or_else(PoisonError::into_inner));
-        match outcome {
-            Err(Failure::Blocked) => std::thread::sleep(PAUSE),
-            outcome => return outcome,
-        }
-    }
+    patiently(driver, call)
 }

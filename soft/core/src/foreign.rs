@@ -1,7 +1,8 @@
 //! Work that another soft library puts into a stream: how long it takes and what it then does are that library's matter.
 //!
 //! Two soft libraries are two objects with memory of their own, as the vendor's are. [`ForeignCall`] is what goes from one to
-//! the other: soft/nccl fills it in, soft/cuda makes a [`ForeignWork`] of it.
+//! the other: the library of collectives fills it in, the driver's library makes a [`Foreign`] of it.
+#![expect(unsafe_code, reason = "calls the functions of another library")]
 
 use crate::graphs::Node;
 use crate::transfers::Transfer;
@@ -41,7 +42,7 @@ pub struct Foreign {
     pub chain: u64,
 }
 
-/// The argument of `tplens_soft_enqueue` of the soft libcuda, as C has it.
+/// The argument of `tplens_soft_enqueue`, which every soft driver library exports, as C has it.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct ForeignCall {
@@ -63,6 +64,62 @@ pub struct ForeignCall {
     pub to_bytes: usize,
     /// As [`Foreign::chain`].
     pub chain: u64,
+}
+
+impl Foreign {
+    /// The work behind a call's argument. Its data is released when the last clone of the answer is dropped.
+    ///
+    /// # Errors
+    /// [`Code::INVALID_VALUE`] for null.
+    ///
+    /// # Safety
+    /// `what` is null or valid for reading; its functions may be called with its data from any thread until it was released,
+    /// and nobody else releases it.
+    pub unsafe fn of(what: *const ForeignCall) -> Outcome<Self> {
+        if what.is_null() {
+            return Err(Code::INVALID_VALUE.into());
+        }
+        // SAFETY: not null, and the caller promises that it is valid.
+        let what = unsafe { what.read() };
+        Ok(Self {
+            from: (what.from, what.from_bytes),
+            to: (what.to, what.to_bytes),
+            chain: what.chain,
+            work: Arc::new(Caller(what)),
+        })
+    }
+}
+
+/// Work of another library.
+///
+/// Invariant: `0.data` was not released; it is when this is dropped.
+struct Caller(ForeignCall);
+
+// SAFETY: the caller of `Foreign::of` promises that the functions may be called from any thread.
+unsafe impl Send for Caller {}
+// SAFETY: as above, and they are called with the driver locked, hence by one thread at a time.
+unsafe impl Sync for Caller {}
+
+impl ForeignWork for Caller {
+    fn issue(&self, captured: bool) -> Issued {
+        let mut ns = 0.0;
+        // SAFETY: the promise of the caller of `Foreign::of`; data was not released.
+        let ticket = unsafe { (self.0.issue)(self.0.data, c_int::from(captured), &raw mut ns) };
+        Issued { ticket, ns }
+    }
+
+    fn finish(&self, ticket: u64, wait: bool) -> bool {
+        // SAFETY: as above. The driver has checked that what the call names is memory of a device, and does not free it before
+        // the work is done.
+        unsafe { (self.0.finish)(self.0.data, ticket, c_int::from(wait)) != 0 }
+    }
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        // SAFETY: as above; this is the one place that releases it.
+        unsafe { (self.0.release)(self.0.data) };
+    }
 }
 
 impl SoftDriver {
@@ -90,12 +147,9 @@ impl SoftDriver {
 
     pub(crate) fn issue_foreign(&mut self, foreign: Foreign, stream: u64, captured: bool) {
         let issued = foreign.work.issue(captured);
-        let last = match self.chains.get(&foreign.chain) {
-            Some(event) => *event,
-            // Kept as long as the process: a communicator is seldom made.
-            None => self.sim.open_event(),
-        };
-        self.chains.insert(foreign.chain, last);
+        // Kept as long as the process: a communicator is seldom made.
+        let last = self.chains.entry(foreign.chain);
+        let last = *last.or_insert_with(|| self.sim.open_event());
         self.sim.wait(stream, last);
         let operation = self.sim.run(stream, Flow::idle(issued.ns));
         self.sim.record(last, stream);

@@ -105,6 +105,15 @@ impl SoftDriver {
 
     /// Lets the clock run to the next change. Gates whose flags were raised open first, which is a change without time.
     pub(crate) fn step(&mut self) -> Step {
+        if self.open_raised() {
+            Step::Advanced
+        } else {
+            self.sim.step()
+        }
+    }
+
+    /// Opens the gates whose flags were raised; whether there was one.
+    pub(crate) fn open_raised(&mut self) -> bool {
         let mut raised = Vec::new();
         for operation in self.sim.closed_gates() {
             if let Some(Transfer::Gate(gate)) = self.pending.get_mut(&operation)
@@ -114,11 +123,10 @@ impl SoftDriver {
                 raised.push(operation);
             }
         }
-        if raised.is_empty() {
-            return self.sim.step();
+        if !raised.is_empty() {
+            self.sim.open_gates(&raised);
         }
-        self.sim.open_gates(&raised);
-        Step::Advanced
+        !raised.is_empty()
     }
 
     /// What a kernel on a device comes to; what it cannot reach is an error. Where a chain leads is seen when it is followed.

@@ -49,6 +49,18 @@
 //!   Works of one chain (a communicator) run one after another, whatever their streams. In a process that has issued such
 //!   work, a copy from or to pageable memory first runs everything that is pending.
 //!
+//! With `TPLENS_SOFT_CLOCK=wall` in the environment the clock follows the monotonic one, so that what a program times by its
+//! own clock is the box's time and what its calls cost. The model is the same, but for this:
+//!
+//! - At every call the clock first runs up to the real time since the driver was made: idle time passes, and what is issued
+//!   begins no earlier than now. All that one call issues (a graph's launch) is issued at one instant.
+//! - The clock never runs ahead: who waits returns no earlier than the real instant of the virtual end. The driver is free for
+//!   other threads meanwhile, but for a copy from or to pageable memory. A query lets no time pass. A closed gate's flag is
+//!   looked at every 20 us of a wait.
+//! - Who waits or polls lets the works of other libraries move their bytes as soon as they have begun, so that they are there at
+//!   the end. Where this takes longer than the work's time, or another process comes late, the call returns later and
+//!   events still carry the virtual time.
+//!
 //! Two processes on one box have two clocks: they do not contend. Memory pools do not exist here.
 //!
 //! # Kernels
@@ -77,6 +89,7 @@
 //! - Bytes move, words are filled, checked and followed, when the kernel has ended.
 
 mod allocations;
+mod clock;
 mod driver;
 mod environment;
 mod failure;
@@ -96,6 +109,7 @@ mod streams;
 mod transfers;
 mod words;
 
+pub use clock::patiently;
 pub use driver::SoftDriver;
 pub use environment::{box_name, described, sysfs_root, with_driver};
 pub use failure::{Code, Failure, Outcome};

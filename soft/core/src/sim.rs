@@ -88,6 +88,8 @@ struct Stream {
 
 #[derive(Debug)]
 enum Work {
+    /// It is under way, and its flow is there.
+    Begun,
     /// Needs a copy engine.
     Copy(Flow),
     /// Needs none.
@@ -130,6 +132,13 @@ enum Holds {
     Engine,
     /// It is a gate, and closed.
     Gate,
+}
+
+/// Whether a record of an event is reached; what waits for an event that is gone goes on.
+fn is_reached(events: &BTreeMap<u64, Event>, event: u64, count: u64) -> bool {
+    events
+        .get(&event)
+        .is_none_or(|event| event.reached >= count)
 }
 
 /// What is left of a flow that rounding kept from reaching zero, in bytes.
@@ -280,10 +289,25 @@ impl Simulation {
 
     fn issue(&mut self, stream: u64, work: Work) -> u64 {
         let operation = self.fresh();
-        if let Some(stream) = self.streams.get_mut(&stream) {
-            stream.queue.push_back((operation, work));
+        let Some(entry) = self.streams.get_mut(&stream) else {
+            return operation;
+        };
+        // Behind other work it waits, and nothing else can begin: the invariant held before. The same is true of what a kernel
+        // or a wait that is over lets begin, besides itself.
+        match work {
+            work if !entry.queue.is_empty() => entry.queue.push_back((operation, work)),
+            Work::Wait { event, count } if is_reached(&self.events, event, count) => {}
+            Work::Run(flow) => {
+                entry.busy = true;
+                let begun = Active::begin(operation, stream, Holds::Nothing, flow, self.now);
+                self.active.push(begun);
+                entry.queue.push_back((operation, Work::Begun));
+            }
+            work => {
+                entry.queue.push_back((operation, work));
+                self.settle();
+            }
         }
-        self.settle();
         operation
     }
 }

@@ -201,7 +201,9 @@ impl SoftDriver {
 
     /// Lets a caller that polls get on.
     fn poll(&mut self) {
-        if self.step() == Step::Advanced {
+        if self.wall.is_some() {
+            self.finish_early();
+        } else if self.step() == Step::Advanced {
             self.move_ended(Patience::None);
         }
     }

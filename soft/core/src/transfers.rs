@@ -154,7 +154,7 @@ impl SoftDriver {
         if copy.is_asynchronous() {
             Ok(())
         } else {
-            self.run_until(|sim| sim.has_ended(stream, operation))
+            self.run_through(|sim| sim.has_ended(stream, operation))
         }
     }
 

@@ -9,7 +9,8 @@
 //! As the real ones do, these libraries initialise themselves at the first call, each thread has a current device, the first at
 //! the start, and nothing closes a device: its context stays open until the process ends.
 //!
-//! A program can tell this library from a real one by the symbol `tplens_soft_box`, which answers the box's name.
+//! A program can tell this library from a real one by the symbol `tplens_soft_box`, which answers the box's name. By the symbol
+//! `tplens_soft_enqueue` the soft libraries of collectives put their work into streams.
 
 mod abi;
 mod compiler;
@@ -17,6 +18,7 @@ mod copies;
 mod devices;
 mod events;
 mod exports;
+mod foreign;
 mod graphs;
 mod memory;
 mod modules;

@@ -9,12 +9,18 @@ impl BoxFile {
         let mut tables = HashSet::new();
         for (index, table) in self.collective.iter().enumerate() {
             let at = format!("collective[{index}]");
-            let own = (table.library, table.kind, table.ranks);
+            let own = (
+                table.library,
+                table.kind,
+                table.ranks,
+                table.protocol,
+                table.transport,
+            );
             keys.require(
                 tables.insert(own),
                 &at,
                 format!("{own:?}"),
-                "a library, kind and number of ranks has one [[collective]] table",
+                "a library, kind, number of ranks, protocol and transport has one [[collective]] table",
             )?;
             self.check_collective(keys, &at, table)?;
         }
@@ -41,10 +47,10 @@ impl BoxFile {
             let key = key(&format!("points[{number}]"));
             keys.require(*bytes > below, &key, bytes, "bytes ascend from 1 on")?;
             keys.require(
-                us.is_finite() && *us > 0.0,
+                us.is_finite() && *us >= 0.0,
                 &key,
                 us,
-                "a time is a finite number of microseconds above 0",
+                "a time is a finite number of microseconds, 0 or more",
             )?;
             below = *bytes;
         }

@@ -1,7 +1,12 @@
 //! The element types of collectives and their bytes: what a value is in memory, and how a sum is rounded to it.
 
+use serde::{Deserialize, Serialize};
+
+use super::eight::{E4M3, E5M2};
+
 /// The type of the elements that are reduced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Element {
     /// IEEE 754 binary32.
     F32,
@@ -9,15 +14,23 @@ pub enum Element {
     F16,
     /// bfloat16: the upper half of a binary32.
     Bf16,
+    /// 8 bits with 4 of exponent and 3 of fraction (OCP OFP8 E4M3: no infinity, the largest is 448).
+    F8E4m3,
+    /// 8 bits with 5 of exponent and 2 of fraction (OCP OFP8 E5M2).
+    F8E5m2,
 }
 
 impl Element {
+    /// Every type.
+    pub const ALL: [Self; 5] = [Self::F32, Self::F16, Self::Bf16, Self::F8E4m3, Self::F8E5m2];
+
     /// Bytes of one element.
     #[must_use]
     pub fn bytes(self) -> usize {
         match self {
             Self::F32 => 4,
             Self::F16 | Self::Bf16 => 2,
+            Self::F8E4m3 | Self::F8E5m2 => 1,
         }
     }
 
@@ -28,19 +41,25 @@ impl Element {
             Self::F32 => "f32",
             Self::F16 => "f16",
             Self::Bf16 => "bf16",
+            Self::F8E4m3 => "f8e4m3",
+            Self::F8E5m2 => "f8e5m2",
         }
     }
 
     /// Writes values in the machine's byte order, each rounded to the nearest, ties to even. As many as both have.
+    #[inline]
     pub fn encode(self, values: &[f32], bytes: &mut [u8]) {
         match self {
             Self::F32 => put(values, bytes, |value| value.to_ne_bytes()),
             Self::F16 => put(values, bytes, |value| f16_bits(value).to_ne_bytes()),
             Self::Bf16 => put(values, bytes, |value| bf16_bits(value).to_ne_bytes()),
+            Self::F8E4m3 => put(values, bytes, |value| [E4M3.bits(value)]),
+            Self::F8E5m2 => put(values, bytes, |value| [E5M2.bits(value)]),
         }
     }
 
     /// Reads values in the machine's byte order, without loss. As many as both have.
+    #[inline]
     pub fn decode(self, bytes: &[u8], values: &mut [f32]) {
         match self {
             Self::F32 => take(bytes, values, |_, word| f32::from_ne_bytes(word)),
@@ -48,10 +67,13 @@ impl Element {
             Self::Bf16 => take(bytes, values, |_, word| {
                 bf16_value(u16::from_ne_bytes(word))
             }),
+            Self::F8E4m3 => take(bytes, values, |_, [byte]| E4M3.value(byte)),
+            Self::F8E5m2 => take(bytes, values, |_, [byte]| E5M2.value(byte)),
         }
     }
 
     /// Adds values to a sum, with one rounding of f32 for each. As many as both have.
+    #[inline]
     pub(crate) fn add(self, bytes: &[u8], sums: &mut [f32]) {
         match self {
             Self::F32 => take(bytes, sums, |sum, word| sum + f32::from_ne_bytes(word)),
@@ -61,6 +83,8 @@ impl Element {
             Self::Bf16 => take(bytes, sums, |sum, word| {
                 sum + bf16_value(u16::from_ne_bytes(word))
             }),
+            Self::F8E4m3 => take(bytes, sums, |sum, [byte]| sum + E4M3.value(byte)),
+            Self::F8E5m2 => take(bytes, sums, |sum, [byte]| sum + E5M2.value(byte)),
         }
     }
 }
@@ -77,11 +101,13 @@ fn take<const N: usize>(bytes: &[u8], values: &mut [f32], next: impl Fn(f32, [u8
     }
 }
 
+#[inline]
 fn bf16_value(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
 /// Round to nearest even by adding just under half of the last kept bit; a NaN keeps its sign and becomes quiet.
+#[inline]
 fn bf16_bits(value: f32) -> u16 {
     let bits = value.to_bits();
     let upper = (bits >> 16) as u16;
@@ -91,6 +117,7 @@ fn bf16_bits(value: f32) -> u16 {
     ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16
 }
 
+#[inline]
 fn f16_value(bits: u16) -> f32 {
     /// 2^112: moves an exponent with bias 15 to bias 127, and makes subnormals normal.
     const REBIAS: f32 = f32::from_bits((127 + 112) << 23);
@@ -107,6 +134,7 @@ fn f16_value(bits: u16) -> f32 {
 }
 
 /// Round to nearest even; beyond the largest value infinity, below the smallest normal in steps of 2^-24.
+#[inline]
 fn f16_bits(value: f32) -> u16 {
     /// From here on a value rounds to infinity: halfway between 65504 and 65536.
     const OVERFLOW: f32 = 65520.0;

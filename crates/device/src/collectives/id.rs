@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::IdShape;
 use crate::error::{DeviceError, Result};
 
 /// The id of a communicator: bytes that only the library which made them understands; as text, lower-case hex digits.
@@ -13,6 +14,14 @@ impl UniqueId {
     /// From the bytes of a library.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
         Self(bytes.to_vec())
+    }
+
+    /// What may be said of it.
+    pub(super) fn shape(&self) -> IdShape {
+        IdShape {
+            bytes: self.0.len(),
+            is_blank: self.0.iter().all(|byte| *byte == 0),
+        }
     }
 
     /// Its bytes, where there are as many as a library's ids have.

@@ -1,14 +1,17 @@
 //! Collective operations behind one shape: the library, its communicators, and what they reduce.
 //!
-//! [`Collectives`] is implemented by [`crate::cuda::Nccl`] (NVIDIA's library, loaded at run time) and by
-//! [`crate::host::SharedMemory`] (host memory that processes share). Which ranks there are, who starts them and how an
+//! [`Collectives`] is implemented by `ccl` (NCCL, RCCL and MCCL, loaded at run time) and by [`crate::host::SharedMemory`] (host
+//! memory that processes share); [`crate::Built::visit_collectives`] gives a backend's. Which ranks there are, who starts them and how an
 //! id reaches them is not decided here, and nothing is measured.
 
+mod eight;
 mod element;
 mod id;
+mod inspect;
 mod shape;
 
 pub use element::Element;
 pub use id::UniqueId;
-pub use shape::{Collectives, CollectivesFacts, Communicator};
-pub(crate) use shape::{Kind, Lengths, check_aliasing, check_membership};
+pub use inspect::{IdShape, Inspection, Lack, inspect};
+pub use shape::{Collectives, CollectivesFacts, Communicator, Operation};
+pub(crate) use shape::{Lengths, check_aliasing, check_membership};

@@ -3,14 +3,16 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Element, UniqueId};
 use crate::backend::{Backend, Device};
 use crate::error::{DeviceError, Result};
 
 /// What is known of a collective library.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectivesFacts {
-    /// `nccl`, or `host` for shared host memory.
+    /// Such as `nccl`, or `host` for shared host memory.
     pub name: String,
     /// Its version, such as `2.27.3`; `None` where it has none of its own.
     pub version: Option<String>,
@@ -30,7 +32,7 @@ pub trait Collectives: Sized {
             DeviceBuffer = <<Self::Backend as Backend>::Device as Device>::DeviceBuffer,
         >;
 
-    /// Loads the library: the given file and no other, or the first that is found.
+    /// Loads the library: the given file, or that of the given folder, and no other; or the first that is found.
     ///
     /// # Errors
     /// The library or a symbol is missing, or it takes no file.
@@ -39,6 +41,12 @@ pub trait Collectives: Sized {
     /// What is known of the library.
     fn facts(&self) -> &CollectivesFacts;
 
+    /// Why it does not do an operation on an element, in words.
+    ///
+    /// # Errors
+    /// `Unsupported` with the missing function, or with the version that has the element.
+    fn supports(&self, operation: Operation, element: Element) -> Result<()>;
+
     /// Makes the id of a new communicator, which one process makes and all ranks are given.
     ///
     /// This value must live until all ranks have joined: it answers for the id.
@@ -46,6 +54,15 @@ pub trait Collectives: Sized {
     /// # Errors
     /// The library's words.
     fn unique_id(&self) -> Result<UniqueId>;
+
+    /// Makes a communicator of one rank and ends it, on any device: says in words what a run would meet.
+    ///
+    /// # Errors
+    /// The library's words, such as that there is no driver.
+    fn try_alone(&self) -> Result<()> {
+        let device = Self::Backend::open()?.device(0)?;
+        self.join(&device, &self.unique_id()?, 1, 0).map(drop)
+    }
 
     /// Joins a communicator as one of its ranks, and waits until all have.
     ///
@@ -71,30 +88,16 @@ pub trait Communicator {
     /// Memory that they work on.
     type DeviceBuffer;
 
-    /// Queues an all-reduce: `to` of every rank becomes the element-wise sum of all ranks' `from`. Offsets are in bytes.
+    /// Queues a call. Offsets are in bytes, and what `elements` counts [`Operation`] says for each.
     ///
-    /// In place where both parts are the same one.
-    ///
-    /// # Errors
-    /// A range outside a buffer, parts that overlap otherwise, a communicator that is broken, or the library's words.
-    fn all_reduce(
-        &self,
-        to: (&Self::DeviceBuffer, usize),
-        from: (&Self::DeviceBuffer, usize),
-        elements: usize,
-        element: Element,
-        stream: &Self::Stream,
-    ) -> Result<()>;
-
-    /// Queues an all-gather: `to` of every rank becomes all ranks' `from` in rank order. Offsets are in bytes, `elements` are
-    /// those that each rank has.
-    ///
-    /// In place where `from` is the place in `to` that it goes to.
+    /// In place where `from` is the place in `to` that this rank's part goes to, or `to` the place in `from` that it comes from.
     ///
     /// # Errors
-    /// As [`Communicator::all_reduce`].
-    fn all_gather(
+    /// A range outside a buffer, parts that overlap otherwise, an operation or element that [`Collectives::supports`] refuses, a
+    /// communicator that is broken, or the library's words.
+    fn queue(
         &self,
+        operation: Operation,
         to: (&Self::DeviceBuffer, usize),
         from: (&Self::DeviceBuffer, usize),
         elements: usize,
@@ -112,19 +115,59 @@ pub trait Communicator {
     fn abort(self);
 }
 
-/// A collective operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+/// A collective operation. `elements` of a call are those of one rank's part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// `to` of every rank becomes the element-wise sum of all ranks' `from`, of `elements` each.
     AllReduce,
+    /// `to` of every rank becomes all ranks' `from` in rank order: each has `elements`, and `to` as many times as many.
     AllGather,
+    /// `to` of rank r becomes part r of the element-wise sum of all ranks' `from`: `to` has `elements`, and `from` as many for each
+    /// rank.
+    ReduceScatter,
+    /// `to` of every rank becomes `from` of rank 0; the others' `from` is not read.
+    Broadcast,
+    /// `to` of rank r becomes `from` of rank r - 1, that of rank 0 the last one's: every rank sends to the next and receives from
+    /// the one before, in one group.
+    SendRecv,
 }
 
-impl Kind {
+impl Operation {
+    /// Every operation.
+    pub const ALL: [Self; 5] = [
+        Self::AllReduce,
+        Self::AllGather,
+        Self::ReduceScatter,
+        Self::Broadcast,
+        Self::SendRecv,
+    ];
+
     /// As the vendors' manuals call it.
-    pub(crate) fn name(self) -> &'static str {
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::AllReduce => "all-reduce",
             Self::AllGather => "all-gather",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::Broadcast => "broadcast",
+            Self::SendRecv => "send/recv",
+        }
+    }
+
+    /// Whether elements are added up, and not only moved.
+    #[must_use]
+    pub fn adds_up(self) -> bool {
+        matches!(self, Self::AllReduce | Self::ReduceScatter)
+    }
+
+    /// How many times a rank's part each rank reads and writes, among so many ranks.
+    #[must_use]
+    pub fn parts(self, ranks: u32) -> (usize, usize) {
+        match self {
+            Self::AllReduce | Self::Broadcast | Self::SendRecv => (1, 1),
+            Self::AllGather => (1, ranks as usize),
+            Self::ReduceScatter => (ranks as usize, 1),
         }
     }
 }
@@ -139,7 +182,7 @@ pub(crate) struct Lengths {
 impl Lengths {
     /// Of a call, after a check that both offsets are multiples of the element.
     pub(crate) fn of(
-        kind: Kind,
+        operation: Operation,
         elements: usize,
         element: Element,
         ranks: u32,
@@ -152,13 +195,11 @@ impl Lengths {
                 why: format!("{offset} is no multiple of the {bytes} bytes of {name}"),
             });
         }
-        let from = elements.checked_mul(element.bytes());
-        let times = match kind {
-            Kind::AllReduce => 1,
-            Kind::AllGather => ranks as usize,
-        };
-        let to = from.and_then(|from| from.checked_mul(times));
-        from.zip(to)
+        let part = elements.checked_mul(element.bytes());
+        let (reads, writes) = operation.parts(ranks);
+        let times = |number| part.and_then(|part| part.checked_mul(number));
+        times(reads)
+            .zip(times(writes))
             .map(|(from, to)| Self { from, to })
             .ok_or_else(|| DeviceError::Argument {
                 what: "the number of elements",
@@ -169,27 +210,31 @@ impl Lengths {
 
 /// Checks that two parts of one buffer overlap only where the operation is then in place.
 pub(crate) fn check_aliasing(
-    kind: Kind,
+    operation: Operation,
     lengths: Lengths,
     rank: u32,
     to: usize,
     from: usize,
 ) -> Result<()> {
-    let own = match kind {
-        Kind::AllReduce => to,
-        Kind::AllGather => to.saturating_add(lengths.from.saturating_mul(rank as usize)),
+    let own = |start: usize, part: usize| start.saturating_add(part.saturating_mul(rank as usize));
+    let in_place = match operation {
+        Operation::AllReduce | Operation::Broadcast => from == to,
+        Operation::AllGather => from == own(to, lengths.from),
+        Operation::ReduceScatter => to == own(from, lengths.to),
+        // What is received would overwrite what is being sent.
+        Operation::SendRecv => false,
     };
     let end = |start: usize, bytes: usize| start.saturating_add(bytes);
     let (written, read): (Range<usize>, Range<usize>) =
         (to..end(to, lengths.to), from..end(from, lengths.from));
-    if from == own || written.end <= read.start || read.end <= written.start {
+    if in_place || written.end <= read.start || read.end <= written.start {
         return Ok(());
     }
     Err(DeviceError::Argument {
         what: "the pair of buffers",
         why: format!(
             "bytes {read:?} that the {} reads overlap the bytes {written:?} that it writes, and it is not in place",
-            kind.name()
+            operation.name()
         ),
     })
 }
@@ -214,13 +259,15 @@ mod tests {
         let of = |kind, elements, offsets| Lengths::of(kind, elements, Element::F16, 4, offsets);
         // 3 elements of 2 bytes, from 4 ranks: 6 and 24.
         let (reduced, gathered) = (Lengths { from: 6, to: 6 }, Lengths { from: 6, to: 24 });
-        assert_eq!(of(Kind::AllReduce, 3, [2, 4]).unwrap(), reduced);
-        assert_eq!(of(Kind::AllGather, 3, [2, 4]).unwrap(), gathered);
+        let scattered = Lengths { from: 24, to: 6 };
+        assert_eq!(of(Operation::ReduceScatter, 3, [2, 4]).unwrap(), scattered);
+        assert_eq!(of(Operation::AllReduce, 3, [2, 4]).unwrap(), reduced);
+        assert_eq!(of(Operation::AllGather, 3, [2, 4]).unwrap(), gathered);
         for refused in [
-            of(Kind::AllReduce, 3, [1, 4]),
-            of(Kind::AllReduce, 3, [0, 5]),
-            of(Kind::AllReduce, usize::MAX, [0, 0]),
-            of(Kind::AllGather, usize::MAX / 4, [0, 0]),
+            of(Operation::AllReduce, 3, [1, 4]),
+            of(Operation::AllReduce, 3, [0, 5]),
+            of(Operation::AllReduce, usize::MAX, [0, 0]),
+            of(Operation::AllGather, usize::MAX / 4, [0, 0]),
         ] {
             assert!(
                 matches!(refused, Err(DeviceError::Argument { .. })),
@@ -231,18 +278,48 @@ mod tests {
 
     #[test]
     fn parts_may_be_apart_or_in_place_and_not_overlap() {
-        let reduce =
-            |to, from| check_aliasing(Kind::AllReduce, Lengths { from: 8, to: 8 }, 1, to, from);
+        let reduce = |to, from| {
+            check_aliasing(
+                Operation::AllReduce,
+                Lengths { from: 8, to: 8 },
+                1,
+                to,
+                from,
+            )
+        };
         for (to, from) in [(0, 0), (16, 16), (0, 8), (8, 0)] {
             reduce(to, from).unwrap();
         }
         assert!(reduce(0, 4).is_err() && reduce(4, 0).is_err());
         // Rank 1 of 2 has 8 bytes, whose place in what is gathered at 0 is byte 8.
-        let gather =
-            |to, from| check_aliasing(Kind::AllGather, Lengths { from: 8, to: 16 }, 1, to, from);
+        let gather = |to, from| {
+            check_aliasing(
+                Operation::AllGather,
+                Lengths { from: 8, to: 16 },
+                1,
+                to,
+                from,
+            )
+        };
         for (to, from) in [(0, 8), (0, 16), (8, 0)] {
             gather(to, from).unwrap();
         }
         assert!(gather(0, 0).is_err() && gather(0, 12).is_err());
+        // Rank 1 of 2 gets part 1 of 16 bytes that begin at 0: byte 8.
+        let scatter = |to, from| {
+            check_aliasing(
+                Operation::ReduceScatter,
+                Lengths { from: 16, to: 8 },
+                1,
+                to,
+                from,
+            )
+        };
+        for (to, from) in [(8, 0), (16, 0), (0, 8)] {
+            scatter(to, from).unwrap();
+        }
+        assert!(scatter(0, 0).is_err() && scatter(4, 0).is_err());
+        let same = Lengths { from: 8, to: 8 };
+        assert!(check_aliasing(Operation::SendRecv, same, 1, 0, 0).is_err());
     }
 }

@@ -1,14 +1,14 @@
 //! The `cuda` backend: NVIDIA's driver API through cudarc, loaded at run time.
 //!
 //! Plain `cuMemAlloc` for device memory and `cuMemHostAlloc` for locked memory, streams without legacy
-//! synchronisation, events with times, captured graphs, kernels from PTX. NCCL is loaded beside it.
+//! synchronisation, events with times, captured graphs, kernels from PTX.
 
+mod collectives;
 mod context;
 mod graph;
 mod kernel;
 mod library;
 mod memory;
-mod nccl;
 mod queue;
 
 use std::ffi::CStr;
@@ -22,7 +22,6 @@ use crate::kernel::{FLAG_BYTES, HostFlag, KernelCode};
 use crate::memory::HostBuffer;
 use context::{Context, Handle};
 pub use kernel::Kernel;
-pub use nccl::{Nccl, NcclCommunicator};
 pub use queue::{Graph, Stream};
 
 /// NVIDIA's driver.

@@ -141,6 +141,13 @@ impl<V: Vendor> Clone for Device<V> {
     }
 }
 
+impl<V: Vendor> Device<V> {
+    /// The device as the library knows it.
+    pub(in crate::runtime) fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+}
+
 impl<V: Vendor> backend::Device for Device<V> {
     type Stream = Stream<V>;
     type Kernel = Kernel<V>;

@@ -2,9 +2,10 @@
 //!
 //! A vendor is a [`Table`]: its library's files, the prefix of its functions, its flags and codes. Every function
 //! may be missing and is then named in an error; what cannot be done without is asked for when the library is loaded. There
-//! is no collective library and no inter-process memory here.
+//! is no inter-process memory here.
 
 mod codes;
+mod collectives;
 mod context;
 mod device;
 mod graph;

@@ -1,10 +1,10 @@
 //! Where a vendor's library is looked for.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::table::Table;
+use crate::places::{files_of, installations};
 
 /// What to try, in this order: the loader's names, the folder that the vendor's variable names, the usual folders.
 ///
@@ -34,59 +34,20 @@ pub(in crate::runtime) fn looked(table: &Table) -> String {
 pub(in crate::runtime) fn usual(names: &[&str], prefix: &str, folders: &[PathBuf]) -> Vec<PathBuf> {
     let names = names.iter().map(PathBuf::from);
     names
-        .chain(folders.iter().flat_map(|folder| library(folder, prefix)))
+        .chain(folders.iter().flat_map(|folder| files_of(folder, prefix)))
         .collect()
 }
 
-/// The `lib` folders of installations: the named one first, then each pattern's, the plain name before its versions, of which
-/// the last by name comes first.
+/// The `lib` folders of installations, the named one first.
 fn folders(table: &Table, named: Option<PathBuf>, root: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = named.into_iter().collect();
-    for pattern in table.folders {
-        let Some(beginning) = pattern.strip_suffix('*') else {
-            found.push(root.join(pattern.trim_start_matches('/')));
-            continue;
-        };
-        let plain = root.join(beginning.trim_start_matches('/'));
-        let mut versions = beginning_with(&plain);
-        versions.retain(|folder| *folder != plain);
-        versions.reverse();
-        found.push(plain);
-        found.append(&mut versions);
-    }
+    let found = installations(table.folders, named, root);
     found.iter().map(|folder| folder.join("lib")).collect()
-}
-
-/// The files of a library in a folder: `libx.so` before `libx.so.7` before `libx.so.7.1.2`.
-fn library(folder: &Path, prefix: &str) -> Vec<PathBuf> {
-    let plain = folder.join(prefix);
-    let mut files = beginning_with(&plain);
-    files.retain(|file| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let rest = name.strip_prefix(prefix).unwrap_or_default();
-        rest.is_empty() || rest.starts_with('.')
-    });
-    files.sort_by_key(|file| file.as_os_str().len());
-    files
-}
-
-/// What is in a path's folder and begins with its name, by name.
-fn beginning_with(path: &Path) -> Vec<PathBuf> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Vec::new();
-    };
-    let name = name.to_string_lossy();
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&*name))
-        .map(|entry| entry.path())
-        .collect();
-    found.sort();
-    found
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::runtime::Vendor;
     use crate::vendors::{Amd, MetaX};

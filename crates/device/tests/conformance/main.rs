@@ -9,18 +9,17 @@ mod bed;
 mod collectives;
 mod copies;
 mod faults;
+mod graphs;
+mod libraries;
 mod memory;
+mod numbers;
 mod pairs;
 mod process;
 mod queues;
 mod ranks;
 mod shared_memory;
 
-use std::process::Command;
-
-use device::collectives::Collectives;
-use device::cuda::{Cuda, Nccl};
-use device::host::{Host, SharedMemory};
+use device::host::Host;
 use device::{Backend, Built, DeviceError, TimeSource, Visit};
 
 use process::{Facts, facts};
@@ -179,33 +178,26 @@ fn a_device_lost_with_work_in_flight_can_be_dropped() {
     process::on_boxes(test, &process::small_boxes(fault), &facts);
 }
 
-/// What holds for the collectives of a library, on every rank.
-fn check_collectives<C: Collectives>(library: &C, seat: &ranks::Seat, large: usize) {
-    let backend = C::Backend::open().expect("it answered before");
-    let rank = collectives::Rank::join(library, &backend, seat);
-    rank.delivers_sums_and_gathers_of_all_types_and_sizes(large);
-    rank.keeps_the_order_of_a_thousand_calls();
-    rank.repeats_captured_calls();
-    rank.refuses_what_cannot_be_done();
-    rank.keeps_a_communicator_for_its_graphs(library);
-    rank.may_be_dropped_with_work_in_flight();
-}
-
-/// This program again.
-fn again() -> Command {
-    Command::new(std::env::current_exe().expect("it runs"))
-}
-
 #[test]
 fn host_collectives_conform() {
     let test = "host_collectives_conform";
     // 16 MiB for two ranks; four are twice as many as some machines have CPUs.
     for (ranks, large) in [(2, 16 << 20), (4, 1 << 20)] {
-        ranks::run(test, ranks, &[], again, |seat| {
-            let library = SharedMemory::open(None).expect("there is always host memory");
-            check_collectives(&library, seat, large);
+        ranks::run(test, "host", ranks, &[], process::again, |seat| {
+            Built::Host.visit_collectives(collectives::Conform {
+                seat,
+                large,
+                soft_box: None,
+            });
         });
     }
+}
+
+#[test]
+fn the_hosts_library_does_every_operation_on_every_element() {
+    let inspection = device::collectives::inspect(Built::Host, None).expect("it is there");
+    assert_eq!(inspection.lacks, []);
+    assert_eq!(inspection.communicator, Ok(()));
 }
 
 #[test]
@@ -213,9 +205,10 @@ fn a_rank_of_host_memory_that_dies_is_named() {
     let test = "a_rank_of_host_memory_that_dies_is_named";
     ranks::run(
         test,
+        "host",
         3,
         &[1],
-        again,
+        process::again,
         shared_memory::a_rank_that_dies_is_named,
     );
 }
@@ -229,71 +222,49 @@ fn ranks_of_host_memory_that_leave_differ_or_abort_are_told() {
 }
 
 #[test]
-fn a_soft_nccl_conforms() {
-    let test = "a_soft_nccl_conforms";
-    if !process::soft_libraries().join("libnccl.so.2").is_file() {
-        return process::skip(test, "target/soft has no libnccl.so.2");
-    }
-    for (name, ranks) in [("rtxpro6000-mig", 2), ("l40x4", 4)] {
-        let described = boxfile::BoxFile::builtin(name).expect("it is built in");
-        let stage = process::Stage::new(test, &described);
-        ranks::run(
-            test,
-            ranks,
-            &[],
-            || stage.program(),
-            |seat| {
-                let nccl = Nccl::open(None).expect("it is in the loader's path");
-                assert_eq!(
-                    nccl.facts().soft_box.as_deref(),
-                    Some(name),
-                    "{:?}",
-                    nccl.facts()
-                );
-                check_collectives(&nccl, seat, 1 << 20);
-            },
-        );
+fn the_collectives_of_every_soft_box_conform() {
+    let test = "the_collectives_of_every_soft_box_conform";
+    for described in process::boxes() {
+        let devices = described.device.iter();
+        let seen: usize = devices.map(|device| device.mig.len().max(1)).sum();
+        // Four ranks where there are four devices: rings of two have one neighbour on both sides.
+        let ranks = if seen >= 4 { 4 } else { 2 };
+        let described = ranks::with_collectives(&described, ranks);
+        ranks::ranks_on(test, &described, ranks, |seat| {
+            let built = process::backend_of(&described).expect("it has devices");
+            built.visit_collectives(collectives::Conform {
+                seat,
+                large: 1 << 20,
+                soft_box: Some(&described.name),
+            });
+        });
     }
 }
 
 #[test]
-fn a_real_nccl_conforms() {
-    let test = "a_real_nccl_conforms";
-    let cuda = match Cuda::open() {
-        Ok(cuda) => cuda,
-        Err(error) => return process::skip(test, &error.to_string()),
-    };
-    if let Err(error) = Nccl::open(None) {
-        return process::skip(test, &error.to_string());
+fn real_collectives_conform() {
+    let test = "real_collectives_conform";
+    let vendors = Built::ALL
+        .iter()
+        .filter(|built| built.pci_vendor().is_some());
+    let mut missing = Vec::new();
+    for built in vendors {
+        let ranks = match built.visit_collectives(collectives::DevicesOf) {
+            Ok(devices) => u32::try_from(devices).map_or(4, |devices| devices.min(4)),
+            Err(error) => {
+                missing.push(format!("{}: {error}", built.name()));
+                continue;
+            }
+        };
+        ranks::run(test, built.name(), ranks, &[], process::again, |seat| {
+            built.visit_collectives(collectives::Conform {
+                seat,
+                large: 16 << 20,
+                soft_box: None,
+            });
+        });
     }
-    let ranks = u32::try_from(cuda.devices().len()).map_or(4, |devices| devices.min(4));
-    drop(cuda);
-    ranks::run(test, ranks, &[], again, |seat| {
-        let nccl = Nccl::open(None).expect("it was there before");
-        check_collectives(&nccl, seat, 16 << 20);
-    });
-}
-
-#[test]
-fn a_library_that_is_missing_or_another_is_refused_in_words() {
-    let open = |file: &str| {
-        Nccl::open(Some(file.as_ref()))
-            .err()
-            .map(|error| error.to_string())
-    };
-    let missing = open("/no/such/libnccl.so.2").expect("it is not there");
-    assert!(
-        missing.starts_with("libnccl.so.2 not found (/no/such/libnccl.so.2:"),
-        "{missing}"
-    );
-    assert!(
-        missing.ends_with("or activate the Python environment of the engine"),
-        "{missing}"
-    );
-    // The C library is there on every Linux of this program, and knows no collectives.
-    let other = open("libc.so.6").expect("it is no NCCL");
-    assert!(
-        other.starts_with("libnccl.so.2 has no symbol ncclGetVersion;"),
-        "{other}"
-    );
+    if missing.len() + 1 == Built::ALL.len() {
+        process::skip(test, &missing.join("; "));
+    }
 }

@@ -120,6 +120,11 @@ pub(crate) fn with_libraries(test: &str, described: &BoxFile, body: impl FnOnce(
     }
 }
 
+/// This program again.
+pub(crate) fn again() -> Command {
+    Command::new(std::env::current_exe().unwrap())
+}
+
 /// Shows that facts hold for every real driver that has at least so many devices; where there is none, the skip is noted.
 pub(crate) fn on_real(test: &str, devices: usize, facts: &impl Facts) {
     let vendors = Built::ALL
@@ -185,13 +190,15 @@ impl Stage {
 
     /// This program again, on the box.
     pub(crate) fn program(&self) -> Command {
-        let mut program = Command::new(std::env::current_exe().unwrap());
+        let mut program = again();
         program
             .env("LD_LIBRARY_PATH", soft_libraries())
             .env("TPLENS_SOFT_BOX", self.0.join("box.toml"))
             .env("TPLENS_SOFT_SYSFS", self.0.join("tree"))
             .env_remove("TPLENS_SKIP_LOG")
             .env_remove("TPLENS_NCCL")
+            .env_remove("TPLENS_RCCL")
+            .env_remove("TPLENS_MCCL")
             .env_remove("CUDA_VISIBLE_DEVICES");
         program
     }

@@ -7,9 +7,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
+use boxfile::BoxFile;
 use device::collectives::{Collectives, UniqueId};
 
-/// Set for a rank: its number, how many there are, and the id; rank 0 makes the id and has none.
+use crate::process::{Stage, again, backend_of};
+
+/// Set for a rank: its number, how many there are, on which box, and the id; rank 0 makes the id and has none.
 const RANK: &str = "TPLENS_CONFORMANCE_RANK";
 /// What stands before the id in the output of rank 0.
 const ID: &str = "tplens-id:";
@@ -18,6 +21,7 @@ const ID: &str = "tplens-id:";
 pub(crate) struct Seat {
     pub(crate) rank: u32,
     pub(crate) ranks: u32,
+    place: String,
     id: Option<String>,
 }
 
@@ -29,7 +33,8 @@ impl Seat {
         Some(Self {
             rank: fields[0].parse().unwrap(),
             ranks: fields[1].parse().unwrap(),
-            id: fields.get(2).map(|id| (*id).to_owned()),
+            place: fields[2].to_owned(),
+            id: fields.get(3).map(|id| (*id).to_owned()),
         })
     }
 
@@ -58,17 +63,24 @@ impl Seat {
     }
 }
 
-/// Runs `body` in one process for each rank, which `command` starts for this test; those in `lost` may end without a result.
+/// Whether this process is a rank.
+pub(crate) fn is_one() -> bool {
+    std::env::var_os(RANK).is_some()
+}
+
+/// Runs `body` in one process for each rank, which `command` starts for this test; those in `lost` may end without a result. The
+/// place tells calls of one test apart.
 pub(crate) fn run(
     test: &str,
+    place: &str,
     ranks: u32,
     lost: &[u32],
     command: impl Fn() -> Command + Sync,
     body: impl FnOnce(&Seat),
 ) {
     if let Some(seat) = Seat::of_this_process() {
-        // A rank of another call of the same test has another number of ranks.
-        if seat.ranks == ranks {
+        // Another call of the same test has ranks of its own.
+        if (seat.place.as_str(), seat.ranks) == (place, ranks) {
             body(&seat);
         }
         return;
@@ -80,7 +92,7 @@ pub(crate) fn run(
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().unwrap()
     };
-    let mut first = start(format!("0/{ranks}"));
+    let mut first = start(format!("0/{ranks}/{place}"));
     let mut lines = BufReader::new(first.stdout.take().unwrap());
     let mut errors = first.stderr.take().unwrap();
     let outputs: Vec<Output> = thread::scope(|scope| {
@@ -99,7 +111,7 @@ pub(crate) fn run(
             id = line.split_once(ID).map(|(_, id)| id.trim().to_owned());
         }
         let others: Vec<_> = (1..ranks)
-            .filter_map(|rank| Some(format!("{rank}/{ranks}/{}", id.as_ref()?)))
+            .filter_map(|rank| Some(format!("{rank}/{ranks}/{place}/{}", id.as_ref()?)))
             .map(|seat| scope.spawn(|| start(seat).wait_with_output().unwrap()))
             .collect();
         lines.read_to_end(&mut said).unwrap();
@@ -119,11 +131,47 @@ pub(crate) fn run(
             output.status.success() && out.contains("1 passed") && !err.contains("panicked");
         if !went_well && !lost.contains(&rank) {
             failed.push_str(&format!(
-                "rank {rank} of {ranks}: {}\n{out}\n{err}\n",
+                "rank {rank} of {ranks} on {place}: {}\n{out}\n{err}\n",
                 output.status
             ));
         }
     }
     assert!(failed.is_empty(), "{failed}");
     assert_eq!(outputs.len(), ranks as usize, "rank 0 said no id");
+}
+
+/// Runs `body` in one process for each rank on a box, with the soft libraries of its vendor.
+pub(crate) fn ranks_on(test: &str, described: &BoxFile, ranks: u32, body: impl FnOnce(&Seat)) {
+    let place = described.name.as_str();
+    if is_one() {
+        return run(test, place, ranks, &[], again, body);
+    }
+    let stage = Stage::new(test, described);
+    run(test, place, ranks, &[], || stage.program(), body);
+}
+
+/// A box with a table for every collective of its vendor's library among so many ranks: of one point where it has none itself, as
+/// these facts are about sums and not about times.
+pub(crate) fn with_collectives(described: &BoxFile, ranks: u32) -> BoxFile {
+    let library = backend_of(described).unwrap().collective_library();
+    let library = library.unwrap().to_lowercase();
+    let mut all = described.clone();
+    for kind in [
+        "all_reduce",
+        "all_gather",
+        "reduce_scatter",
+        "broadcast",
+        "sendrecv",
+    ] {
+        let table = format!(
+            "[[collective]]\nlibrary = \"{library}\"\nkind = \"{kind}\"\nranks = {ranks}\npoints = [[1024, 5.0]]\n\
+             assumed = \"test\"\n"
+        );
+        let text = format!("{}\n{table}", described.to_toml().unwrap());
+        // A table that is there already makes this one a second of its own, which no box may have.
+        if let Ok(mut more) = BoxFile::from_toml(&text, "more.toml") {
+            all.collective.extend(more.collective.pop());
+        }
+    }
+    all
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use device::collectives::{Collectives, Communicator, Element, UniqueId};
+use device::collectives::{Collectives, Communicator, Element, Operation, UniqueId};
 use device::host::{Host, HostCommunicator, SharedMemory};
 use device::{Backend, Device, DeviceError, Result, Stream};
 
@@ -23,7 +23,8 @@ fn reduce(
     elements: usize,
 ) -> Result<()> {
     let (stream, memory) = (device.stream()?, device.alloc(4096)?);
-    communicator.all_reduce((&memory, 0), (&memory, 0), elements, Element::F32, &stream)?;
+    let (at, kind) = ((&memory, 0), Element::F32);
+    communicator.queue(Operation::AllReduce, at, at, elements, kind, &stream)?;
     stream.synchronize()
 }
 
@@ -107,8 +108,9 @@ pub(crate) fn an_abort_ends_a_wait() {
     let (told, left) = two(
         move |device, communicator| {
             let (stream, memory) = (device.stream().unwrap(), device.alloc(64).unwrap());
+            let (at, kind) = ((&memory, 0), Element::F32);
             communicator
-                .all_reduce((&memory, 0), (&memory, 0), 8, Element::F32, &stream)
+                .queue(Operation::AllReduce, at, at, 8, kind, &stream)
                 .unwrap();
             communicator.abort();
             let told = stream.synchronize();

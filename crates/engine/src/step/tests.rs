@@ -69,14 +69,14 @@ pub(crate) fn flat_profile() -> Profile {
     }
 }
 
-/// 20 us and 1 us for each KiB of an all-reduce, 50 us for every all-gather.
+/// 20 us and 1 us for each KiB of an all-reduce, 50 us for every other operation.
 pub(crate) fn curve() -> Curve {
     Curve::new(|kind, path, bytes| {
         assert_eq!(path, CollectivePath::Library);
         #[expect(clippy::cast_precision_loss, reason = "small sizes")]
         Some(match kind {
             CollectiveKind::AllReduce => 20.0 + bytes as f64 / 1024.0,
-            CollectiveKind::AllGather => 50.0,
+            _ => 50.0,
         })
     })
 }

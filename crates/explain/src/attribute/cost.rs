@@ -21,6 +21,8 @@ pub(super) struct Curves {
     all_reduce: Curve,
     /// The engine's own kernel; `None` where only the library's curve is known.
     custom: Option<Curve>,
+    /// Whether that was measured on this box, in the mode of the engine.
+    custom_is_own: bool,
     /// `None` where all-gathers are read off the all-reduce's curve.
     all_gather: Option<Curve>,
     /// Whether the curves are of this box, in the mode of the engine.
@@ -45,26 +47,29 @@ impl Curves {
     }
 
     fn own(inputs: &Inputs, eager: bool, deck: &mut Deck) -> Option<Self> {
-        let wanted = if eager {
-            CallMode::BackToBack
+        // Engines replay graphs with work between the calls, which interleaved calls have too.
+        let fitting: &[CallMode] = if eager {
+            &[CallMode::BackToBack]
         } else {
-            CallMode::Graph
+            &[CallMode::Interleaved, CallMode::Graph]
         };
-        let modes = [
-            Some(wanted),
+        let others = [
             Some(CallMode::Graph),
             Some(CallMode::BackToBack),
+            Some(CallMode::Interleaved),
             None,
             Some(CallMode::HostSynced),
         ];
+        let modes = fitting.iter().copied().map(Some).chain(others);
+        let fits = |mode: Option<CallMode>| mode.is_some_and(|mode| fitting.contains(&mode));
         let points = inputs.usable_curve();
         let of = |kind, mode| Curve::of_points(&points, kind, inputs.tp, mode);
         let (mode, all_reduce) = modes
-            .into_iter()
+            .clone()
             .find_map(|mode| Some((mode, of(CollectiveKind::AllReduce, mode)?)))?;
         let factor = match mode {
             Some(CallMode::HostSynced) => Some("host_synced_over_graph"),
-            Some(CallMode::Graph) if eager => Some("graph_over_eager"),
+            Some(CallMode::Graph | CallMode::Interleaved) if eager => Some("graph_over_eager"),
             Some(CallMode::BackToBack) | None if !eager => Some("back_to_back_over_graph"),
             _ => None,
         };
@@ -80,7 +85,9 @@ impl Curves {
         let words = mode.map_or("a mode that the file does not state".to_owned(), |mode| {
             mode.to_string()
         });
-        if mode != Some(wanted) {
+        if !fits(mode) {
+            let wanted: Vec<String> = fitting.iter().map(CallMode::to_string).collect();
+            let wanted = wanted.join(" or ");
             caveats.push(format!(
                 "the curve of this box was timed in {words}, the engine runs as {wanted}, so its evidence is D: measure with allreduce-bench in that mode, or say it in the column `mode`"
             ));
@@ -88,21 +95,36 @@ impl Curves {
         let origin = inputs
             .curve
             .iter()
-            .find(|p| p.kind == CollectiveKind::AllReduce && p.ranks == inputs.tp && p.mode == mode)
+            .find(|p| {
+                let its = (p.kind, p.ranks, p.mode, p.engine.is_none());
+                its == (CollectiveKind::AllReduce, inputs.tp, mode, true)
+            })
             .map_or("—", |point| point.origin.as_str());
+        // What the engine's own code did here, in a mode that is the engine's; the factors of other modes are the library's.
+        let engine = modes.filter(|mode| fits(*mode)).find_map(|mode| {
+            let kind = CollectiveKind::AllReduce;
+            Some((mode?, Curve::of_engine(&points, kind, inputs.tp, mode)?))
+        });
+        let custom_source = engine.as_ref().map_or_else(
+            || {
+                format!(
+                    "the library's curve of this box, {words} ({origin}), an upper figure for the engine's own kernel"
+                )
+            },
+            |(mode, _)| format!("this box, the engine's own code, {mode}"),
+        );
         Some(Self {
             all_reduce,
-            custom: None,
+            custom_is_own: engine.is_some(),
+            custom: engine.map(|(_, curve)| curve),
             all_gather: of(CollectiveKind::AllGather, mode).filter(|curve| {
                 let rows = inputs.model.vocab / inputs.tp.max(1) * 2;
                 let bytes = u64::from(rows) * u64::from(inputs.batch().unwrap_or(1));
                 curve.reaches(bytes)
             }),
-            fits: mode == Some(wanted),
+            fits: fits(mode),
             source: format!("this box, {words} ({origin})"),
-            custom_source: format!(
-                "the library's curve of this box, {words} ({origin}), an upper figure for the engine's own kernel"
-            ),
+            custom_source,
             caveats,
         })
     }
@@ -135,6 +157,7 @@ impl Curves {
         Some(Self {
             all_reduce: Curve::of_published(library),
             custom: custom.map(Curve::of_published),
+            custom_is_own: false,
             all_gather: None,
             fits: false,
             custom_source: custom.map_or_else(
@@ -159,7 +182,12 @@ impl Curves {
         let mut reduces = planned
             .iter()
             .filter(|of| of.kind == CollectiveKind::AllReduce);
-        let far = reduces.find(|of| !self.all_reduce.reaches(of.bytes_per_rank))?;
+        let curve = |of: &PlannedCollective| {
+            let is_custom = self.custom_is_own && of.path == CollectivePath::Custom;
+            let custom = self.custom.as_ref().filter(|_| is_custom);
+            custom.unwrap_or(&self.all_reduce)
+        };
+        let far = reduces.find(|of| !curve(of).reaches(of.bytes_per_rank))?;
         Some(format!(
             "the curve ({}) ends too far from the all-reduces of {} that the model sends: left out; measure at that size",
             self.source,
@@ -176,7 +204,8 @@ impl Curves {
                 (custom.unwrap_or(&self.all_reduce), planned.bytes_per_rank)
             }
             (CollectiveKind::AllGather, Some(curve)) => (curve, planned.bytes_per_rank),
-            (CollectiveKind::AllGather, None) => {
+            // Plans hold gathers besides, and nothing else today.
+            _ => {
                 let ranks = self.all_reduce.ranks;
                 (
                     &self.all_reduce,
@@ -186,13 +215,24 @@ impl Curves {
         };
         let reading = curve.at(bytes);
         let as_planned = curve.kind == planned.kind;
-        let good = self.fits && as_planned && !own_kernel && reading.place == Place::Exact;
+        let is_in_mode = if own_kernel {
+            self.custom_is_own
+        } else {
+            self.fits
+        };
+        let good = is_in_mode && as_planned && reading.place == Place::Exact;
         let mut factors = vec![Knob::Transfer];
         // A published curve of the engine's kernel needs no step from the library to it.
         if own_kernel && self.custom.is_none() {
             factors.push(Knob::CustomOverLibrary);
         }
-        if own_kernel || self.custom.is_none() {
+        // The factor of the mode is that of the library's curve here, and of a published curve of the engine's kernel.
+        let is_of_mode = if self.custom_is_own {
+            !own_kernel
+        } else {
+            own_kernel || self.custom.is_none()
+        };
+        if is_of_mode {
             factors.push(Knob::Mode);
         }
         let source = if own_kernel {

@@ -113,6 +113,7 @@ pub(super) fn point(kind: CollectiveKind, bytes_per_rank: u64, us: f64) -> Curve
         n: Some(20),
         mode: Some(CallMode::Graph),
         library: Some("nccl".to_owned()),
+        engine: None,
         origin: "allreduce/record.json".to_owned(),
         simulated: None,
     }

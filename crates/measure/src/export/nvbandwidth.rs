@@ -261,7 +261,7 @@ fn failure(point: &Point) -> Option<String> {
 
 /// A number as a C++ stream prints it by default: six significant digits, no zeros at the end, an exponent below 1e-4 and from
 /// 1e6 on.
-fn six_digits(value: f64) -> String {
+pub(super) fn six_digits(value: f64) -> String {
     let scientific = format!("{value:.5e}");
     let Some((digits, exponent)) = scientific.split_once('e') else {
         return scientific;

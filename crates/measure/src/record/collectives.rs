@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize};
 use topology::Machine;
 
+use super::chosen::{Arm, EngineRunFacts, LauncherFacts, LibraryFacts, TransportFacts};
 use super::devices::{BackendFacts, LinkDevice};
 use super::links::PairPath;
+use super::operations::{BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
+use super::planned::PlannedStep;
 use super::points::Verification;
 use crate::caveat::Caveat;
 use crate::quantity::Quantity;
@@ -24,8 +27,20 @@ pub struct Collectives {
     pub paths: Vec<PairPath>,
     /// The engine steps whose sizes were asked for; empty where sizes were given by hand.
     pub steps: Vec<PlannedStep>,
-    /// One entry for each call, size and mode.
+    /// One entry for each call, size, mode, arm and launch.
     pub points: Vec<CollectivePoint>,
+    /// The variants that were measured beside each other; empty where there was one without a name.
+    #[serde(default)]
+    pub arms: Vec<Arm>,
+    /// What the library said that it chose, from runs of its own that were not timed: one for each arm.
+    #[serde(default)]
+    pub transports: Vec<TransportFacts>,
+    /// The engine whose own all-reduce was timed, where one was.
+    #[serde(default)]
+    pub engine: Option<EngineRunFacts>,
+    /// Who started the ranks, where it was not this program.
+    #[serde(default)]
+    pub launcher: Option<LauncherFacts>,
     /// Reservations about the whole record.
     pub caveats: Vec<Caveat>,
 }
@@ -54,6 +69,26 @@ pub enum CollectivesEvent {
         /// The point.
         point: Box<CollectivePoint>,
     },
+    /// The arms that will be measured.
+    Arms {
+        /// In the order of the command line.
+        arms: Vec<Arm>,
+    },
+    /// What a logged run said.
+    Transport {
+        /// What it said.
+        facts: Box<TransportFacts>,
+    },
+    /// The engine whose all-reduce is timed.
+    Engine {
+        /// What it said of itself.
+        facts: EngineRunFacts,
+    },
+    /// Who started the ranks.
+    Launcher {
+        /// What its variables say.
+        facts: LauncherFacts,
+    },
     /// A reservation about the whole record.
     Caveat {
         /// The reservation.
@@ -81,95 +116,12 @@ impl Collectives {
                 self.steps = steps;
             }
             CollectivesEvent::Point { point } => self.points.push(*point),
+            CollectivesEvent::Arms { arms } => self.arms = arms,
+            CollectivesEvent::Transport { facts } => self.transports.push(*facts),
+            CollectivesEvent::Engine { facts } => self.engine = Some(facts),
+            CollectivesEvent::Launcher { facts } => self.launcher = Some(facts),
             CollectivesEvent::Caveat { caveat } => self.caveats.push(caveat),
         }
-    }
-}
-
-/// A collective library as it describes itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LibraryFacts {
-    /// `nccl`, `rccl`, `mccl`, or `host` for this project's own over shared host memory.
-    pub name: String,
-    /// Its version, such as `2.29.2`.
-    pub version: Option<String>,
-    /// The file that was loaded, where it is known.
-    pub file: Option<String>,
-    /// The transport that the library said it chose; `None` where it did not say.
-    pub transport: Option<String>,
-}
-
-/// A collective operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CollectiveKind {
-    /// Every rank ends with the sum over all ranks.
-    AllReduce,
-    /// Every rank ends with what each rank had, one after the other.
-    AllGather,
-}
-
-impl std::fmt::Display for CollectiveKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::AllReduce => "all_reduce",
-            Self::AllGather => "all_gather",
-        })
-    }
-}
-
-/// The type of the elements that are reduced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ElementType {
-    /// IEEE 754 binary32.
-    F32,
-    /// IEEE 754 binary16.
-    F16,
-    /// bfloat16.
-    Bf16,
-}
-
-impl ElementType {
-    /// Bytes of one element.
-    #[must_use]
-    pub fn bytes(self) -> u64 {
-        match self {
-            Self::F32 => 4,
-            Self::F16 | Self::Bf16 => 2,
-        }
-    }
-}
-
-impl std::fmt::Display for ElementType {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-        })
-    }
-}
-
-/// How calls follow each other; times of different modes are different numbers and are never merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CallMode {
-    /// Barrier, one call, wait: wall clock of the host, launch included.
-    HostSynced,
-    /// Many calls queued one after another between two events: mean of a call.
-    BackToBack,
-    /// Many calls in one captured graph, replayed: mean of a call without launch cost.
-    Graph,
-}
-
-impl std::fmt::Display for CallMode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::HostSynced => "host_synced",
-            Self::BackToBack => "back_to_back",
-            Self::Graph => "graph",
-        })
     }
 }
 
@@ -180,12 +132,28 @@ pub struct CollectivePoint {
     pub kind: CollectiveKind,
     /// The type of the elements.
     pub element: ElementType,
-    /// All-reduce: bytes of each rank's message. All-gather: bytes that each rank contributes.
+    /// All-reduce, broadcast and sendrecv: bytes of each rank's message. All-gather: bytes that each rank contributes.
+    /// Reduce-scatter: bytes that each rank receives.
     pub bytes_per_rank: u64,
     /// Number of ranks.
     pub ranks: u32,
     /// How calls followed each other.
     pub mode: CallMode,
+    /// Where the result lay.
+    #[serde(default)]
+    pub placement: BufferPlacement,
+    /// Which memory the calls used.
+    #[serde(default)]
+    pub cache: BufferCache,
+    /// The engine's own code that did it, such as `vllm 0.13.0 CustomAllreduce`; `None` for the record's library.
+    #[serde(default)]
+    pub engine: Option<String>,
+    /// The arm by its name; `None` where there was one only.
+    #[serde(default)]
+    pub arm: Option<String>,
+    /// Which launch of the arm's processes, from 0.
+    #[serde(default)]
+    pub launch: u32,
     /// What came out.
     pub outcome: CollectiveOutcome,
     /// Reservations about it.
@@ -198,10 +166,14 @@ pub struct CollectivePoint {
 pub enum CollectiveOutcome {
     /// It was measured.
     Measured {
-        /// Time of one call in microseconds; a sample is the slowest rank's mean over the calls of one batch.
+        /// Time of one call in microseconds; a sample is the slowest rank's mean over the calls of one batch. Interleaved it is that of
+        /// calls and the work between them less that of the work alone, and a single one may be negative.
         time: Box<Quantity>,
         /// Whether the result was compared with the exact sum, outside the timed region.
         verification: Verification,
+        /// Interleaved only: the time of the work between two calls, alone, in microseconds. It was subtracted.
+        #[serde(default)]
+        gap: Option<Box<Quantity>>,
     },
     /// It does not apply here.
     NotApplicable {
@@ -226,13 +198,11 @@ pub enum CollectiveOutcome {
 }
 
 impl CollectivePoint {
-    /// Bytes that `algbw` counts: the message for an all-reduce, the gathered whole for an all-gather.
+    /// Bytes that `algbw` counts, which nccl-tests calls the size: the message, or the whole that the ranks' parts make.
     #[must_use]
     pub fn algorithm_bytes(&self) -> u64 {
-        match self.kind {
-            CollectiveKind::AllReduce => self.bytes_per_rank,
-            CollectiveKind::AllGather => self.bytes_per_rank.saturating_mul(u64::from(self.ranks)),
-        }
+        self.bytes_per_rank
+            .saturating_mul(u64::from(self.kind.parts(self.ranks)))
     }
 
     /// Algorithm bandwidth in GB/s: bytes over time.
@@ -245,7 +215,8 @@ impl CollectivePoint {
         self.algorithm_bytes() as f64 / (time_us * 1e3)
     }
 
-    /// Bus bandwidth in GB/s as nccl-tests defines it: algbw times 2(n-1)/n for all-reduce, (n-1)/n for all-gather.
+    /// Bus bandwidth in GB/s as nccl-tests defines it: algbw times 2(n-1)/n for all-reduce, (n-1)/n for all-gather and
+    /// reduce-scatter, 1 for the others.
     #[must_use]
     pub fn bus_gb_per_s(&self, time_us: f64) -> f64 {
         self.algorithm_gb_per_s(time_us) * Self::bus_factor(self.kind, self.ranks)
@@ -257,62 +228,8 @@ impl CollectivePoint {
         let n = f64::from(ranks);
         match kind {
             CollectiveKind::AllReduce => 2.0 * (n - 1.0) / n,
-            CollectiveKind::AllGather => (n - 1.0) / n,
+            CollectiveKind::AllGather | CollectiveKind::ReduceScatter => (n - 1.0) / n,
+            CollectiveKind::Broadcast | CollectiveKind::SendRecv => 1.0,
         }
-    }
-}
-
-/// One engine step and the collectives that it issues, as `tp-plan` worked them out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlannedStep {
-    /// The model.
-    pub model: String,
-    /// The engine with its version and mode, in words.
-    pub engine: String,
-    /// Tensor parallel size.
-    pub tp: u32,
-    /// Sequences that decode in this step.
-    pub batch: u32,
-    /// The batch after padding to a captured graph's size.
-    pub padded_batch: u32,
-    /// Prompt tokens in the step's prefill chunk; `None` for a step of decoding only.
-    pub prefill_tokens: Option<u32>,
-    /// The collectives, in the order of the step.
-    pub collectives: Vec<PlannedCollective>,
-}
-
-/// Collectives of one kind, size and path within a step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlannedCollective {
-    /// The operation.
-    pub kind: CollectiveKind,
-    /// What it is for, such as `attention output`.
-    pub role: String,
-    /// How often the step issues it.
-    pub count: u32,
-    /// As [`CollectivePoint::bytes_per_rank`].
-    pub bytes_per_rank: u64,
-    /// Who does it.
-    pub path: CollectivePath,
-    /// The rule that decided the path.
-    pub rule: String,
-}
-
-/// Who does a collective inside an engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CollectivePath {
-    /// The vendor's library: NCCL, RCCL, MCCL.
-    Library,
-    /// The engine's own one-shot kernel over peer memory.
-    Custom,
-}
-
-impl std::fmt::Display for CollectivePath {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Library => "library",
-            Self::Custom => "custom",
-        })
     }
 }

@@ -1,22 +1,25 @@
 //! The one versioned schema that every program writes: envelope, payloads, and the folder they live in.
 
+mod chosen;
 mod collectives;
 mod devices;
 mod envelope;
 mod folder;
 mod links;
 mod monitor;
+mod operations;
 mod peers;
+mod planned;
 mod points;
 mod provenance;
 mod serve;
 mod soft;
 mod summary;
 
-pub use collectives::{
-    CallMode, CollectiveKind, CollectiveOutcome, CollectivePath, CollectivePoint, Collectives,
-    CollectivesEvent, ElementType, LibraryFacts, PlannedCollective, PlannedStep,
+pub use chosen::{
+    Arm, Channel, Choice, EngineRunFacts, LauncherFacts, LibraryFacts, TransportFacts,
 };
+pub use collectives::{CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent};
 pub use devices::{BackendFacts, Busy, LinkDevice, LinkReading, Mig};
 pub use envelope::{
     Growing, Header, Line, Payload, Record, RecordError, SCHEMA, Simulated, Status,
@@ -27,11 +30,15 @@ pub use monitor::{
     MONITOR_SCHEMA, MonitorCpu, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate,
     MonitorLine, MonitorProcess, MonitorSample, MonitorValue, MonitorValues, NodeUse,
 };
+pub use operations::{BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
 pub use peers::{KernelAccess, PeerProbe, PeerStep, PeerVerdict, StepOutcome};
+pub use planned::{CollectivePath, PlannedCollective, PlannedStep};
 pub use points::{
     Endpoint, LinkUse, NamedQuantity, Outcome, Placement, Point, Verification, judged, stream,
 };
-pub use provenance::{ALLOWED_ENVIRONMENT, Provenance, allowed_environment, redacted_arguments};
+pub use provenance::{
+    ALLOWED_ENVIRONMENT, Provenance, allowed_environment, is_secret, redacted_arguments,
+};
 pub use serve::{
     RequestError, RequestErrorKind, Serve, ServeEvent, ServeLoad, ServeRequest, ServeSummary,
     ServeTarget, TokenCount,

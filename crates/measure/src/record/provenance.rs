@@ -48,7 +48,9 @@ pub fn allowed_environment(
         .collect()
 }
 
-fn is_secret(name: &str) -> bool {
+/// Whether a variable or flag of this name may hold a secret, so that its value must not be recorded.
+#[must_use]
+pub fn is_secret(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     SECRET.iter().any(|fragment| upper.contains(fragment))
 }

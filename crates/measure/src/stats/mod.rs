@@ -2,6 +2,7 @@
 
 mod bootstrap;
 mod distribution;
+mod launches;
 mod median;
 mod outlier;
 mod percentile;
@@ -9,9 +10,11 @@ mod random;
 mod ratio;
 
 pub use distribution::{Distribution, distribution, distribution_pooled};
+pub use launches::{OverLaunches, over_launches, ratio_by_launch};
 pub use median::{Interval, LEVEL, MIN_FOR_INTERVAL, median, median_interval};
 pub use outlier::outliers;
 pub use percentile::percentile;
+pub use random::SplitMix;
 pub use ratio::{Ratio, ratio_of_medians};
 
 /// The values in ascending order; not-a-number must not occur.

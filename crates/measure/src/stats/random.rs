@@ -1,17 +1,25 @@
-//! The fixed-seed generator behind every bootstrap: the same samples always give the same interval.
+//! The generator behind every bootstrap and every random order: the same seed always gives the same numbers.
 
 /// The seed of every resampling.
 pub(super) const SEED: u64 = 0x7470_6c65_6e73;
 
 /// The splitmix64 generator (Steele, Lea and Flood, 2014).
-pub(super) struct SplitMix(u64);
+#[derive(Debug)]
+pub struct SplitMix(u64);
 
 impl SplitMix {
-    pub(super) fn new(seed: u64) -> Self {
+    /// Begins at a seed; any is as good as another.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    /// The next 64 bits.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it never ends, and nothing iterates over it"
+    )]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -24,7 +32,7 @@ impl SplitMix {
         clippy::cast_possible_truncation,
         reason = "the product's upper half is below len"
     )]
-    pub(super) fn below(&mut self, len: usize) -> usize {
+    pub fn below(&mut self, len: usize) -> usize {
         ((u128::from(self.next()) * len as u128) >> 64) as usize
     }
 }

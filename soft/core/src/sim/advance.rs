@@ -1,4 +1,4 @@
-//! How the clock runs: to the next end of a latency, of a flow or of a gate's patience.
+//! How the clock runs: to the next end of a latency, of a flow or of a gate's patience, or to an instant.
 
 use super::{Active, Holds, NOTHING, Simulation, Step};
 use crate::{Demand, fair_rates};
@@ -7,6 +7,43 @@ impl Simulation {
     /// Lets the clock run to the next change.
     pub fn step(&mut self) -> Step {
         let rates = self.rates();
+        let next = self.next_end(&rates);
+        if next.is_infinite() {
+            return Step::Stuck;
+        }
+        self.pass(next, &rates);
+        Step::Advanced
+    }
+
+    /// Lets the clock run to an instant, with every change up to it; a clock that is there already stays.
+    pub fn run_to(&mut self, instant: f64) {
+        while !self.active.is_empty() {
+            let rates = self.rates();
+            let next = self.next_end(&rates);
+            if next > instant {
+                if self.now < instant {
+                    self.pass(instant, &rates);
+                }
+                return;
+            }
+            self.pass(next, &rates);
+        }
+        self.now = self.now.max(instant);
+    }
+
+    /// When something changes next, if nothing is issued before; `None` where nothing ever does.
+    #[must_use]
+    pub fn next_change(&self) -> Option<f64> {
+        Some(self.next_end(&self.rates())).filter(|next| next.is_finite())
+    }
+
+    /// Operations that have begun and not ended, in order of their beginning.
+    pub fn under_way(&self) -> impl Iterator<Item = u64> {
+        self.active.iter().map(|active| active.operation)
+    }
+
+    /// The next end at these rates; infinite where there is none.
+    fn next_end(&self, rates: &[f64]) -> f64 {
         let end = |active: &Active, rate: f64| {
             if active.flow.hung {
                 f64::INFINITY
@@ -18,17 +55,17 @@ impl Simulation {
                 self.now + active.left / rate
             }
         };
-        let next = self
-            .active
+        self.active
             .iter()
-            .zip(&rates)
+            .zip(rates)
             .map(|(active, rate)| end(active, *rate))
-            .fold(f64::INFINITY, f64::min);
-        if next.is_infinite() {
-            return Step::Stuck;
-        }
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    /// Lets the time up to `next` pass at these rates, and ends what is over then.
+    fn pass(&mut self, next: f64, rates: &[f64]) {
         let passed = next - self.now;
-        for (active, rate) in self.active.iter_mut().zip(&rates) {
+        for (active, rate) in self.active.iter_mut().zip(rates) {
             active.left -= rate * passed;
             // The clock's own rounding, late in a long run, must not leave a crumb that takes no time.
             if active.left <= rate * next * 1e-15 {
@@ -39,10 +76,8 @@ impl Simulation {
         let over = |active: &Active| {
             !active.flow.hung && active.moves_at <= next && active.left <= NOTHING
         };
-        let (ended, active) = std::mem::take(&mut self.active).into_iter().partition(over);
-        self.active = active;
+        let ended = self.active.extract_if(.., |active| over(active)).collect();
         self.end(ended);
-        Step::Advanced
     }
 
     /// The gates that are under way and closed, by operation.
@@ -57,14 +92,18 @@ impl Simulation {
     pub fn open_gates(&mut self, operations: &[u64]) {
         let opened =
             |active: &Active| active.holds == Holds::Gate && operations.contains(&active.operation);
-        let (ended, active) = std::mem::take(&mut self.active)
-            .into_iter()
-            .partition(opened);
-        self.active = active;
+        let ended = self
+            .active
+            .extract_if(.., |active| opened(active))
+            .collect();
         self.end(ended);
     }
 
     fn end(&mut self, mut ended: Vec<Active>) {
+        if ended.is_empty() {
+            // A latency has passed, or only time.
+            return;
+        }
         ended.sort_by_key(|active| active.operation);
         for active in ended {
             self.ended.push(active.operation);
@@ -82,6 +121,9 @@ impl Simulation {
         let moving = |active: &Active| {
             !active.flow.hung && active.moves_at <= self.now && active.left > NOTHING
         };
+        if !self.active.iter().any(moving) {
+            return vec![0.0; self.active.len()];
+        }
         let demands: Vec<Demand<'_>> = self
             .active
             .iter()

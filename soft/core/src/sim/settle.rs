@@ -1,6 +1,6 @@
 //! What can begin now: operations that take no time, kernels, gates, and copies that get an engine.
 
-use super::{Active, Flow, Holds, Simulation, Work};
+use super::{Active, Flow, Holds, Simulation, Work, is_reached};
 
 impl Simulation {
     /// Runs what takes no time, in order of issue, then begins what needs no engine, and gives free engines to the copies that
@@ -13,27 +13,27 @@ impl Simulation {
             if stream.busy {
                 continue;
             }
-            match stream.queue.front() {
-                Some((operation, Work::Copy(_))) => {
+            let Some((operation, work)) = stream.queue.front_mut() else {
+                continue;
+            };
+            let (flow, holds) = match work {
+                Work::Copy(_) => {
                     stream.busy = true;
                     self.pools[stream.pool]
                         .waiting
                         .push((self.now, *operation, *id));
+                    continue;
                 }
-                Some((operation, Work::Run(flow))) => {
-                    stream.busy = true;
-                    let (flow, holds) = (flow.clone(), Holds::Nothing);
-                    let begun = Active::begin(*operation, *id, holds, flow, self.now);
-                    self.active.push(begun);
-                }
-                Some((operation, Work::Gate(timeout_ns))) => {
-                    stream.busy = true;
-                    let (flow, holds) = (Flow::idle(*timeout_ns), Holds::Gate);
-                    let begun = Active::begin(*operation, *id, holds, flow, self.now);
-                    self.active.push(begun);
-                }
-                _ => {}
-            }
+                Work::Run(_) => match std::mem::replace(work, Work::Begun) {
+                    Work::Run(flow) => (flow, Holds::Nothing),
+                    _ => continue,
+                },
+                Work::Gate(timeout_ns) => (Flow::idle(*timeout_ns), Holds::Gate),
+                _ => continue,
+            };
+            stream.busy = true;
+            let begun = Active::begin(*operation, *id, holds, flow, self.now);
+            self.active.push(begun);
         }
         for pool in &mut self.pools {
             pool.waiting
@@ -58,12 +58,9 @@ impl Simulation {
     /// The earliest issued head operation that takes no time and can run, with its stream.
     fn next_instant(&self) -> Option<(u64, u64)> {
         let can_run = |work: &Work| match work {
-            Work::Copy(_) | Work::Run(_) | Work::Gate(_) => false,
+            Work::Begun | Work::Copy(_) | Work::Run(_) | Work::Gate(_) => false,
             Work::Instant | Work::Record { .. } => true,
-            Work::Wait { event, count } => self
-                .events
-                .get(event)
-                .is_none_or(|event| event.reached >= *count),
+            Work::Wait { event, count } => is_reached(&self.events, *event, *count),
         };
         self.streams
             .iter()
@@ -98,14 +95,14 @@ impl Simulation {
                     event.time = self.now;
                 }
             }
-            Work::Wait { .. } | Work::Copy(_) | Work::Run(_) | Work::Gate(_) => {}
+            Work::Wait { .. } | Work::Begun | Work::Copy(_) | Work::Run(_) | Work::Gate(_) => {}
         }
     }
 }
 
 impl Active {
     /// Work that begins at `now`.
-    fn begin(operation: u64, stream: u64, holds: Holds, flow: Flow, now: f64) -> Self {
+    pub(super) fn begin(operation: u64, stream: u64, holds: Holds, flow: Flow, now: f64) -> Self {
         Self {
             operation,
             stream,

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "calls a C library")]
 
 mod compiler;
+mod foreign;
 mod hip;
 mod maca;
 mod stage;

@@ -102,7 +102,7 @@ thread_local! {
 
 /// A retained primary context.
 #[derive(Debug)]
-pub(in crate::cuda) struct Context {
+pub(crate) struct Context {
     raw: sys::CUcontext,
     serial: u64,
     pub(in crate::cuda) device: Handle,

@@ -14,7 +14,7 @@ use crate::memory::{Access, Held, HostBuffer, HostMemory, check_range};
 
 /// Memory on a device.
 #[derive(Debug)]
-pub(in crate::cuda) struct DeviceMemory {
+pub(crate) struct DeviceMemory {
     pointer: sys::CUdeviceptr,
     len: usize,
     access: Access,

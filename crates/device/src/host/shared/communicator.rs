@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::super::{Device, DeviceBuffer, Host, Stream};
 use super::ffi::{Mapping, Part, reserve};
-use super::members::{Broken, Members};
-use super::operation::{Membership, Operation};
+use super::members::Members;
+use super::membership::{Membership, Progress};
+use super::operation::Operation;
 use super::patience::Patience;
-use super::segment::{self, MAGIC, MAX_RANKS, SLOT, SLOTS, Segment};
+use super::segment::{self, MAGIC, MAX_RANKS, ROOM, Segment};
 use crate::collectives::{
-    Collectives, CollectivesFacts, Communicator, Element, Kind, Lengths, UniqueId, check_aliasing,
+    self, Collectives, CollectivesFacts, Communicator, Element, Lengths, UniqueId, check_aliasing,
     check_membership,
 };
 use crate::error::{DeviceError, Result};
@@ -22,7 +23,7 @@ use crate::error::{DeviceError, Result};
 /// fraction of a second by those that wait for it, and named.
 pub struct SharedMemory {
     facts: CollectivesFacts,
-    /// Files of the ids that were made here; those whose ranks have joined are gone by then.
+    /// Memory of the ids that were made here and whose ranks have not all joined.
     made: Mutex<Vec<Segment>>,
 }
 
@@ -50,6 +51,11 @@ impl Collectives for SharedMemory {
         &self.facts
     }
 
+    /// All of them.
+    fn supports(&self, _operation: collectives::Operation, _element: Element) -> Result<()> {
+        Ok(())
+    }
+
     fn unique_id(&self) -> Result<UniqueId> {
         let segment = Segment::create()?;
         let id = segment.id().clone();
@@ -73,11 +79,9 @@ impl Collectives for SharedMemory {
                 why: format!("the host backend takes {MAX_RANKS} at most, and not {ranks}"),
             });
         }
-        let path = segment::path(id)?;
-        let file = segment::open(&path)?;
-        let shown = path.display();
+        let file = segment::open(id)?;
         let mapping = Mapping::new(&file, segment::length(ranks))
-            .map_err(|error| segment::failed(&format!("mapping {shown}"), error))?;
+            .map_err(|error| segment::failed("mapping shared memory", error))?;
         let rows = Members {
             mapping: &mapping,
             ranks,
@@ -85,7 +89,7 @@ impl Collectives for SharedMemory {
         if rows.magic() != MAGIC {
             return Err(DeviceError::Argument {
                 what: "the unique id",
-                why: format!("{shown} was not made by this version of the program"),
+                why: "its memory was not made by this version of the program".to_owned(),
             });
         }
         let has_own_cpu = numa::allowed_cpus()?.len() >= ranks as usize;
@@ -96,21 +100,23 @@ impl Collectives for SharedMemory {
             ranks,
             rank,
             has_own_cpu,
-            steps: Mutex::new(0),
+            progress: Mutex::new(Progress::default()),
             broken: OnceLock::new(),
         };
         {
             // The slots of a rank lie on its device's node where the system has room and allows to ask for it.
             let prefer = |node| numa::PolicyGuard::set(&numa::MemoryPolicy::Preferred(node)).ok();
             let _near = device.node.and_then(prefer);
-            reserve(&file, segment::slot(rank as usize, 0), SLOTS * SLOT)
-                .map_err(|error| segment::failed(&format!("taking room in {shown}"), error))?;
+            reserve(&file, segment::room(rank), ROOM)
+                .map_err(|error| segment::failed("taking room in shared memory", error))?;
         }
         let members = membership.members();
         members.joined(rank);
         await_members(&members)?;
-        // Every rank has it open; the first one removes the name.
-        let _ = std::fs::remove_file(&path);
+        // Every rank has it open: where the id was made here, it is used up.
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.retain(|segment| segment.id() != id);
+        drop(made);
         Ok(HostCommunicator(Arc::new(membership)))
     }
 }
@@ -139,10 +145,13 @@ fn await_members(members: &Members<'_>) -> Result<()> {
 /// does not call waits with it; [`Communicator::abort`] ends that.
 pub struct HostCommunicator(Arc<Membership>);
 
-impl HostCommunicator {
+impl Communicator for HostCommunicator {
+    type Stream = Stream;
+    type DeviceBuffer = DeviceBuffer;
+
     fn queue(
         &self,
-        kind: Kind,
+        kind: collectives::Operation,
         to: (&DeviceBuffer, usize),
         from: (&DeviceBuffer, usize),
         elements: usize,
@@ -168,41 +177,12 @@ impl HostCommunicator {
         }
         stream.collective(operation)
     }
-}
-
-impl Communicator for HostCommunicator {
-    type Stream = Stream;
-    type DeviceBuffer = DeviceBuffer;
-
-    fn all_reduce(
-        &self,
-        to: (&DeviceBuffer, usize),
-        from: (&DeviceBuffer, usize),
-        elements: usize,
-        element: Element,
-        stream: &Stream,
-    ) -> Result<()> {
-        self.queue(Kind::AllReduce, to, from, elements, element, stream)
-    }
-
-    fn all_gather(
-        &self,
-        to: (&DeviceBuffer, usize),
-        from: (&DeviceBuffer, usize),
-        elements: usize,
-        element: Element,
-        stream: &Stream,
-    ) -> Result<()> {
-        self.queue(Kind::AllGather, to, from, elements, element, stream)
-    }
 
     fn async_error(&self) -> Result<()> {
         self.0.check()
     }
 
     fn abort(self) {
-        self.0
-            .break_with(Broken::Other("it was aborted".to_owned()));
-        self.0.members().leave(self.0.rank);
+        self.0.abort();
     }
 }

@@ -3,15 +3,28 @@
 //! What may be moved when is the protocol's matter; every range is checked here.
 #![expect(unsafe_code, reason = "memory that several processes map")]
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::marker::PhantomData;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::error::Result;
 use crate::memory::{HostMemory, InFlight, check_range};
+
+/// Makes a file that lies in memory and in no folder.
+pub(super) fn nameless(shown: &CStr) -> io::Result<File> {
+    // SAFETY: memfd_create(2) reads a string that ends with 0, which `shown` is.
+    let descriptor = unsafe { libc::memfd_create(shown.as_ptr(), libc::MFD_CLOEXEC) };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: memfd_create(2) has just opened it for this call alone; closed by File's Drop.
+    Ok(unsafe { File::from_raw_fd(descriptor) })
+}
 
 /// Makes the file system set pages aside, so that writing to the mapping cannot fail for want of them (SIGBUS).
 pub(super) fn reserve(file: &File, at: usize, bytes: usize) -> io::Result<()> {
@@ -37,7 +50,7 @@ pub(super) struct Mapping {
 
 // SAFETY: a mapping belongs to the process and not to a thread.
 unsafe impl Send for Mapping {}
-// SAFETY: words are reached as atomics, other bytes by copies only, which the protocol of `Operation` keeps apart.
+// SAFETY: words are reached as atomics, other bytes by copies only, which the protocol of `turn` keeps apart.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -69,35 +82,14 @@ impl Mapping {
         unsafe { AtomicU64::from_ptr(word) }
     }
 
-    /// Copies from a part of a buffer to here.
-    pub(super) fn take(&self, at: usize, part: &Part, from: usize, bytes: usize) -> Result<()> {
-        let (target, source) = (self.at(at, bytes)?, part.at(from, bytes)?);
-        // SAFETY: memcpy(3); both ranges lie inside live memory and never overlap, as one is the mapping's. This slot is
-        // this rank's, and the others do not read it before it has arrived.
-        unsafe { ptr::copy_nonoverlapping(source, target, bytes) };
-        Ok(())
-    }
-
-    /// Copies from here to a part of a buffer.
-    pub(super) fn give(&self, at: usize, part: &Part, to: usize, bytes: usize) -> Result<()> {
-        let (source, target) = (self.at(at, bytes)?, part.at(to, bytes)?);
-        // SAFETY: memcpy(3) as in `take`; the rank of this slot has arrived and does not write it before this one arrives
-        // again.
-        unsafe { ptr::copy_nonoverlapping(source, target, bytes) };
-        Ok(())
-    }
-
-    /// Copies from here to memory of this thread.
-    pub(super) fn read(&self, at: usize, to: &mut [u8]) -> Result<()> {
-        let source = self.at(at, to.len())?;
-        // SAFETY: memcpy(3) to bytes that are ours alone; as in `give`.
-        unsafe { ptr::copy_nonoverlapping(source, to.as_mut_ptr(), to.len()) };
-        Ok(())
-    }
-
-    fn at(&self, at: usize, bytes: usize) -> Result<*mut u8> {
+    /// A range of it.
+    pub(super) fn range(&self, at: usize, bytes: usize) -> Result<Range<'_>> {
         check_range(at, bytes, self.bytes)?;
-        Ok(self.start.as_ptr().wrapping_add(at))
+        Ok(Range {
+            start: self.start.as_ptr().wrapping_add(at),
+            bytes,
+            of: PhantomData,
+        })
     }
 }
 
@@ -113,32 +105,23 @@ impl Drop for Mapping {
 ///
 /// Invariant: the range lies inside the buffer, and `held` keeps it alive and the host away from it.
 pub(super) struct Part {
-    memory: Arc<HostMemory>,
-    start: usize,
+    start: *mut u8,
     bytes: usize,
     held: InFlight,
 }
+
+// SAFETY: the pointer is one into memory that `held` keeps, which belongs to the process and not to a thread.
+unsafe impl Send for Part {}
 
 impl Part {
     /// Checks the range and holds the buffer.
     pub(super) fn new(memory: &Arc<HostMemory>, start: usize, bytes: usize) -> Result<Self> {
         check_range(start, bytes, memory.len())?;
         Ok(Self {
-            held: InFlight::begin(memory)?,
-            memory: Arc::clone(memory),
-            start,
+            start: memory.pointer().as_ptr().wrapping_add(start),
             bytes,
+            held: InFlight::begin(memory)?,
         })
-    }
-
-    /// Writes bytes of this thread.
-    pub(super) fn write(&self, at: usize, bytes: &[u8]) -> Result<()> {
-        let target = self.at(at, bytes.len())?;
-        // SAFETY: memcpy(3) inside a live buffer to which no reference exists (the invariant), from bytes that are ours.
-        // As with copies, a second operation on the same bytes in another stream without an event between them is the
-        // caller's doing, and leaves undefined content that nothing reads before both streams were waited for.
-        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
-        Ok(())
     }
 
     /// Its length.
@@ -146,13 +129,77 @@ impl Part {
         self.bytes
     }
 
+    /// A range of it.
+    pub(super) fn range(&self, at: usize, bytes: usize) -> Result<Range<'_>> {
+        check_range(at, bytes, self.bytes)?;
+        Ok(Range {
+            start: self.start.wrapping_add(at),
+            bytes,
+            of: PhantomData,
+        })
+    }
+
     /// What it held, to be kept until the stream was waited for.
     pub(super) fn into_held(self) -> InFlight {
         self.held
     }
+}
 
-    fn at(&self, at: usize, bytes: usize) -> Result<*mut u8> {
-        check_range(at, bytes, self.bytes)?;
-        Ok(self.memory.pointer().as_ptr().wrapping_add(self.start + at))
+/// Bytes of the mapping or of a part, which are read and written by value: no reference to them is made.
+///
+/// Invariant: `bytes` from `start` on are live for as long as what this borrows from.
+///
+/// That nobody else writes what is read here, and reads or writes what is written here, is the protocol's matter (`turn`):
+/// a slot is written by its own rank before that arrives, and read by the others after it has. With a part it is the
+/// caller's: a second operation on the same bytes in another stream without an event between them leaves undefined content,
+/// which nothing reads before both streams were waited for.
+#[derive(Clone, Copy)]
+pub(super) struct Range<'a> {
+    start: *mut u8,
+    bytes: usize,
+    of: PhantomData<&'a u8>,
+}
+
+impl Range<'_> {
+    /// Its length.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether it begins where another one does.
+    pub(super) fn begins_with(&self, other: &Self) -> bool {
+        self.start == other.start
+    }
+
+    /// Writes the bytes of another one that is as long, apart from it.
+    pub(super) fn copy_from(&self, from: &Self) -> Result<()> {
+        check_range(0, self.bytes, from.bytes)?;
+        // SAFETY: memcpy(3); both ranges are live and as long (the invariant). They do not overlap: one of them lies in the
+        // mapping, or both lie in parts whose aliasing was checked.
+        unsafe { ptr::copy_nonoverlapping(from.start, self.start, self.bytes) };
+        Ok(())
+    }
+
+    /// The bytes from a place on.
+    #[inline]
+    pub(super) fn get<const N: usize>(&self, at: usize) -> [u8; N] {
+        assert!(self.has(at, N), "{N} bytes from {at} on lie behind it");
+        let start = self.start.wrapping_add(at).cast::<[u8; N]>();
+        // SAFETY: inside a live range, by the line above; bytes have no alignment and any value is one.
+        unsafe { start.read() }
+    }
+
+    /// Writes bytes at a place.
+    #[inline]
+    pub(super) fn set<const N: usize>(&self, at: usize, bytes: [u8; N]) {
+        assert!(self.has(at, N), "{N} bytes from {at} on lie behind it");
+        let start = self.start.wrapping_add(at).cast::<[u8; N]>();
+        // SAFETY: as in `get`.
+        unsafe { start.write(bytes) }
+    }
+
+    #[inline]
+    fn has(&self, at: usize, bytes: usize) -> bool {
+        at <= self.bytes && bytes <= self.bytes - at
     }
 }

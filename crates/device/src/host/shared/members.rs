@@ -16,14 +16,16 @@ const RANKS: usize = 1;
 const STATE: usize = 0;
 const PID: usize = 1;
 const START: usize = 2;
-const ARRIVED: usize = 3;
-const OFFERS: usize = 4;
+/// What a rank that broke blames: one more than another rank, or 0.
+const BLAMED: usize = 3;
 
-/// States of a member. Nobody; one that prepares; one that works; one that left after it had joined; one that gave up before.
+/// States of a member. Nobody; one that prepares; one that works; one that left after it had joined; one that gave up before;
+/// one that joined and found the communicator broken.
 const JOINING: u64 = 1;
 const JOINED: u64 = 2;
 const LEFT: u64 = 3;
 const GAVE_UP: u64 = 4;
+const BROKE: u64 = 5;
 
 /// For how long a rank that nobody has seen is waited for.
 const JOIN_LIMIT: Duration = Duration::from_secs(60);
@@ -97,13 +99,17 @@ impl Members<'_> {
     /// Says that a rank works no more, or never did.
     pub(super) fn leave(&self, rank: u32) {
         let state = self.word(rank, STATE);
-        let never = state.load(Relaxed) == JOINING;
-        state.store(if never { GAVE_UP } else { LEFT }, Release);
+        match state.load(Relaxed) {
+            JOINING => state.store(GAVE_UP, Release),
+            // The others still need to know whom it blames.
+            BROKE => {}
+            _ => state.store(LEFT, Release),
+        }
     }
 
     /// Whether a rank has joined, also where it left since.
     pub(super) fn has_joined(&self, rank: u32) -> bool {
-        matches!(self.word(rank, STATE).load(Acquire), JOINED | LEFT)
+        matches!(self.word(rank, STATE).load(Acquire), JOINED | LEFT | BROKE)
     }
 
     /// Why a rank that was waited for so long will not join.
@@ -131,23 +137,33 @@ impl Members<'_> {
         }
     }
 
-    /// Says what the step is about that a rank will arrive at next.
-    pub(super) fn offer(&self, rank: u32, slot: usize, call: u64) {
-        self.word(rank, OFFERS + slot).store(call, Relaxed);
+    /// Says that a rank works no more because of what it found.
+    pub(super) fn broke(&self, rank: u32, broken: &Broken) {
+        let blamed = match broken {
+            Broken::Gone { rank, .. } => u64::from(*rank) + 1,
+            Broken::Other(_) => 0,
+        };
+        self.word(rank, BLAMED).store(blamed, Release);
+        // One that has left since says no more.
+        let _ = self
+            .word(rank, STATE)
+            .compare_exchange(JOINED, BROKE, AcqRel, Relaxed);
     }
 
-    /// What a rank that has arrived said of the step.
-    pub(super) fn offered(&self, rank: u32, slot: usize) -> u64 {
-        self.word(rank, OFFERS + slot).load(Relaxed)
-    }
-
-    /// Says that a rank has put its part of a step where the others find it.
-    pub(super) fn arrive(&self, rank: u32, step: u64) {
-        self.word(rank, ARRIVED).store(step, Release);
-    }
-
-    /// Whether a rank has; what it wrote before is then seen.
-    pub(super) fn has_arrived(&self, rank: u32, step: u64) -> bool {
-        self.word(rank, ARRIVED).load(Acquire) >= step
+    /// Why a rank that is waited for will come no further, by its row and by those of the ranks that it blames.
+    pub(super) fn obstacle(&self, rank: u32) -> Option<Broken> {
+        if self.word(rank, STATE).load(Acquire) != BROKE {
+            return self.gone(rank).map(|reason| Broken::Gone { rank, reason });
+        }
+        let blamed = u32::try_from(self.word(rank, BLAMED).load(Acquire)).ok();
+        match blamed.and_then(|blamed| blamed.checked_sub(1)) {
+            Some(gone) => Some(Broken::Gone {
+                rank: gone,
+                reason: self
+                    .gone(gone)
+                    .unwrap_or_else(|| format!("rank {rank} found it gone")),
+            }),
+            None => Some(Broken::Other(format!("rank {rank} gave up"))),
+        }
     }
 }

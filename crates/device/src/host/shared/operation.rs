@@ -1,79 +1,14 @@
-//! One collective operation as the worker of a stream does it, piece by piece.
-//!
-//! Step k uses slot k mod 2 of every rank: write the own slot, arrive at k, wait until all have arrived at k, read all slots.
-//! A rank arrives at k + 1 only after it has read the slots of k, and nobody writes these again before all have arrived at
-//! k + 1: so one wait for each step is enough.
+//! One collective operation as the worker of a stream does it: which way it goes, and what its steps are about.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 
-use super::ffi::{Mapping, Part};
-use super::members::{Broken, Members};
-use super::patience::Patience;
-use super::segment::{SLOT, SLOTS, slot};
-use crate::collectives::{Element, Kind};
-use crate::error::{DeviceError, Result};
+use super::ffi::Part;
+use super::membership::Membership;
+use super::turn::Turn;
+use super::{reduce, spread};
+use crate::collectives::{Element, Operation as Kind};
+use crate::error::Result;
 use crate::memory::InFlight;
-
-/// Bytes that are added up at a time: they stay in the first cache with their sums.
-const BLOCK: usize = 4096;
-
-/// One rank's membership: shared by its communicator and by the work that is queued.
-pub(super) struct Membership {
-    pub(super) mapping: Mapping,
-    pub(super) ranks: u32,
-    pub(super) rank: u32,
-    pub(super) has_own_cpu: bool,
-    /// Steps done; locked for a whole operation, so that those of two streams do not mix.
-    pub(super) steps: Mutex<u64>,
-    /// What broke the communicator first; work that waits looks at it.
-    pub(super) broken: OnceLock<Broken>,
-}
-
-impl Membership {
-    pub(super) fn members(&self) -> Members<'_> {
-        Members {
-            mapping: &self.mapping,
-            ranks: self.ranks,
-        }
-    }
-
-    /// What broke the communicator, if anything did.
-    pub(super) fn check(&self) -> Result<()> {
-        match self.broken.get() {
-            Some(broken) => Err(broken.clone().into()),
-            None => Ok(()),
-        }
-    }
-
-    /// Remembers what broke the communicator first.
-    pub(super) fn break_with(&self, broken: Broken) -> DeviceError {
-        self.broken.get_or_init(|| broken).clone().into()
-    }
-
-    /// Waits until all ranks have arrived at a step.
-    fn await_all(&self, step: u64) -> Result<()> {
-        let members = self.members();
-        let mut patience = Patience::new(self.has_own_cpu);
-        for rank in (0..self.ranks).filter(|rank| *rank != self.rank) {
-            while !members.has_arrived(rank, step) {
-                self.check()?;
-                let gone = patience.wait().and_then(|_| members.gone(rank));
-                // It may have arrived just before it went.
-                if let Some(reason) = gone.filter(|_| !members.has_arrived(rank, step)) {
-                    return Err(self.break_with(Broken::Gone { rank, reason }));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Membership {
-    fn drop(&mut self) {
-        self.members().leave(self.rank);
-    }
-}
 
 /// An operation that may be done: ranges and aliasing were checked, and both parts are held.
 pub(in crate::host) struct Operation {
@@ -92,89 +27,99 @@ impl Operation {
     }
 
     fn work(&self) -> Result<()> {
-        let membership = &self.membership;
-        let mut steps = membership
-            .steps
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let bytes = self.from.bytes();
-        for at in (0..bytes).step_by(SLOT) {
-            membership.check()?;
-            *steps += 1;
-            self.step(*steps, at, SLOT.min(bytes - at))?;
-        }
-        Ok(())
-    }
-
-    /// One step: `bytes` from `at` on.
-    fn step(&self, step: u64, at: usize, bytes: usize) -> Result<()> {
-        let Membership {
-            mapping,
-            ranks,
-            rank,
-            ..
-        } = &*self.membership;
-        let members = self.membership.members();
-        let which = usize::from(step % SLOTS as u64 == 1);
-        let place = |rank: u32| slot(rank as usize, which);
-        mapping.take(place(*rank), &self.from, at, bytes)?;
-        members.offer(*rank, which, self.call());
-        members.arrive(*rank, step);
-        self.membership.await_all(step)?;
-        for other in 0..*ranks {
-            if members.offered(other, which) != self.call() {
-                let reason = format!(
-                    "rank {other} called something else than this {} of {} bytes of {}",
-                    self.kind.name(),
-                    self.from.bytes(),
-                    self.element.name()
-                );
-                return Err(self.membership.break_with(Broken::Other(reason)));
-            }
-        }
+        let call = Call {
+            kind: self.kind,
+            element: self.element,
+            bytes: self.part_bytes(),
+        };
+        let mut turn = Turn::new(&self.membership, call);
         match self.kind {
-            Kind::AllReduce => self.add_up(place, at, bytes),
-            Kind::AllGather => (0..*ranks).try_for_each(|other| {
-                let to = other as usize * self.from.bytes() + at;
-                mapping.give(place(other), &self.to, to, bytes)
-            }),
-        }
-    }
-
-    /// Adds up all slots in rank order, so that every rank gets the same bits.
-    fn add_up(&self, place: impl Fn(u32) -> usize, at: usize, bytes: usize) -> Result<()> {
-        let (mut block, mut sums) = ([0; BLOCK], [0.0; BLOCK / 2]);
-        for done in (0..bytes).step_by(BLOCK) {
-            let block = &mut block[..BLOCK.min(bytes - done)];
-            let sums = &mut sums[..block.len() / self.element.bytes()];
-            for rank in 0..self.membership.ranks {
-                self.membership.mapping.read(place(rank) + done, block)?;
-                if rank == 0 {
-                    self.element.decode(block, sums);
-                } else {
-                    self.element.add(block, sums);
-                }
+            Kind::AllReduce if reduce::is_one_shot(self.membership.ranks, call.bytes) => {
+                reduce::one_shot(self, &mut turn)
             }
-            self.element.encode(sums, block);
-            self.to.write(at + done, block)?;
+            Kind::AllReduce | Kind::ReduceScatter => reduce::two_shot(self, &mut turn),
+            Kind::AllGather | Kind::Broadcast | Kind::SendRecv => spread::spread(self, &mut turn),
         }
-        Ok(())
     }
 
-    /// What it is, as one number that is never 0: all ranks must name the same one.
-    fn call(&self) -> u64 {
+    /// Bytes of one rank's part.
+    pub(super) fn part_bytes(&self) -> usize {
+        self.to.bytes().min(self.from.bytes())
+    }
+
+    /// Copies from the own buffer to the own buffer, unless it is there.
+    pub(super) fn keep(&self, to: usize, from: usize, bytes: usize) -> Result<()> {
+        let (to, from) = (self.to.range(to, bytes)?, self.from.range(from, bytes)?);
+        if to.begins_with(&from) {
+            return Ok(());
+        }
+        to.copy_from(&from)
+    }
+}
+
+/// What a rank calls; all ranks must call the same.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    pub(super) kind: Kind,
+    pub(super) element: Element,
+    /// Of one rank's part.
+    pub(super) bytes: usize,
+}
+
+impl Call {
+    /// As one number that is never 0, for the other ranks to compare; it must not depend on this build.
+    pub(super) fn number(&self) -> u64 {
         let element = match self.element {
             Element::F32 => 1,
             Element::F16 => 2,
             Element::Bf16 => 3,
+            Element::F8E4m3 => 4,
+            Element::F8E5m2 => 5,
         };
         let kind = match self.kind {
             Kind::AllReduce => 0,
-            Kind::AllGather => 1 << 4,
+            Kind::AllGather => 1,
+            Kind::ReduceScatter => 2,
+            Kind::Broadcast => 3,
+            Kind::SendRecv => 4,
         };
-        (self.from.bytes() as u64) << 8 | kind | element
+        (self.bytes as u64) << 8 | kind << 4 | element
     }
 }
 
-// The words are atomics of 64 bits in memory that other programs map: their layout must not depend on this build.
-const _: () = assert!(size_of::<AtomicU64>() == 8);
+impl std::fmt::Display for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (kind, bytes, element) = (self.kind.name(), self.bytes, self.element.name());
+        write!(f, "{kind} of {bytes} bytes of {element}")
+    }
+}
+
+/// A message that goes in pieces of nearly equal length: whole lines, but the end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pieces {
+    pub(super) number: usize,
+    /// Bytes of each but the last.
+    pub(super) each: usize,
+    bytes: usize,
+}
+
+impl Pieces {
+    /// Of `bytes`, each of `most` at most, which is a multiple of the line, and a multiple of `together` in number.
+    pub(super) fn of(bytes: usize, most: usize, together: usize) -> Self {
+        let number = bytes.div_ceil(most).next_multiple_of(together);
+        let each = bytes
+            .div_ceil(number.max(1))
+            .next_multiple_of(super::segment::LINE);
+        Self {
+            number,
+            each,
+            bytes,
+        }
+    }
+
+    /// Where a piece begins and how long it is; behind the end there is nothing.
+    pub(super) fn piece(&self, which: usize) -> (usize, usize) {
+        let start = (which * self.each).min(self.bytes);
+        (start, self.each.min(self.bytes - start))
+    }
+}

@@ -1,10 +1,12 @@
-//! The file that the ranks of a communicator map: where it is, who makes it, and how it goes away.
+//! The memory that the ranks of a communicator map: who makes it, how the others find it, and how it goes away.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
 
+use super::ffi::nameless;
 use crate::collectives::UniqueId;
 use crate::error::{DeviceError, Result};
 
@@ -12,67 +14,72 @@ use crate::error::{DeviceError, Result};
 pub(super) const MAX_RANKS: u32 = 16;
 /// Bytes before the first slot: the rows of the members.
 pub(super) const HEADER: usize = 4096;
-/// Bytes of a slot; longer messages go through it piece by piece. A multiple of every element.
-pub(super) const SLOT: usize = 512 << 10;
-/// Slots of a rank: one that others may still read, and one to write meanwhile.
-pub(super) const SLOTS: usize = 2;
+/// Bytes of a slot's first line: its head, and then a short message, which so comes with the line that is looked at.
+pub(super) const LINE: usize = 64;
+/// Bytes of a slot's head: the step, and what it is about.
+pub(super) const HEAD: usize = 16;
+/// Bytes of a message that fits into the line.
+pub(super) const SHORT: usize = LINE - HEAD;
+/// Bytes of a longer message; what is longer still goes piece by piece. A multiple of every element.
+pub(super) const SLOT: usize = 64 << 10;
+/// Slots of a rank; `turn` says why there are so many.
+pub(super) const SLOTS: usize = 4;
+/// From slot to slot. Not a power of two: their heads would share a few lines of the first cache.
+const STRIDE: usize = LINE + SLOT + 3 * LINE;
+/// Bytes of a rank's slots, in whole pages, which may lie on nodes of their own.
+pub(super) const ROOM: usize = (SLOTS * STRIDE).next_multiple_of(4096);
 /// The first word of a file, with the version of its layout.
-pub(super) const MAGIC: u64 = u64::from_ne_bytes(*b"tplens\0\x01");
+pub(super) const MAGIC: u64 = u64::from_ne_bytes(*b"tplens\0\x03");
 
-/// How an id of this library begins.
+/// How an id of this library begins; then the process, its descriptor, and the number of the file.
 const MARK: [u8; 4] = *b"host";
-const TOKEN: usize = 16;
-const ID: usize = MARK.len() + 1 + TOKEN;
+const ID: usize = MARK.len() + 4 + 4 + 8;
 
 /// Bytes of a file with slots for so many ranks.
 pub(super) fn length(ranks: u32) -> usize {
-    slot(ranks as usize, 0)
+    room(ranks)
 }
 
-/// Where a slot begins.
-pub(super) fn slot(rank: usize, which: usize) -> usize {
-    HEADER + (rank * SLOTS + which) * SLOT
+/// Where the slots of a rank begin.
+pub(super) fn room(rank: u32) -> usize {
+    HEADER + rank as usize * ROOM
 }
 
-/// A file with a random name; removed when dropped, after which only those who have it open share it.
+/// Where the slot of a rank begins that a step uses.
+pub(super) fn slot(rank: u32, step: u64) -> usize {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "less than the number of slots"
+    )]
+    let which = (step % SLOTS as u64) as usize;
+    room(rank) + which * STRIDE
+}
+
+/// A file without a name: the kernel frees it when the last process that has it ends, however that ends. Others open it by
+/// way of the process that made it, until this value is dropped; those who have it open by then share it.
 pub(super) struct Segment {
-    path: PathBuf,
+    _file: File,
     id: UniqueId,
 }
 
-/// Where files are put: memory of its own, or the folder of temporary files where there is none.
-fn folder(place: u8) -> Option<PathBuf> {
-    match place {
-        0 => Some(PathBuf::from("/dev/shm")),
-        1 => Some(std::env::temp_dir()),
-        _ => None,
-    }
-}
-
 impl Segment {
-    /// Makes a file that only this user can open, sparse and long enough for all ranks that there can be.
+    /// Makes a file, sparse and long enough for all ranks that there can be.
     pub(super) fn create() -> Result<Self> {
-        let mut id = [0; ID];
-        id[..MARK.len()].copy_from_slice(&MARK);
-        File::open("/dev/urandom")
-            .and_then(|mut random| random.read_exact(&mut id[MARK.len() + 1..]))
-            .map_err(|error| failed("reading /dev/urandom", error))?;
-        if !Path::new("/dev/shm").is_dir() {
-            id[MARK.len()] = 1;
-        }
-        let id = UniqueId::from_bytes(&id);
-        let segment = Self {
-            path: path(&id)?,
-            id,
-        };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(0o600);
-        let written = options.open(&segment.path).and_then(|file| {
+        let made = nameless(c"tplens-ranks").and_then(|file| {
             file.set_len(length(MAX_RANKS) as u64)?;
-            file.write_all_at(&MAGIC.to_ne_bytes(), 0)
+            file.write_all_at(&MAGIC.to_ne_bytes(), 0)?;
+            let number = file.metadata()?.ino();
+            Ok((file, number))
         });
-        written.map_err(|error| failed(&format!("making {}", segment.path.display()), error))?;
-        Ok(segment)
+        let (file, number) = made.map_err(|error| failed("making shared memory", error))?;
+        let mut id = MARK.to_vec();
+        id.extend(std::process::id().to_ne_bytes());
+        id.extend(file.as_raw_fd().to_ne_bytes());
+        id.extend(number.to_ne_bytes());
+        Ok(Self {
+            _file: file,
+            id: UniqueId::from_bytes(&id),
+        })
     }
 
     /// The id that names it.
@@ -81,39 +88,32 @@ impl Segment {
     }
 }
 
-impl Drop for Segment {
-    fn drop(&mut self) {
-        // The ranks have removed it where all joined; nobody is left to tell where it stays.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-/// The file that an id names; an id holds no path, so that it cannot name any other file.
-pub(super) fn path(id: &UniqueId) -> Result<PathBuf> {
+/// Opens the file of an id.
+pub(super) fn open(id: &UniqueId) -> Result<File> {
     let bytes: [u8; ID] = id.bytes("host")?;
     let (mark, rest) = bytes.split_at(MARK.len());
-    let folder = rest.first().and_then(|place| folder(*place));
-    let folder = folder
-        .filter(|_| mark == MARK)
-        .ok_or(DeviceError::Argument {
+    let (process, rest) = rest.split_at(4);
+    let (descriptor, number) = rest.split_at(4);
+    if mark != MARK {
+        return Err(DeviceError::Argument {
             what: "the unique id",
             why: "it is not one of the host backend's".to_owned(),
-        })?;
-    let token: String = rest[1..].iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(folder.join(format!("tplens-ranks-{token}")))
-}
-
-/// Opens the file of an id.
-pub(super) fn open(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_NOFOLLOW);
-    options.open(path).map_err(|error| {
+        });
+    }
+    // The machine's byte order, as ids do not leave the machine.
+    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_ne_bytes);
+    let (process, descriptor) = (word(process), word(descriptor));
+    let path = PathBuf::from(format!("/proc/{process}/fd/{descriptor}"));
+    // Looked at before it is opened: the number may be that of another file by now.
+    let is_it = fs::metadata(&path).and_then(|found| {
+        let same = found.is_file() && found.ino().to_ne_bytes() == number;
+        same.then_some(())
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    });
+    let file = is_it.and_then(|()| OpenOptions::new().read(true).write(true).open(&path));
+    file.map_err(|error| {
         let doing = format!(
-            "opening {}, which goes away with the process that made the id and once all ranks have joined",
-            path.display()
+            "opening the memory of process {process}, which goes away with that process and once all ranks have joined"
         );
         failed(&doing, error)
     })
@@ -121,57 +121,52 @@ pub(super) fn open(path: &Path) -> Result<File> {
 
 /// An error of the system, with what was tried.
 pub(super) fn failed(doing: &str, error: io::Error) -> DeviceError {
-    let full = error.kind() == io::ErrorKind::StorageFull;
-    let next = if full {
-        "; a container needs a larger --shm-size"
-    } else {
-        ""
-    };
     DeviceError::SharedMemory {
-        doing: format!("{doing}{next}"),
+        doing: doing.to_owned(),
         error,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
-
     use super::*;
 
     #[test]
-    fn a_file_is_its_users_only_sparse_and_gone_when_dropped() {
+    fn a_file_has_no_name_is_sparse_and_gone_when_dropped() {
         let segment = Segment::create().unwrap();
-        let file = open(&path(segment.id()).unwrap()).unwrap();
+        let file = open(segment.id()).unwrap();
         let found = file.metadata().unwrap();
-        assert_eq!(found.mode() & 0o777, 0o600);
-        // 16 ranks with 2 slots of 512 KiB: 16 MiB and the header, of which one page at most is there (blocks of 512).
-        assert_eq!(found.len(), (16 << 20) + 4096);
+        // Nothing in any folder refers to it.
+        assert_eq!(found.nlink(), 0);
+        // One page at most is there (blocks of 512).
         assert!(found.blocks() <= 8, "{}", found.blocks());
-        let path = segment.path.clone();
+        // A slot of 64 KiB has a line of 64 bytes before it and three behind it: 4 x (65536 + 4 x 64) = 263168 bytes, or 65 pages;
+        // 16 ranks and the page of the header: 16 x 65 + 1 = 1041 pages.
+        assert_eq!(found.len(), 1041 * 4096);
+        let id = segment.id().clone();
         drop(segment);
-        assert!(matches!(open(&path), Err(DeviceError::SharedMemory { .. })));
+        assert!(matches!(open(&id), Err(DeviceError::SharedMemory { .. })));
     }
 
     #[test]
-    fn an_id_names_files_of_this_library_only() {
-        let id = |mark: &[u8], place: u8| {
-            path(&UniqueId::from_bytes(
-                &[mark, &[place], &[b'/'; 16]].concat(),
-            ))
-        };
-        // '/' is 2f in hex.
-        let name = format!("/dev/shm/tplens-ranks-{}", "2f".repeat(16));
-        assert_eq!(id(b"host", 0).unwrap(), Path::new(&name));
-        for refused in [
-            id(b"host", 2),
-            id(b"hos_", 0),
-            path(&UniqueId::from_bytes(&[0; 128])),
-        ] {
+    fn an_id_names_memory_of_this_library_only() {
+        let segment = Segment::create().unwrap();
+        let bytes: [u8; ID] = segment.id().bytes("host").unwrap();
+        let mut foreign = bytes;
+        foreign[0] = b'g';
+        let mut other_file = bytes;
+        other_file[ID - 8] ^= 1;
+        for refused in [foreign.to_vec(), vec![0; 128]] {
+            let refused = open(&UniqueId::from_bytes(&refused));
             assert!(
                 matches!(refused, Err(DeviceError::Argument { .. })),
                 "{refused:?}"
             );
         }
+        let refused = open(&UniqueId::from_bytes(&other_file));
+        assert!(
+            matches!(refused, Err(DeviceError::SharedMemory { .. })),
+            "{refused:?}"
+        );
     }
 }

@@ -16,7 +16,7 @@ thread_local! {
 }
 
 /// An opened device. The runtime itself has one context for each, which it makes when it needs it and keeps.
-pub(in crate::runtime) struct Context {
+pub(crate) struct Context {
     /// The library that drives it.
     pub(in crate::runtime) library: &'static Library,
     /// Its number there.

@@ -10,7 +10,7 @@ use crate::error::{DeviceError, Result};
 use crate::memory::{Access, Held, HostBuffer, HostMemory, check_range};
 
 /// Memory on a device.
-pub(in crate::runtime) struct DeviceMemory {
+pub(crate) struct DeviceMemory {
     address: usize,
     len: usize,
     access: Access,

@@ -2,16 +2,15 @@
 //!
 //! Empty lines and lines that begin with `#` (a source, a note) are passed over.
 
-use super::curve::CurvePoint;
+use std::fmt::Display;
+
+use super::value::{CallFile, CallValue};
+use crate::calls::Series;
 use crate::control;
 use crate::import::error::ImportError;
-use crate::record::{CallMode, CollectiveKind};
+use crate::record::{BufferCache, BufferPlacement, CallMode, CollectiveKind};
 
 const HEADER: [&str; 5] = ["op", "ranks", "bytes", "us", "mode"];
-
-const KINDS: [CollectiveKind; 2] = [CollectiveKind::AllReduce, CollectiveKind::AllGather];
-
-const MODES: [CallMode; 3] = [CallMode::HostSynced, CallMode::BackToBack, CallMode::Graph];
 
 /// Whether the first line that counts is the header.
 pub(super) fn is_one(text: &str) -> bool {
@@ -40,9 +39,9 @@ fn rows(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
         .map(|(number, line)| (number, line.split(',').map(str::trim).collect()))
 }
 
-pub(super) fn points(text: &str, origin: &str) -> Result<Vec<CurvePoint>, ImportError> {
+pub(super) fn file(text: &str, origin: &str) -> Result<CallFile, ImportError> {
     let columns = rows(text).next().map_or(0, |(_, cells)| cells.len());
-    rows(text)
+    let values: Result<Vec<CallValue>, ImportError> = rows(text)
         .skip(1)
         .map(|(number, cells)| {
             let nonsense = |column: &str, seen: &str, want: &str| ImportError::Nonsense {
@@ -55,10 +54,8 @@ pub(super) fn points(text: &str, origin: &str) -> Result<Vec<CurvePoint>, Import
                 let want = format!("{columns} cells as in the header");
                 return Err(nonsense("the row", &cells.join(","), &want));
             }
-            let kind = KINDS
-                .into_iter()
-                .find(|kind| kind.to_string() == cells[0])
-                .ok_or_else(|| nonsense("op", cells[0], "all_reduce or all_gather"))?;
+            let kind = named(CollectiveKind::ALL, cells[0])
+                .map_err(|known| nonsense("op", cells[0], &known))?;
             let ranks = cells[1]
                 .parse()
                 .ok()
@@ -79,28 +76,50 @@ pub(super) fn points(text: &str, origin: &str) -> Result<Vec<CurvePoint>, Import
             let mode = match cells.get(4) {
                 None | Some(&"") => None,
                 Some(word) => Some(
-                    MODES
-                        .into_iter()
-                        .find(|mode| mode.to_string() == *word)
-                        .ok_or_else(|| {
-                            nonsense("mode", word, "host_synced, back_to_back or graph")
-                        })?,
+                    named(CallMode::ALL, word).map_err(|known| nonsense("mode", word, &known))?,
                 ),
             };
-            let point = CurvePoint {
-                kind,
-                ranks,
+            let value = CallValue {
+                series: Series {
+                    kind,
+                    element: None,
+                    ranks,
+                    mode,
+                    placement: BufferPlacement::OutOfPlace,
+                    cache: BufferCache::Hot,
+                    engine: None,
+                    arm: None,
+                },
                 bytes_per_rank,
                 us,
-                low: None,
-                high: None,
+                interval: None,
                 n: None,
-                mode,
+                over_launches: false,
+                samples: Vec::new(),
+                clock: None,
                 library: None,
-                origin: origin.to_owned(),
-                simulated: None,
             };
-            point.plausible(&format!("us of line {number}"))
+            value.plausible(origin, &format!("us of line {number}"))
         })
-        .collect()
+        .collect();
+    Ok(CallFile {
+        origin: origin.to_owned(),
+        made_by: "CSV".to_owned(),
+        values: values?,
+        ..CallFile::default()
+    })
+}
+
+/// What has that name, or the names of all in words.
+pub(super) fn named<T: Display>(all: impl IntoIterator<Item = T>, name: &str) -> Result<T, String> {
+    let mut known = Vec::new();
+    for one in all {
+        let its_name = one.to_string();
+        if its_name == name {
+            return Ok(one);
+        }
+        known.push(its_name);
+    }
+    let last = known.pop().unwrap_or_default();
+    Err(format!("{} or {last}", known.join(", ")))
 }

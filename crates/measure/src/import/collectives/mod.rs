@@ -2,13 +2,16 @@
 
 mod csv;
 mod curve;
-mod nccl;
+pub(crate) mod nccl;
 mod nccl_json;
-mod nccl_text;
+pub(crate) mod nccl_text;
+mod our_csv;
 mod ours;
 mod read;
 mod trouble;
+mod value;
 
 pub use curve::CurvePoint;
-pub use read::{read, troubles};
+pub use read::{read, read_file, troubles};
 pub use trouble::Trouble;
+pub use value::{CallFile, CallTrouble, CallValue};

@@ -5,14 +5,15 @@
 
 use serde_json::Value;
 
-use super::curve::CurvePoint;
-use super::nccl::{Row, Test, kind};
+use super::nccl::{Measured, Row, Test, kind, version};
+use super::value::CallFile;
+use crate::control::replaced;
 use crate::import::error::ImportError;
 use crate::import::fields::Fields;
 use crate::record::CallMode;
 
-/// The points of a file.
-pub(super) fn points(fields: &Fields) -> Result<Vec<CurvePoint>, ImportError> {
+/// The values of a file.
+pub(super) fn file(fields: &Fields) -> Result<CallFile, ImportError> {
     let origin = fields.origin;
     let next = "run nccl-tests again with -J";
     let object = |key: &str| {
@@ -32,7 +33,6 @@ pub(super) fn points(fields: &Fields) -> Result<Vec<CurvePoint>, ImportError> {
         .text("blocking_collectives")
         .is_some_and(|word| word == "true");
     let test = Test {
-        origin,
         kind: kind(program),
         ranks: ranks(&config)?,
         mode: match (is_blocking, is_graph) {
@@ -40,12 +40,21 @@ pub(super) fn points(fields: &Fields) -> Result<Vec<CurvePoint>, ImportError> {
             (false, true) => CallMode::Graph,
             (false, false) => CallMode::BackToBack,
         },
+        ..Test::unknown(origin)
     };
     let results = fields
         .value("results")
         .and_then(Value::as_array)
         .ok_or_else(|| fields.missing("`results`", next))?;
-    let mut points = Vec::new();
+    let mut file = CallFile {
+        origin: origin.to_owned(),
+        made_by: "nccl-tests".to_owned(),
+        started: fields.text("start_time").as_deref().map(replaced),
+        library: fields
+            .count("nccl_version")?
+            .map(|number| format!("nccl {}", version(number))),
+        ..CallFile::default()
+    };
     for (index, result) in results.iter().enumerate() {
         let Some(result) = result.as_object() else {
             continue;
@@ -54,9 +63,9 @@ pub(super) fn points(fields: &Fields) -> Result<Vec<CurvePoint>, ImportError> {
             origin,
             map: result,
         };
-        points.extend(test.point(&row(&result, index + 1)?)?);
+        test.add(&mut file, &row(&result, index + 1)?)?;
     }
-    Ok(points)
+    Ok(file)
 }
 
 fn row(result: &Fields, number: usize) -> Result<Row, ImportError> {
@@ -64,24 +73,39 @@ fn row(result: &Fields, number: usize) -> Result<Row, ImportError> {
     let size = result
         .count("size")?
         .ok_or_else(|| result.missing("`size` of a result", next))?;
-    let out_of_place = Fields {
-        origin: result.origin,
-        map: result
-            .value("out_of_place")
-            .and_then(Value::as_object)
-            .ok_or_else(|| result.missing("`out_of_place` of a result", next))?,
+    let place = |key: &str| {
+        let map = result.value(key).and_then(Value::as_object);
+        map.map(|map| Fields {
+            origin: result.origin,
+            map,
+        })
     };
-    let us = out_of_place
-        .number("time")?
-        .ok_or_else(|| result.missing("`out_of_place.time` of a result", next))?;
-    let algorithm = out_of_place.number("alg_bw")?;
+    let out_of_place =
+        place("out_of_place").ok_or_else(|| result.missing("`out_of_place` of a result", next))?;
+    let missing = || result.missing("`out_of_place.time` of a result", next);
     Ok(Row {
         place: format!("result {number}"),
         size,
-        us,
-        bandwidths: algorithm.zip(out_of_place.number("bus_bw")?),
-        wrong: out_of_place.number("nwrong")?.unwrap_or(0.0),
+        element: result.text("type"),
+        out_of_place: Some(measured(&out_of_place)?.ok_or_else(missing)?),
+        in_place: match place("in_place") {
+            Some(in_place) => measured(&in_place)?,
+            None => None,
+        },
     })
+}
+
+/// One of a result's measurements; `None` where it has no time.
+fn measured(of: &Fields) -> Result<Option<Measured>, ImportError> {
+    // With the flag -C the host's clock is read, under a key of its own.
+    let Some(us) = of.number("time")?.or(of.number("cpu_time")?) else {
+        return Ok(None);
+    };
+    Ok(Some(Measured {
+        us,
+        bandwidths: of.number("alg_bw")?.zip(of.number("bus_bw")?),
+        wrong: of.number("nwrong")?.unwrap_or(0.0),
+    }))
 }
 
 /// Threads times GPUs of each times processes.

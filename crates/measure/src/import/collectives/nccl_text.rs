@@ -1,10 +1,13 @@
 //! The text of nccl-tests and rccl-tests: columns are found by the header row, since versions have different ones.
 
-use super::curve::CurvePoint;
-use super::nccl::{Row, Test, kind};
+use super::nccl::{Measured, Row, Test, kind, version};
+use super::value::CallFile;
 use crate::control;
 use crate::import::error::ImportError;
-use crate::record::CallMode;
+use crate::record::{BufferCache, CallMode};
+
+/// What stands where nothing was measured or compared.
+pub(crate) const ABSENT: &str = "N/A";
 
 /// Whether a header row of nccl-tests is in the text.
 pub(super) fn is_one(text: &str) -> bool {
@@ -12,35 +15,32 @@ pub(super) fn is_one(text: &str) -> bool {
         .any(|line| Columns::of(&untagged(line)).is_some())
 }
 
-/// The points of every test in the text.
-pub(super) fn points(text: &str, origin: &str) -> Result<Vec<CurvePoint>, ImportError> {
-    let mut test = Test {
-        origin,
-        kind: None,
-        ranks: 0,
-        mode: CallMode::BackToBack,
+/// How the lines begin in which our own text of this form says what nccl-tests has no word for.
+pub(crate) const OURS: &str = "# tplens ";
+
+/// The file of every test in the text.
+pub(super) fn file(text: &str, origin: &str) -> Result<CallFile, ImportError> {
+    let mut test = Test::unknown(origin);
+    let mut file = CallFile {
+        origin: origin.to_owned(),
+        made_by: "nccl-tests".to_owned(),
+        ..CallFile::default()
     };
     let mut columns = None;
-    let mut points = Vec::new();
     for (index, line) in text.lines().map(untagged).enumerate() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if let Some(found) = Columns::of(&line) {
+        if let Some(said) = line.trim().strip_prefix(OURS) {
+            ours(said, &mut test, &mut file);
+        } else if let Some(found) = Columns::of(&line) {
             columns = Some(found);
         } else if let Some(program) = after(&line, "Collective test starting:") {
-            test.kind = kind(program);
+            // A file may hold several tests, each with a head of its own.
+            test = Test {
+                kind: kind(program),
+                ..Test::unknown(origin)
+            };
         } else if words.first() == Some(&"#") {
-            if words.get(1) == Some(&"Rank") {
-                // A file may hold several tests, each with its own list.
-                let is_first = words.get(2) == Some(&"0");
-                test.ranks = if is_first { 1 } else { test.ranks + 1 };
-            }
-            if let Some(graph) = after(&line, "graph:") {
-                test.mode = if graph == "0" {
-                    CallMode::BackToBack
-                } else {
-                    CallMode::Graph
-                };
-            }
+            head(&line, &words, &mut test, &mut file);
         } else if let Some(columns) = &columns
             && words
                 .first()
@@ -54,10 +54,62 @@ pub(super) fn points(text: &str, origin: &str) -> Result<Vec<CurvePoint>, Import
                     seen: format!("`{}`", control::replaced(&words.join(" "))),
                     want: "the columns of the header with a time".to_owned(),
                 })?;
-            points.extend(test.point(&row)?);
+            test.add(&mut file, &row)?;
         }
     }
-    Ok(points)
+    Ok(file)
+}
+
+/// What a line of a test's head says.
+fn head(line: &str, words: &[&str], test: &mut Test<'_>, file: &mut CallFile) {
+    if let Some(version) = after(line, "nccl-tests version") {
+        file.made_by = control::replaced(&format!("nccl-tests {version}"));
+    }
+    if let Some(library) = after(line, "nccl-library=").and_then(|number| number.parse().ok()) {
+        file.library = Some(format!("nccl {}", version(library)));
+    }
+    if words.get(1) == Some(&"Rank") {
+        let is_first = words.get(2) == Some(&"0");
+        test.ranks = if is_first { 1 } else { test.ranks + 1 };
+        if is_first {
+            file.devices.clear();
+        }
+        let name = line.rsplit_once(']').map(|(_, name)| name.trim());
+        file.devices.extend(name.map(control::replaced));
+        file.host = after(line, " on ").map(control::replaced);
+    }
+    if let Some(graph) = after(line, "graph:") {
+        test.mode = if graph == "0" {
+            CallMode::BackToBack
+        } else {
+            CallMode::Graph
+        };
+    }
+}
+
+/// What a line of our own says, such as `mode: host_synced`.
+fn ours(said: &str, test: &mut Test<'_>, file: &mut CallFile) {
+    let Some((key, value)) = said.split_once(": ") else {
+        return;
+    };
+    let value = control::replaced(value.trim());
+    match key {
+        "made by" => file.made_by = value,
+        "simulated" => file.simulated = Some(value),
+        "library" => file.library = Some(value),
+        "mode" => {
+            let known = CallMode::ALL.into_iter();
+            let named = known.into_iter().find(|mode| mode.to_string() == value);
+            test.mode = named.unwrap_or(test.mode);
+        }
+        "cache" if value == "rotate" => test.cache = BufferCache::Rotate,
+        "engine" => test.engine = Some(value),
+        "arm" => {
+            file.first_arm.get_or_insert_with(|| value.clone());
+            test.arm = Some(value);
+        }
+        _ => {}
+    }
 }
 
 /// The word that follows a label in a line.
@@ -94,6 +146,14 @@ fn untagged(line: &str) -> String {
 /// Where the columns are that are read.
 struct Columns {
     size: usize,
+    element: Option<usize>,
+    out_of_place: Place,
+    in_place: Option<Place>,
+}
+
+/// Where the columns of one measurement are.
+#[derive(Clone, Copy)]
+struct Place {
     time: usize,
     algorithm: usize,
     bus: usize,
@@ -102,32 +162,60 @@ struct Columns {
 }
 
 impl Columns {
-    /// The columns of a header row; those that come twice are taken where they come first, which is out of place.
+    /// The columns of a header row; those that come twice come out of place first.
     fn of(line: &str) -> Option<Self> {
         let names: Vec<&str> = line.trim().strip_prefix('#')?.split_whitespace().collect();
-        let at = |name: &str| names.iter().position(|known| *known == name);
+        let at = |name: &str, turn: usize| {
+            let found = names.iter().enumerate();
+            let mut found = found.filter(|(_, known)| **known == name);
+            found.nth(turn).map(|(at, _)| at)
+        };
+        let place = |turn| {
+            Some(Place {
+                time: at("time", turn)?,
+                algorithm: at("algbw", turn)?,
+                bus: at("busbw", turn)?,
+                wrong: at("#wrong", turn),
+            })
+        };
         Some(Self {
-            size: at("size")?,
-            time: at("time")?,
-            algorithm: at("algbw")?,
-            bus: at("busbw")?,
-            wrong: at("#wrong"),
+            size: at("size", 0)?,
+            element: at("type", 0),
+            out_of_place: place(0)?,
+            in_place: place(1),
         })
     }
 
     /// A row; `None` where a column is missing or no number.
     fn row(&self, words: &[&str], line: usize) -> Option<Row> {
-        let number = |column: usize| words.get(column)?.parse::<f64>().ok();
-        let wrong = match self.wrong.map(|column| words.get(column)) {
-            Some(Some(&"N/A")) | None => 0.0,
-            Some(word) => word?.parse().ok()?,
-        };
+        let element = self.element.and_then(|column| words.get(column));
+        let in_place = self.in_place.map(|place| place.measured(words));
         Some(Row {
             place: format!("line {line}"),
             size: words.get(self.size)?.parse().ok()?,
+            element: element.map(|word| (*word).to_owned()),
+            out_of_place: self.out_of_place.measured(words)?,
+            // A line that was cut behind the first columns still has those.
+            in_place: in_place.flatten().flatten(),
+        })
+    }
+}
+
+impl Place {
+    /// A measurement, nothing where none was made; `None` where a column is missing or no number.
+    fn measured(self, words: &[&str]) -> Option<Option<Measured>> {
+        let number = |column: usize| words.get(column)?.parse::<f64>().ok();
+        if words.get(self.time) == Some(&ABSENT) {
+            return Some(None);
+        }
+        let wrong = match self.wrong.map(|column| words.get(column)) {
+            Some(Some(&ABSENT)) | None => 0.0,
+            Some(word) => word?.parse().ok()?,
+        };
+        Some(Some(Measured {
             us: number(self.time)?,
             bandwidths: number(self.algorithm).zip(number(self.bus)),
             wrong,
-        })
+        }))
     }
 }

@@ -1,10 +1,12 @@
-//! A record of `allreduce-bench` as points of a curve.
+//! A record of `allreduce-bench` as a file of collective times.
 
-use super::curve::CurvePoint;
-use crate::control;
+use super::value::{CallFile, CallTrouble, CallValue};
+use crate::calls::{Over, Row, Series, rows};
+use crate::control::replaced;
 use crate::import::error::ImportError;
+use crate::import::links::TroubleKind;
 use crate::record::{
-    CollectiveOutcome, CollectivePoint, Collectives, Payload, Record, Verification,
+    CollectiveOutcome, CollectivePoint, Collectives, Payload, Record, Status, Verification,
 };
 
 /// The collectives of a record of `allreduce-bench`.
@@ -21,31 +23,147 @@ pub(super) fn payload<'a>(
     }
 }
 
-/// The points that have a time; one whose data was wrong has none.
-pub(super) fn points(record: &Record, origin: &str) -> Result<Vec<CurvePoint>, ImportError> {
+/// The values and troubles of a record; a size whose data was wrong in a launch has no value.
+pub(super) fn file(record: &Record, origin: &str) -> Result<CallFile, ImportError> {
     let collectives = payload(record, origin)?;
-    let simulated = record.soft_box().map(|name| control::replaced(&name));
+    let header = &record.header;
+    let backend = collectives.backend.as_ref();
     let library = collectives.library.as_ref();
-    let library = library.map(|library| control::replaced(&library.name));
-    let of = |point: &CollectivePoint| match &point.outcome {
-        CollectiveOutcome::Measured { time, verification }
-            if !matches!(verification, Verification::WrongData { .. }) =>
-        {
-            Some(CurvePoint {
-                kind: point.kind,
-                ranks: point.ranks,
-                bytes_per_rank: point.bytes_per_rank,
-                us: time.value,
-                low: time.interval.map(|interval| interval.low),
-                high: time.interval.map(|interval| interval.high),
-                n: Some(time.n as u64),
-                mode: Some(point.mode),
-                library: library.clone(),
-                origin: origin.to_owned(),
-                simulated: simulated.clone(),
-            })
+    let rows = rows(collectives);
+    let points = collectives.points.iter().filter_map(trouble);
+    Ok(CallFile {
+        origin: origin.to_owned(),
+        made_by: replaced(&format!("{} {}", header.program, header.version)),
+        simulated: record.soft_box().map(|name| replaced(&name)),
+        started: Some(replaced(&header.provenance.started)).filter(|text| !text.is_empty()),
+        host: header.provenance.host.as_deref().map(replaced),
+        backend: backend.map(|backend| replaced(&backend.name)),
+        driver: backend.and_then(|backend| backend.driver.as_deref().map(replaced)),
+        library: library.map(|library| {
+            let words = [Some(library.name.as_str()), library.version.as_deref()];
+            let words: Vec<&str> = words.into_iter().flatten().collect();
+            replaced(&words.join(" "))
+        }),
+        transport: transport(collectives),
+        devices: collectives
+            .devices
+            .iter()
+            .map(|device| replaced(&device.name))
+            .collect(),
+        first_arm: collectives.arms.first().map(|arm| replaced(&arm.name)),
+        values: rows
+            .iter()
+            .filter_map(|row| value(row, by(row, collectives)))
+            .collect(),
+        troubles: points.chain(broken_off(&record.status)).collect(),
+    })
+}
+
+/// The library behind a row: for what an engine did none that the record names, and host memory where its tensors were there.
+fn by(row: &Row<'_>, collectives: &Collectives) -> Option<String> {
+    if row.series.engine.is_some() {
+        let engine = collectives.engine.as_ref();
+        let is_host = engine.is_some_and(|engine| engine.device == "cpu");
+        return is_host.then(|| "host".to_owned());
+    }
+    let library = collectives.library.as_ref()?;
+    Some(replaced(&library.name))
+}
+
+/// What a library told of its channels, else what its record says in a word.
+fn transport(collectives: &Collectives) -> Option<String> {
+    let mut told: Vec<String> = Vec::new();
+    for facts in &collectives.transports {
+        let mut ways: Vec<&str> = facts.channels.iter().map(|c| c.via.as_str()).collect();
+        ways.sort_unstable();
+        ways.dedup();
+        if !ways.is_empty() {
+            let arm = facts
+                .arm
+                .as_ref()
+                .map_or_else(String::new, |arm| format!(" in arm {arm}"));
+            told.push(replaced(&format!("{}{arm}", ways.join(" and "))));
         }
-        _ => None,
+    }
+    if !told.is_empty() {
+        return Some(told.join(", "));
+    }
+    let library = collectives.library.as_ref()?;
+    library.transport.as_deref().map(replaced)
+}
+
+fn series(point: &CollectivePoint) -> Series {
+    cleaned(Series::of(point))
+}
+
+fn cleaned(series: Series) -> Series {
+    Series {
+        engine: series.engine.as_deref().map(replaced),
+        arm: series.arm.as_deref().map(replaced),
+        ..series
+    }
+}
+
+fn value(row: &Row<'_>, library: Option<String>) -> Option<CallValue> {
+    let time = row.time()?;
+    let times = row.times();
+    let samples = match time.over {
+        Over::Samples => times.first()?.1.samples.clone(),
+        Over::Launches => times.iter().map(|(_, time)| time.value).collect(),
     };
-    Ok(collectives.points.iter().filter_map(of).collect())
+    Some(CallValue {
+        series: cleaned(row.series.clone()),
+        bytes_per_rank: row.bytes_per_rank,
+        us: time.value,
+        interval: time.interval,
+        n: Some(time.n as u64),
+        over_launches: time.over == Over::Launches,
+        samples,
+        clock: times.first().map(|(_, time)| time.timing.source),
+        library,
+    })
+}
+
+fn trouble(point: &CollectivePoint) -> Option<CallTrouble> {
+    let (kind, words) = match &point.outcome {
+        CollectiveOutcome::Measured {
+            verification: Verification::WrongData { seen },
+            ..
+        } => (TroubleKind::WrongData, format!("wrong data: {seen}")),
+        CollectiveOutcome::Measured { .. } => return None,
+        CollectiveOutcome::Hang { doing } => (TroubleKind::Failed, format!("hang while {doing}")),
+        CollectiveOutcome::Failed { reason } => (TroubleKind::Failed, format!("failed: {reason}")),
+        CollectiveOutcome::NotApplicable { reason } => (
+            TroubleKind::NotApplicable,
+            format!("not applicable, {reason}"),
+        ),
+        CollectiveOutcome::Skipped { reason } => {
+            (TroubleKind::Absent, format!("skipped, {reason}"))
+        }
+    };
+    Some(CallTrouble {
+        kind,
+        series: Some(series(point)),
+        bytes_per_rank: Some(point.bytes_per_rank),
+        words: replaced(&words),
+    })
+}
+
+fn broken_off(status: &Status) -> Option<CallTrouble> {
+    let words = match status {
+        Status::Complete => return None,
+        Status::Refused { reason } => format!("nothing was measured: {reason}"),
+        Status::Interrupted { signal } => format!("the run was INTERRUPTED by {signal}"),
+        Status::Broken => {
+            "the run was BROKEN OFF (killed, crashed, its disk full, or the machine went down)"
+                .to_owned()
+        }
+        Status::Failed { reason } => format!("the run was BROKEN OFF, {reason}"),
+    };
+    Some(CallTrouble {
+        kind: TroubleKind::File,
+        series: None,
+        bytes_per_rank: None,
+        words: replaced(&words),
+    })
 }

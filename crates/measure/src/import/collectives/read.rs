@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::curve::CurvePoint;
 use super::trouble::Trouble;
-use super::{csv, nccl_json, nccl_text, ours, trouble};
+use super::value::CallFile;
+use super::{csv, nccl_json, nccl_text, our_csv, ours, trouble};
 use crate::control;
 use crate::import::error::ImportError;
 use crate::import::fields::{Fields, parse};
@@ -14,7 +15,7 @@ use crate::record::{Record, load, read_bounded};
 
 /// The formats, for a file that has none of them.
 const LOOKED_FOR: &str = "a record, journal or result folder of `allreduce-bench`; CSV with the header `op,ranks,bytes,us` and perhaps \
-                          `,mode`; the text or JSON of nccl-tests or rccl-tests";
+                          `,mode`, or as `allreduce-bench --csv` writes it; the text or JSON of nccl-tests or rccl-tests";
 
 /// Reads collective times of any format that is known here; points with wrong data or without a time are left out, which
 /// [`troubles`] tells.
@@ -24,13 +25,14 @@ const LOOKED_FOR: &str = "a record, journal or result folder of `allreduce-bench
 /// cannot be, or no point at all; every message names the file and the line or key.
 pub fn read(path: &Path) -> Result<Vec<CurvePoint>, ImportError> {
     let origin = origin(path);
-    let (points, troubles) = match source(path, &origin)? {
+    let (file, troubles) = match source(path, &origin)? {
         Source::Ours(record) => (
-            ours::points(&record, &origin)?,
+            ours::file(&record, &origin)?,
             trouble::of(&record, &origin)?,
         ),
         Source::Text(text) => (of_text(&text, &origin)?, Vec::new()),
     };
+    let points = file.curve();
     if points.is_empty() {
         let more = match troubles.as_slice() {
             [] => String::new(),
@@ -39,10 +41,23 @@ pub fn read(path: &Path) -> Result<Vec<CurvePoint>, ImportError> {
         };
         return Err(ImportError::Unusable {
             origin,
-            why: format!("holds no time of an all-reduce or all-gather{more}; measure again"),
+            why: format!("holds no time of a collective{more}; measure again"),
         });
     }
     Ok(points)
+}
+
+/// Reads all that a file of collective times says, of any format that is known here: every placement, arm and type, and what has
+/// no time.
+///
+/// # Errors
+/// As [`read`]; a file without a single time is none.
+pub fn read_file(path: &Path) -> Result<CallFile, ImportError> {
+    let origin = origin(path);
+    match source(path, &origin)? {
+        Source::Ours(record) => ours::file(&record, &origin),
+        Source::Text(text) => of_text(&text, &origin),
+    }
 }
 
 /// What went wrong while the collectives of a record of ours were measured: one entry for each point with wrong data, each
@@ -91,19 +106,22 @@ fn first_value(text: &str) -> Option<Value> {
     parse(text).or_else(|| text.lines().next().and_then(parse))
 }
 
-fn of_text(text: &str, origin: &str) -> Result<Vec<CurvePoint>, ImportError> {
+fn of_text(text: &str, origin: &str) -> Result<CallFile, ImportError> {
     if let Some(value) = first_value(text)
         && let Some(map) = value.as_object()
         && map.contains_key("results")
         && map.contains_key("config")
     {
-        return nccl_json::points(&Fields { origin, map });
+        return nccl_json::file(&Fields { origin, map });
     }
     if csv::is_one(text) {
-        return csv::points(text, origin);
+        return csv::file(text, origin);
+    }
+    if our_csv::is_one(text) {
+        return our_csv::file(text, origin);
     }
     if nccl_text::is_one(text) {
-        return nccl_text::points(text, origin);
+        return nccl_text::file(text, origin);
     }
     Err(ImportError::Unknown {
         origin: origin.to_owned(),

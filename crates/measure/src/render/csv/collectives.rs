@@ -1,11 +1,15 @@
 //! The numbers of an `allreduce-bench` record.
 
 use super::cell::{number, run_word, table, verification_word, word_of};
+use crate::calls::{self, Row};
 use crate::record::{
-    CollectiveOutcome, CollectivePoint, Collectives, LibraryFacts, Record, Verification,
+    Arm, CallMode, CollectiveOutcome, CollectivePoint, Collectives, LibraryFacts, Record,
+    Verification,
 };
+use crate::stats::percentile;
 
-const COLUMNS: [&str; 20] = [
+/// Newer columns stand behind older ones.
+const COLUMNS: [&str; 31] = [
     "op",
     "ranks",
     "element",
@@ -26,6 +30,17 @@ const COLUMNS: [&str; 20] = [
     "transport",
     "run",
     "simulated",
+    "placement",
+    "cache",
+    "engine",
+    "arm",
+    "arm_number",
+    "launch",
+    "chosen",
+    "p50",
+    "p90",
+    "p99",
+    "gap_us",
 ];
 
 /// One line for each point, a header line first.
@@ -33,20 +48,39 @@ pub(super) fn lines(record: &Record, collectives: &Collectives) -> String {
     let simulated = record.soft_box().unwrap_or_default();
     let run = run_word(&record.status);
     let library = collectives.library.clone().unwrap_or_default();
-    let rows = collectives
-        .points
+    let rows = calls::rows(collectives);
+    let chosen: Vec<Option<String>> = rows
         .iter()
-        .map(|point| row(point, &library, run, &simulated));
-    table(COLUMNS, rows)
+        .map(|row| calls::chosen(collectives, row))
+        .collect();
+    // One line a point, in the order in which they were measured.
+    let told = |point: &CollectivePoint| {
+        let is_its = |row: &Row<'_>| row.points.iter().any(|own| std::ptr::eq(*own, point));
+        let at = rows.iter().position(is_its)?;
+        chosen[at].clone()
+    };
+    let lines = collectives.points.iter().map(|point| {
+        row(
+            point,
+            &collectives.arms,
+            told(point),
+            &library,
+            run,
+            &simulated,
+        )
+    });
+    table(COLUMNS, lines)
 }
 
 fn row(
     point: &CollectivePoint,
+    arms: &[Arm],
+    chosen: Option<String>,
     library: &LibraryFacts,
     run: &str,
     simulated: &str,
-) -> [String; 20] {
-    let mut row: [String; 20] = std::array::from_fn(|_| String::new());
+) -> [String; 31] {
+    let mut row: [String; 31] = std::array::from_fn(|_| String::new());
     row[0] = point.kind.to_string();
     row[1] = point.ranks.to_string();
     row[2] = point.element.to_string();
@@ -61,6 +95,16 @@ fn row(
     row[17] = library.transport.clone().unwrap_or_default();
     run.clone_into(&mut row[18]);
     simulated.clone_into(&mut row[19]);
+    row[20] = word_of(&point.placement);
+    row[21] = word_of(&point.cache);
+    row[22] = point.engine.clone().unwrap_or_default();
+    row[23] = point.arm.clone().unwrap_or_default();
+    let at = arms
+        .iter()
+        .position(|arm| Some(&arm.name) == point.arm.as_ref());
+    row[24] = at.map_or_else(String::new, |at| at.to_string());
+    row[25] = point.launch.to_string();
+    row[26] = chosen.unwrap_or_default();
     let (word, reason) = match &point.outcome {
         CollectiveOutcome::Measured { .. } => ("measured", ""),
         CollectiveOutcome::NotApplicable { reason } => ("not_applicable", reason.as_str()),
@@ -70,7 +114,12 @@ fn row(
     };
     word.clone_into(&mut row[5]);
     reason.clone_into(&mut row[15]);
-    let CollectiveOutcome::Measured { time, verification } = &point.outcome else {
+    let CollectiveOutcome::Measured {
+        time,
+        verification,
+        gap,
+    } = &point.outcome
+    else {
         return row;
     };
     row[7] = time.unit.to_string();
@@ -87,6 +136,15 @@ fn row(
         row[8] = number(interval.low);
         row[9] = number(interval.high);
     }
+    // Percentiles of calls, not of means over many of them.
+    if point.mode == CallMode::HostSynced {
+        for (column, fraction) in [(27, 0.5), (28, 0.9), (29, 0.99)] {
+            row[column] = percentile(&time.samples, fraction).map_or_else(String::new, number);
+        }
+    }
+    row[30] = gap
+        .as_ref()
+        .map_or_else(String::new, |gap| number(gap.value));
     row[12] = number(point.bus_gb_per_s(time.value));
     row[13] = number(point.algorithm_gb_per_s(time.value));
     row

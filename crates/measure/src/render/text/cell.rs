@@ -2,16 +2,22 @@
 
 use crate::quantity::Quantity;
 use crate::record::{Outcome, Point, Verification};
+use crate::stats::Interval;
 
 /// A dash for what is absent.
 pub(super) const ABSENT: &str = "—";
 
 /// `26.31 ±0.1%`; without an interval `26.31 (n=3)`.
 pub(super) fn quantity(quantity: &Quantity) -> String {
-    let value = significant(quantity.value);
-    match quantity.relative_half_width() {
-        Some(width) => format!("{value} ±{:.1}%", width * 100.0),
-        None => format!("{value} (n={})", quantity.n),
+    with_interval(quantity.value, quantity.interval, quantity.n)
+}
+
+/// The same of a number that is no quantity of its own.
+pub(super) fn with_interval(value: f64, interval: Option<Interval>, n: usize) -> String {
+    let shown = significant(value);
+    match interval.and_then(|interval| interval.relative_half_width(value)) {
+        Some(width) => format!("{shown} ±{:.1}%", width * 100.0),
+        None => format!("{shown} (n={n})"),
     }
 }
 

@@ -8,9 +8,10 @@ use crate::caveat::Caveat;
 use crate::plan::StopReason;
 use crate::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
 use crate::record::{
-    BackendFacts, CallMode, CollectiveKind, CollectiveOutcome, CollectivePath, CollectivePoint,
-    Collectives, ElementType, LibraryFacts, LinkDevice, PairPath, Payload, PlannedCollective,
-    PlannedStep, Record, Simulated, Status, Verification,
+    Arm, BackendFacts, BufferCache, BufferPlacement, CallMode, Channel, Choice, CollectiveKind,
+    CollectiveOutcome, CollectivePath, CollectivePoint, Collectives, ElementType, EngineRunFacts,
+    LauncherFacts, LibraryFacts, LinkDevice, PairPath, Payload, PlannedCollective, PlannedStep,
+    Record, Simulated, Status, TransportFacts, Verification,
 };
 
 /// Six samples around a time: median as given, interval 0.99 to 1.02 of it.
@@ -35,6 +36,11 @@ fn point(bytes: u64, mode: CallMode, outcome: CollectiveOutcome) -> CollectivePo
         bytes_per_rank: bytes,
         ranks: 2,
         mode,
+        placement: BufferPlacement::OutOfPlace,
+        cache: BufferCache::Hot,
+        engine: None,
+        arm: None,
+        launch: 0,
         outcome,
         caveats: Vec::new(),
     }
@@ -44,6 +50,7 @@ fn measured(us: f64) -> CollectiveOutcome {
     CollectiveOutcome::Measured {
         time: time(us),
         verification: Verification::Passed,
+        gap: None,
     }
 }
 
@@ -169,6 +176,7 @@ fn wrong_data_a_hang_and_a_soft_box_cannot_be_read_as_measurements() {
         verification: Verification::WrongData {
             seen: "element 3 of rank 1 is 5, the sum is 3".to_owned(),
         },
+        gap: None,
     };
     let hang = CollectiveOutcome::Hang {
         doing: "replaying the graph: no progress for 20 s".to_owned(),
@@ -192,7 +200,8 @@ fn wrong_data_a_hang_and_a_soft_box_cannot_be_read_as_measurements() {
     assert!(
         csv.lines()
             .skip(1)
-            .all(|line| line.ends_with(",complete,rtxpro6000-mig")),
+            // What newer columns say stands behind it.
+            .all(|line| line.contains(",complete,rtxpro6000-mig,out_of_place,hot,")),
         "{csv}"
     );
     let text = record(&made);
@@ -238,7 +247,202 @@ fn an_all_gather_shows_both_bandwidths() {
     let row = text.lines().find(|line| line.contains("1 MiB")).unwrap();
     assert!(row.contains("31.46") && row.contains("41.94"), "{text}");
     insta::assert_snapshot!(crate::render::csv::record(&made), @r#"
-    op,ranks,element,bytes_per_rank,mode,outcome,time,unit,low,high,n,clock,busbw_gb_per_s,algbw_gb_per_s,verification,reason,library,transport,run,simulated
-    all_gather,4,bf16,1048576,graph,measured,100,us,99,102,6,device_event,31.457280000000004,41.94304,passed,,nccl 2.29.2,SHM,complete,
+    op,ranks,element,bytes_per_rank,mode,outcome,time,unit,low,high,n,clock,busbw_gb_per_s,algbw_gb_per_s,verification,reason,library,transport,run,simulated,placement,cache,engine,arm,arm_number,launch,chosen,p50,p90,p99,gap_us
+    all_gather,4,bf16,1048576,graph,measured,100,us,99,102,6,device_event,31.457280000000004,41.94304,passed,,nccl 2.29.2,SHM,complete,,out_of_place,hot,,,,0,,,,,
+    "#);
+}
+
+/// A point of an arm's launch; eight launches, times around the given one.
+fn launches(bytes: u64, arm: &str, us: f64) -> Vec<CollectivePoint> {
+    let of = |launch: u32| CollectivePoint {
+        arm: Some(arm.to_owned()),
+        launch,
+        ..point(bytes, CallMode::Graph, measured(us + f64::from(launch)))
+    };
+    (0..8).map(of).collect()
+}
+
+fn arm(name: &str, variables: &[(&str, &str)]) -> Arm {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    Arm {
+        name: name.to_owned(),
+        variables: variables.iter().map(owned).collect(),
+    }
+}
+
+fn choice(bytes: u64, protocol: &str) -> Choice {
+    Choice {
+        kind: CollectiveKind::AllReduce,
+        bytes_per_rank: bytes,
+        algorithm: "RING".to_owned(),
+        protocol: protocol.to_owned(),
+        channels: Some(4),
+    }
+}
+
+#[test]
+fn arms_stand_beside_each_other_with_intervals_over_launches() {
+    // Launches of 20..27 us: median 23.5, and of eight values the 1st and the 8th cover the median in 99.2% of cases, the 2nd
+    // and the 7th in 93% only: 20 .. 27. The other arm takes 40..47: ratios 2, 41/21 = 1.952, .. 47/27 = 1.741 fall; the two in
+    // the middle are 43/23 = 1.870 and 44/24 = 1.833, whose mean is 1.851.
+    let mut points = launches(8 << 10, "off", 40.0);
+    points.extend(launches(8 << 10, "on", 20.0));
+    points.extend(launches(16 << 10, "on", 30.0));
+    let mut made = whole(points);
+    let Payload::Collectives(collectives) = &mut made.payload else {
+        unreachable!("made above");
+    };
+    collectives.steps.clear();
+    collectives.arms = vec![
+        arm("on", &[]),
+        arm("off", &[("NCCL_P2P_DISABLE", "1"), ("HF_TOKEN", "canary")]),
+    ];
+    let channel = |number, from, to| Channel {
+        number,
+        from,
+        to,
+        via: "P2P/CUMEM".to_owned(),
+    };
+    collectives.transports = vec![TransportFacts {
+        arm: Some("on".to_owned()),
+        channels: vec![channel(0, 0, 1), channel(0, 1, 0)],
+        choices: vec![choice(8 << 10, "LL"), choice(16 << 10, "LL")],
+        why: vec!["both GPUs are below one switch".to_owned()],
+        not_told: None,
+    }];
+    collectives.engine = Some(EngineRunFacts {
+        name: "vllm".to_owned(),
+        version: Some("0.13.0".to_owned()),
+        python: "/opt/engine/bin/python".to_owned(),
+        device: "cuda".to_owned(),
+        notes: vec!["custom all-reduce is off: no peer access".to_owned()],
+    });
+    collectives.launcher = Some(LauncherFacts {
+        name: "mpirun".to_owned(),
+        hosts: vec!["a".to_owned(), "a".to_owned(), "b".to_owned()],
+    });
+    let text = record(&made);
+    for shown in [&text, &crate::render::csv::record(&made)] {
+        assert!(!shown.contains("canary"), "{shown}");
+    }
+    insta::assert_snapshot!(text, @r#"
+    allreduce-bench 0.1.0, 2026-01-02T03:04:05Z, box, backend host
+    library nccl 2.29.2, transport SHM; 2 ranks on HOST0, HOST1, path SYS
+    engine vllm 0.13.0, its own all-reduce timed by /opt/engine/bin/python, tensors on cuda
+      the engine says: custom all-reduce is off: no peer access
+    started by mpirun; ranks: 2 on a, 1 on b
+    arm on: nothing set besides
+    arm off: NCCL_P2P_DISABLE=1 HF_TOKEN (value not shown)
+
+    Devices
+             name         node  memory
+      HOST0  host memory  0     4 GiB
+      HOST1  host memory  0     4 GiB
+
+    Transport, by the library's words in runs that were not timed
+      arm on: P2P/CUMEM on 1 channel both ways between 0 and 1
+      arm on: because both GPUs are below one switch
+
+    all_reduce of bf16 on 2 ranks, arm on: us a call (graph, mean of calls in one replayed graph), median of the launches' medians ± wider side of its 95% interval over launches; n is launches
+      size a rank            us        interval  n  busbw GB/s  data   chosen
+      8 KiB        23.50 ±14.9%  20.00 .. 27.00  8       0.349  exact  RING LL
+      16 KiB       33.50 ±10.4%  30.00 .. 37.00  8       0.489  exact  RING LL
+
+    all_reduce of bf16 on 2 ranks, arm off: us a call (graph, mean of calls in one replayed graph), median of the launches' medians ± wider side of its 95% interval over launches; n is launches
+      size a rank           us        interval  n  busbw GB/s  data
+      8 KiB        43.50 ±8.0%  40.00 .. 47.00  8       0.188  exact
+
+    Arms, all_reduce of bf16 on 2 ranks, graph: time over that of arm on, ratio within each launch, its median over launches; n is launches that have both
+      size a rank  arm  time ratio    95% interval  n  says
+      8 KiB        off       1.851  1.741 .. 2.000  8  slower
+
+    What these sizes show, as a description and no model: alpha is the least median, B the median slope of time over algbw's bytes
+      calls                                         regime   sizes a rank     n sizes  alpha us  B GB/s
+      all_reduce of bf16 on 2 ranks, graph, arm on  RING LL  8 KiB .. 16 KiB        2     23.50   0.819
+      holds for the sizes listed only; nothing is predicted from it
+
+    complete; exit code 0
+    "#);
+}
+
+#[test]
+fn host_synced_calls_show_percentiles_that_their_number_allows() {
+    // 200 samples 1..=200: p50 is the mean of the 100th and 101st, p90 the 180th, p99 the 198th; 20 samples have no p99.
+    let of = |n: u32| {
+        let samples: Vec<f64> = (1..=n).map(f64::from).collect();
+        let mut time = time(1.0);
+        *time = Quantity::from_samples(
+            samples,
+            Unit::Microseconds,
+            time.timing,
+            StopReason::MaxSamples,
+        )
+        .unwrap();
+        CollectiveOutcome::Measured {
+            time,
+            verification: Verification::NotAsked,
+            gap: None,
+        }
+    };
+    let made = whole(vec![
+        point(8, CallMode::HostSynced, of(200)),
+        point(32, CallMode::HostSynced, of(20)),
+    ]);
+    let text = record(&made);
+    let rows: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.contains("p50 us"))
+        .take(3)
+        .collect();
+    insta::assert_snapshot!(rows.join("\n"), @r#"
+    size a rank         p50 us         interval    n  p90 us  p99 us  busbw GB/s  data
+    8 B          100.50 ±14.4%  86.00 .. 115.00  200  180.00  198.00     7.96e-5  not compared
+    32 B          10.50 ±42.9%    6.00 .. 15.00   20   18.00       —     3.05e-3  not compared
+    "#);
+    let csv = crate::render::csv::record(&made);
+    let line = csv.lines().nth(1).unwrap();
+    // The nearest ranks: 100, 180 and 198.
+    assert!(line.ends_with(",100,180,198,"), "{line}");
+}
+
+#[test]
+fn what_the_sizes_show_is_told_as_a_description() {
+    // The gap of 50 us was subtracted. 4 MiB more in 209.7152 us are 20 GB/s. 8 MiB: 420 +- intervals; the second size is faster
+    // than the first, 19.8 .. 20.4 against 9.9 .. 10.2.
+    let interleaved = |bytes, us| {
+        let outcome = CollectiveOutcome::Measured {
+            time: time(us),
+            verification: Verification::Passed,
+            gap: Some(time(50.0)),
+        };
+        point(bytes, CallMode::Interleaved, outcome)
+    };
+    let mut made = whole(vec![
+        interleaved(8, 20.0),
+        interleaved(16, 10.0),
+        interleaved(4 << 20, 220.0),
+        interleaved(8 << 20, 429.7152),
+    ]);
+    if let Payload::Collectives(collectives) = &mut made.payload {
+        collectives.steps.clear();
+    }
+    let text = record(&made);
+    let from = text.find("\nall_reduce").unwrap();
+    insta::assert_snapshot!(&text[from..], @r#"
+    all_reduce of bf16 on 2 ranks: us a call (interleaved, mean of calls with work between them, less that work's own time), median ± wider side of its 95% interval
+      size a rank            us          interval  n  gap us  busbw GB/s  data
+      8 B           20.00 ±2.0%    19.80 .. 20.40  6   50.00     4.00e-4  exact
+      16 B          10.00 ±2.0%     9.90 .. 10.20  6   50.00     1.60e-3  exact
+      4 MiB        220.00 ±2.0%  217.80 .. 224.40  6   50.00       19.07  exact
+      8 MiB        429.72 ±2.0%  425.42 .. 438.31  6   50.00       19.52  exact
+      NOT MONOTONIC: 16 B takes 9.90 .. 10.20 us, less than 8 B with 19.80 .. 20.40 us, the intervals apart
+
+    What these sizes show, as a description and no model: alpha is the least median, B the median slope of time over algbw's bytes
+      calls                                       regime         sizes a rank    n sizes  alpha us  B GB/s
+      all_reduce of bf16 on 2 ranks, interleaved  up to 16 KiB   8 B .. 16 B           2     10.00       —
+      all_reduce of bf16 on 2 ranks, interleaved  from 4 MiB on  4 MiB .. 8 MiB        2         —   20.00
+      holds for the sizes listed only; nothing is predicted from it
+
+    complete; exit code 0
     "#);
 }

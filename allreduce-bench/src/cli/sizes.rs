@@ -1,0 +1,79 @@
+//! The grammar of `--sizes`: that of all programs, with ranges that are denser where a library changes its protocol.
+
+use std::ops::Range;
+
+use measure::unit::{ByteCount, SizeError, parse_sizes};
+use program::command_line::Sizes;
+
+/// Where a range has a size between two powers of two: from 16 KiB to 1 MiB libraries change algorithm and protocol, and decoding of
+/// few sequences sends such sizes.
+const DENSE: Range<u64> = 16 << 10..1 << 20;
+
+/// A size between two powers of two is a multiple of this many bytes, which whole elements of every type make up.
+const WHOLE: u64 = 16;
+
+/// Parses sizes, lists and ranges, for clap; a list stays as it is.
+///
+/// # Errors
+/// Says what is wrong with the text.
+pub(crate) fn message_sizes(text: &str) -> Result<Sizes, String> {
+    dense(text).map(Sizes).map_err(|error| error.to_string())
+}
+
+fn dense(text: &str) -> Result<Vec<ByteCount>, SizeError> {
+    let mut sizes = parse_sizes(text)?;
+    for range in text.split(',').filter(|part| part.contains("..")) {
+        let Some((_, end)) = range.split_once("..") else {
+            continue;
+        };
+        let end: ByteCount = end.parse()?;
+        let doubled = parse_sizes(range)?;
+        let between = doubled
+            .iter()
+            .filter(|size| DENSE.contains(&size.0))
+            .map(|size| half_an_octave_above(*size));
+        sizes.extend(between.filter(|size| *size <= end));
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(sizes)
+}
+
+/// The square root of 2 times as many bytes, to the nearest multiple of [`WHOLE`].
+fn half_an_octave_above(size: ByteCount) -> ByteCount {
+    let root = (2 * size.0 * size.0).isqrt();
+    ByteCount((root + WHOLE / 2) / WHOLE * WHOLE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(text: &str) -> Vec<u64> {
+        let sizes = message_sizes(text).unwrap().0;
+        sizes.into_iter().map(|size| size.0).collect()
+    }
+
+    #[test]
+    fn a_range_has_two_sizes_an_octave_from_16_kib_to_1_mib() {
+        // 16384 * 1.41421 = 23170.5, whose nearest multiple of 16 is 1448 * 16 = 23168; 32768 * 1.41421 = 46340.95: 2896 * 16 = 46336.
+        assert_eq!(sizes("8K..64K"), [8192, 16384, 23168, 32768, 46336, 65536]);
+        // From 16 KiB to 1 MiB are 6 octaves: 7 powers of two and 6 sizes between; 8 B to 8 MiB are 21 powers of two.
+        assert_eq!(sizes("16K..1M").len(), 13);
+        assert_eq!(sizes("8..8M").len(), 27);
+        // 2 MiB * 1.41421 would be beyond 1 MiB.
+        assert_eq!(sizes("1M..4M"), [1 << 20, 2 << 20, 4 << 20]);
+        for size in sizes("8..8M").iter().filter(|size| !size.is_power_of_two()) {
+            assert!(size.is_multiple_of(16), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_range_ends_where_it_says_and_a_list_stays_a_list() {
+        assert_eq!(sizes("16K..20K"), [16384]);
+        assert_eq!(sizes("16K..24K"), [16384, 23168]);
+        assert_eq!(sizes("64K,16K,32K"), [16384, 32768, 65536]);
+        assert_eq!(sizes("4,16K..32K"), [4, 16384, 23168, 32768]);
+        assert!(message_sizes("64MB2").unwrap_err().contains("64MB2"));
+    }
+}

@@ -1,0 +1,103 @@
+//! The process of a rank, wherever it is: this process's own child, or a follower's.
+
+use std::time::Duration;
+
+use program::child::last_line;
+use supervisor::{Ending, Event, Interrupt, Ladder, Signal, Worker, WorkerSpec};
+
+use super::far::Far;
+use super::leader::Leader;
+use crate::messages::{RankReply, RankRequest};
+
+/// One rank in one group.
+pub(crate) enum Link<'a> {
+    /// A child of this process.
+    Near(Worker),
+    /// A child of another copy of this program.
+    Far(Far<'a>),
+}
+
+/// What came from a rank.
+pub(crate) enum Heard {
+    /// It answered.
+    Reply(RankReply),
+    /// It ended, or cannot be understood any more.
+    Lost(String),
+    /// Nothing came in time.
+    Silent,
+    /// A signal came, here or to the process that started the rank.
+    Interrupted(Signal),
+}
+
+impl<'a> Link<'a> {
+    /// Starts the process of a rank: here for a run without launcher and for rank 0, at the follower's else.
+    ///
+    /// # Errors
+    /// It cannot be started, in words.
+    pub(crate) fn start(
+        spec: WorkerSpec,
+        leader: Option<&'a Leader>,
+        rank: u32,
+    ) -> Result<Self, String> {
+        match leader.filter(|_| rank > 0) {
+            Some(leader) => Far::start(leader, rank, &spec.environment, spec.noise).map(Self::Far),
+            None => Worker::spawn(spec)
+                .map(Self::Near)
+                .map_err(|error| error.to_string()),
+        }
+    }
+
+    /// Asks the rank something.
+    ///
+    /// # Errors
+    /// It cannot be asked, in words.
+    pub(crate) fn send(&mut self, request: &RankRequest) -> Result<(), String> {
+        match self {
+            Self::Near(worker) => {
+                let sent = worker.send(request);
+                sent.map_err(|error| format!("{error}: {}", last_line(&worker.tail())))
+            }
+            Self::Far(far) => far.send(request),
+        }
+    }
+
+    /// Waits for what comes next, at most so long.
+    pub(crate) fn next(&mut self, limit: Duration, interrupt: &Interrupt) -> Heard {
+        match self {
+            Self::Near(worker) => heard(worker, limit, interrupt),
+            Self::Far(far) => far.next(limit, interrupt),
+        }
+    }
+
+    /// Asks it to leave, and waits for nothing.
+    pub(crate) fn abort(&mut self) {
+        match self {
+            Self::Near(worker) => worker.abort(),
+            Self::Far(far) => far.abort(),
+        }
+    }
+
+    /// Ends it; whether it cannot be ended.
+    pub(crate) fn end(&mut self, ladder: Ladder) -> bool {
+        match self {
+            Self::Near(worker) => worker.end(ladder) == Ending::HangUnkillable,
+            Self::Far(far) => far.end(ladder),
+        }
+    }
+}
+
+/// What comes next from a child of this process.
+pub(super) fn heard(worker: &mut Worker, limit: Duration, interrupt: &Interrupt) -> Heard {
+    match worker.next::<RankReply>(limit, interrupt) {
+        Event::Message(reply) => Heard::Reply(reply),
+        Event::Silent { .. } => Heard::Silent,
+        Event::Interrupted(signal) => Heard::Interrupted(signal),
+        Event::Exited(status) => {
+            let said = last_line(&worker.tail());
+            Heard::Lost(format!("it ended with {status}: {said}"))
+        }
+        Event::Garbled { error, .. } => {
+            Heard::Lost(format!("its answer was not understood: {error}"))
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What a copy of this program brings along: its host and the device of its rank.
+
+use std::collections::BTreeSet;
+
+use inventory::{Built, Chosen, Found, select};
+use measure::record::{LinkDevice, PairPath};
+use program::provenance;
+use serde::{Deserialize, Serialize};
+use topology::{Machine, Sysfs};
+
+use super::place::Place;
+
+/// One rank as its own host sees it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Seat {
+    /// The program's version.
+    pub(super) version: String,
+    pub(super) host: String,
+    pub(super) backend: Built,
+    /// The soft box, where the driver is a soft one.
+    pub(super) soft_box: Option<String>,
+    /// The driver's version.
+    pub(super) driver: Option<String>,
+    pub(super) found: Found,
+    pub(super) device: LinkDevice,
+    /// The host as its kernel describes it.
+    pub(super) machine: Machine,
+}
+
+impl Seat {
+    /// The seat of this process: device number local rank of those that are named, or that there are.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub(super) fn take(
+        place: &Place,
+        gpus: Option<&str>,
+        chosen: &Chosen,
+        sysfs: &Sysfs,
+        machine: &Machine,
+    ) -> Result<Self, String> {
+        let (inventory, backend) = (&chosen.inventory, chosen.backend);
+        let named = select(Some(gpus.unwrap_or("all")), backend, inventory)?;
+        let local = place.local_rank as usize;
+        let found = match (gpus, &named[..]) {
+            // The launcher gave each rank a device of its own and hides the others.
+            (None, [only]) => Some(only),
+            _ => named.get(local),
+        };
+        let found = found.ok_or_else(|| {
+            let (what, number) = match gpus {
+                Some(list) => (format!("--gpus {list} names"), named.len()),
+                None => (format!("the {} backend has", backend.name()), named.len()),
+            };
+            format!(
+                "rank {local} of this host has no device: {what} {number}; start fewer ranks a host, or name a device for each"
+            )
+        })?;
+        Ok(Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            host: provenance::host().unwrap_or_else(|| "a host without a name".to_owned()),
+            backend,
+            soft_box: inventory.soft_box.clone(),
+            driver: inventory.driver.clone(),
+            found: found.clone(),
+            device: inventory::describe(found, backend, sysfs, machine),
+            machine: machine.clone(),
+        })
+    }
+
+    /// Whether another rank has the same device; indexes say nothing where a launcher hides devices.
+    fn is_beside(&self, other: &Self) -> bool {
+        let (own, others) = (&self.found, &other.found);
+        let same = match (self.backend, &own.uuid, &own.pci) {
+            (Built::Host, _, _) => own.cpu == others.cpu,
+            (_, Some(_), _) => own.uuid == others.uuid,
+            (_, None, Some(_)) => own.pci == others.pci,
+            (_, None, None) => own.ordinal == others.ordinal,
+        };
+        same && self.host == other.host
+    }
+}
+
+/// Why these ranks cannot measure together.
+pub(super) fn disagreement(seats: &[Seat]) -> Option<String> {
+    let (first, others) = seats.split_first()?;
+    let of_box = |seat: &Seat| match &seat.soft_box {
+        Some(name) => format!("the soft box {name}"),
+        None => "a real one".to_owned(),
+    };
+    for (index, seat) in others.iter().enumerate() {
+        let rank = index + 1;
+        let differ = |what: &str, own: String, others: String| {
+            (own != others).then(|| {
+                format!(
+                    "{what} is {own} on rank 0 ({}) and {others} on rank {rank} ({}); all ranks must have the same",
+                    first.host, seat.host
+                )
+            })
+        };
+        let program = |seat: &Seat| seat.version.clone();
+        let backend = |seat: &Seat| seat.backend.name().to_owned();
+        let told = differ("the program's version", program(first), program(seat))
+            .or_else(|| differ("the backend", backend(first), backend(seat)))
+            .or_else(|| differ("the driver", of_box(first), of_box(seat)));
+        if told.is_some() {
+            return told;
+        }
+    }
+    let twice = |rank: &usize| {
+        seats[..*rank]
+            .iter()
+            .position(|seat| seat.is_beside(&seats[*rank]))
+    };
+    (0..seats.len()).find_map(|rank| {
+        let other = twice(&rank)?;
+        Some(format!(
+            "rank {other} and rank {rank} have the same device, {} of {}; name one for each rank of a host with --gpus",
+            seats[rank].device.label, seats[rank].host
+        ))
+    })
+}
+
+/// The paths between the devices of each host; between hosts there is a network, of which no kernel tells.
+pub(super) fn paths(seats: &[Seat]) -> Vec<PairPath> {
+    let devices: Vec<LinkDevice> = seats.iter().map(|seat| seat.device.clone()).collect();
+    let hosts: BTreeSet<&str> = seats.iter().map(|seat| seat.host.as_str()).collect();
+    let of_host = |host: &str| {
+        let machine = seats.iter().find(|seat| seat.host == host);
+        machine.map_or_else(Vec::new, |seat| inventory::paths(&devices, &seat.machine))
+    };
+    let mut paths: Vec<PairPath> = hosts
+        .into_iter()
+        .flat_map(|host| {
+            let is_within =
+                |pair: &PairPath| [pair.a, pair.b].iter().all(|end| seats[*end].host == host);
+            of_host(host)
+                .into_iter()
+                .filter(is_within)
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    paths.sort_by_key(|pair| (pair.a, pair.b));
+    paths
+}

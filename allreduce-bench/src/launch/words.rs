@@ -1,0 +1,70 @@
+//! What leader and followers say to each other, a JSON text in a file each.
+//!
+//! The variants' names stand outside: a tag inside is read by way of a value in which the numbers of a machine's nodes, being keys,
+//! turn into text.
+
+use serde::{Deserialize, Serialize};
+
+use super::seat::Seat;
+use crate::messages::{RankReply, RankRequest};
+
+/// What the leader writes before anything else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Call {
+    /// Names the folder of this run; what an earlier one left has another.
+    pub(super) token: String,
+}
+
+/// What a follower is told.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Order {
+    /// It was understood who it is.
+    Welcome,
+    /// Start the process of the rank. Groups are counted, so that what one said is not taken for the next one's.
+    Start {
+        group: u64,
+        /// Variables that the process has besides the follower's.
+        environment: Vec<(String, String)>,
+        /// Whether lines on its standard error are wanted.
+        log: bool,
+    },
+    /// Pass on a request.
+    Ask { group: u64, request: RankRequest },
+    /// Close its standard input, which asks it to leave.
+    Abort { group: u64 },
+    /// End it.
+    End {
+        group: u64,
+        /// The waits of [`supervisor::Ladder`] in milliseconds: abort, term, kill.
+        ladder: [u64; 3],
+    },
+    /// The run is over.
+    Leave,
+}
+
+/// What a follower says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Report {
+    /// Who it is, and with what it can work.
+    Here { seat: Box<Seat> },
+    /// Why it cannot work, with its exit code.
+    Refused {
+        host: String,
+        code: u8,
+        reason: String,
+    },
+    /// The rank answered.
+    Reply { group: u64, reply: RankReply },
+    /// Lines that the rank wrote on standard error.
+    Lines { group: u64, lines: Vec<String> },
+    /// The rank's process is gone, in words; or what it said was not understood.
+    Lost { group: u64, reason: String },
+    /// It was ended.
+    Ended { group: u64, unkillable: bool },
+    /// A signal came to the follower, by the exit code that it stands for.
+    Signalled { code: u8 },
+    /// It leaves.
+    Left,
+}

@@ -1,0 +1,181 @@
+//! Which way a collective library took: a run of its own whose log is read, and the rules that explain it.
+//!
+//! The run is never the timed one: writing costs time, and what is written must not change what is measured. It calls each size
+//! once, in ranks that have the arm's variables, and what goes wrong in it is told and loses nothing.
+
+mod log;
+mod rule;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use measure::record::{Arm, LinkDevice, TransportFacts};
+use supervisor::Signal;
+use topology::{Machine, Sysfs, peer_surroundings};
+
+use self::log::Log;
+use self::rule::{Known, Pair, explain};
+use super::group::{Group, Setup, Start, Trouble};
+use crate::messages::{Job, RankReply, RankRequest};
+
+/// Variables that make a library say what it does, under each library's prefix. A named file is written line by line, where
+/// standard output would be kept back until the process ends (src/debug.cc).
+const ASK: [(&str, &str); 6] = [
+    ("NCCL_DEBUG", "INFO"),
+    ("NCCL_DEBUG_SUBSYS", "INIT,ENV,P2P,SHM,NET,TUNING"),
+    ("NCCL_DEBUG_FILE", "/dev/stderr"),
+    ("MCCL_DEBUG", "INFO"),
+    ("MCCL_DEBUG_SUBSYS", "INIT,ENV,P2P,SHM,NET,TUNING"),
+    ("MCCL_DEBUG_FILE", "/dev/stderr"),
+];
+
+/// Beginnings of the names of variables that may decide the transport.
+const DECIDE: [&str; 3] = ["NCCL_", "RCCL_", "MCCL_"];
+
+/// Added to the deadline of a call: the first one connects the ranks.
+const CONNECT: Duration = Duration::from_secs(20);
+
+/// What is known of the box, for the rules.
+pub(super) struct Around<'a> {
+    pub(super) machine: &'a Machine,
+    pub(super) sysfs: &'a Sysfs,
+    /// In rank order.
+    pub(super) devices: &'a [LinkDevice],
+    /// The host of each rank, where there are several; empty for one host.
+    pub(super) hosts: &'a [String],
+    pub(super) mig: bool,
+    /// Whether the driver allows every device to reach every other; `None` where it did not say.
+    pub(super) peer_access: Option<bool>,
+}
+
+/// Runs each of these calls once with the library's log on, and says what the log tells.
+///
+/// # Errors
+/// A signal came; anything else stands in [`TransportFacts::not_told`].
+pub(super) fn logged_run(
+    setup: &Setup<'_>,
+    begin: &Start,
+    arm: Option<&Arm>,
+    jobs: &[Job],
+    around: &Around<'_>,
+) -> Result<TransportFacts, Signal> {
+    let log = Arc::new(Mutex::new(Log::default()));
+    let took = Arc::clone(&log);
+    let mut start = Start {
+        environment: begin.environment.clone(),
+        log: Some(Arc::new(move |line: &str| {
+            took.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(line);
+        })),
+        ..Start::default()
+    };
+    let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
+    start.environment.extend(ASK.iter().map(pair));
+    let (library, mut not_told) = match calls(setup, &start, jobs) {
+        Ok(library) => (library, None),
+        Err(Trouble::Interrupted(signal)) => return Err(signal),
+        Err(Trouble::Failed { reason }) => (None, Some(reason)),
+        Err(Trouble::Hang { doing, .. }) => (None, Some(doing)),
+        Err(Trouble::Stop(stop)) => (None, Some(format!("{stop:?}"))),
+    };
+    let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if log.channels.is_empty() && not_told.is_none() {
+        not_told = Some("the library's log names no channel".to_owned());
+    } else if log.choices.is_empty() && not_told.is_none() {
+        not_told = Some(
+            "the library's log names no algorithm and protocol; NCCL does from 2.22 on".to_owned(),
+        );
+    }
+    let channels: Vec<_> = log.channels.into_iter().collect();
+    let mut why = explain(&known(around, library, begin), &channels);
+    why.extend(
+        log.remarks
+            .iter()
+            .map(|remark| format!("it says: {remark}")),
+    );
+    Ok(TransportFacts {
+        arm: arm.map(|arm| arm.name.clone()),
+        channels,
+        choices: log.choices,
+        why,
+        not_told,
+    })
+}
+
+/// Opens, joins and calls; the library's name.
+fn calls(setup: &Setup<'_>, start: &Start, jobs: &[Job]) -> Result<Option<String>, Trouble> {
+    let (mut group, opened) = Group::open(setup, start)?;
+    group.join()?;
+    let mut called = BTreeSet::new();
+    for job in jobs {
+        if !called.insert((job.kind, job.bytes_per_rank)) {
+            continue;
+        }
+        let job = Job {
+            verify: false,
+            ..*job
+        };
+        for reply in group.all("a call whose log is read", CONNECT, |_| {
+            RankRequest::Prepare { job }
+        })? {
+            if let RankReply::Failed { reason } = reply {
+                return Err(Trouble::Failed { reason });
+            }
+        }
+    }
+    group.finish();
+    Ok(Some(opened.library.name))
+}
+
+/// What the rules look at.
+fn known(around: &Around<'_>, library: Option<String>, begin: &Start) -> Known {
+    let own = begin.environment.iter().map(|(name, value)| {
+        (
+            name.to_string_lossy().into_owned(),
+            value.to_string_lossy().into_owned(),
+        )
+    });
+    // The arm's come first and so outrank those that all processes have.
+    let variables = own
+        .chain(std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        }))
+        .filter(|(name, _)| DECIDE.iter().any(|prefix| name.starts_with(prefix)))
+        .collect();
+    Known {
+        library: library.unwrap_or_default(),
+        cpu: around.machine.cpus.model.clone(),
+        devices: around.devices.len(),
+        mig: around.mig,
+        peer_access: around.peer_access,
+        variables,
+        pairs: pairs(around),
+    }
+}
+
+/// Every pair of ranks of one host whose devices are on the PCI bus.
+fn pairs(around: &Around<'_>) -> Vec<Pair> {
+    let host = |rank: usize| around.hosts.get(rank);
+    let ranks = 0..around.devices.len();
+    let all = ranks
+        .clone()
+        .flat_map(|a| ranks.clone().map(move |b| (a, b)));
+    all.filter(|(a, b)| a < b && host(*a) == host(*b))
+        .filter_map(|(a, b)| {
+            let addresses = (around.devices[a].address?, around.devices[b].address?);
+            Some(Pair {
+                ranks: [u32::try_from(a).ok()?, u32::try_from(b).ok()?],
+                path: around.machine.path_type(addresses.0, addresses.1),
+                around: peer_surroundings(around.machine, around.sysfs, addresses.0, addresses.1),
+            })
+        })
+        .collect()
+}
+
+/// What a timed group begins with: nothing of the log's.
+pub(super) fn start() -> (Start, ()) {
+    (Start::default(), ())
+}

@@ -1,0 +1,198 @@
+//! Two ranks as threads on host memory: every call that there is gives the exact result and a time in each mode.
+
+use device::collectives::UniqueId;
+use device::host::SharedMemory;
+use measure::quantity::Gate;
+use measure::record::{
+    BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType, Verification,
+};
+
+use super::bench::Bench;
+use crate::messages::{Job, RankReply};
+
+type Rank = Bench<SharedMemory>;
+
+/// Does the same as rank 0 and as rank 1, and gives what both gave.
+fn both<T: Send>(work: impl Fn(&mut Rank) -> T + Sync) -> [T; 2] {
+    let (send, receive) = std::sync::mpsc::channel::<UniqueId>();
+    let opened = || Rank::open(0, None).unwrap().0;
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            let mut bench = opened();
+            let id = bench.unique_id().unwrap();
+            send.send(id.clone()).unwrap();
+            bench.join(&id, 2, 0).unwrap();
+            work(&mut bench)
+        });
+        let mut bench = opened();
+        bench.join(&receive.recv().unwrap(), 2, 1).unwrap();
+        let second = work(&mut bench);
+        [first.join().unwrap(), second]
+    })
+}
+
+fn job(kind: CollectiveKind, placement: BufferPlacement) -> Job {
+    Job {
+        kind,
+        element: ElementType::F32,
+        bytes_per_rank: 4096,
+        placement,
+        cache: BufferCache::Hot,
+        verify: true,
+    }
+}
+
+fn verification(reply: RankReply) -> Verification {
+    match reply {
+        RankReply::Prepared { verification } => verification,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn timed(reply: RankReply) -> (Vec<f64>, Vec<f64>, Gate) {
+    match reply {
+        RankReply::Timed {
+            microseconds,
+            gap_microseconds,
+            gate,
+        } => (microseconds, gap_microseconds, gate),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Prepares, takes two samples of three calls back to back, and compares the last result.
+fn measured(bench: &mut Rank, job: Job) -> [Verification; 2] {
+    let prepared = verification(bench.prepare(job, &mut |_| ()).unwrap());
+    let reply = bench.time(CallMode::BackToBack, (3, 2), None, &mut |_| ());
+    let (microseconds, ..) = timed(reply.unwrap());
+    assert_eq!(microseconds.len(), 2, "{job:?}");
+    [prepared, bench.check(&mut |_| ()).unwrap()]
+}
+
+#[test]
+fn every_operation_is_right_in_and_out_of_place() {
+    for of in both(|bench| {
+        let mut seen = Vec::new();
+        for kind in CollectiveKind::ALL {
+            for placement in [BufferPlacement::OutOfPlace, BufferPlacement::InPlace] {
+                // What is received would overwrite what is being sent.
+                if (kind, placement) != (CollectiveKind::SendRecv, BufferPlacement::InPlace) {
+                    seen.push((kind, placement, measured(bench, job(kind, placement))));
+                }
+            }
+        }
+        seen
+    }) {
+        assert_eq!(of.len(), 9);
+        for (kind, placement, seen) in of {
+            let passed = [Verification::Passed, Verification::Passed];
+            assert_eq!(seen, passed, "{kind} {placement:?}");
+        }
+    }
+}
+
+#[test]
+fn every_type_is_right_after_calls_in_place_that_no_type_holds() {
+    // 40 calls in place double the sum 40 times: 2^40 and more than binary16 and the types of 8 bits hold.
+    let elements = [
+        ElementType::F32,
+        ElementType::F16,
+        ElementType::Bf16,
+        ElementType::F8E4m3,
+        ElementType::F8E5m2,
+    ];
+    for of in both(|bench| {
+        elements.map(|element| {
+            let job = Job {
+                element,
+                ..job(CollectiveKind::AllReduce, BufferPlacement::InPlace)
+            };
+            let prepared = verification(bench.prepare(job, &mut |_| ()).unwrap());
+            let reply = bench.time(CallMode::BackToBack, (40, 1), None, &mut |_| ());
+            timed(reply.unwrap());
+            [prepared, bench.check(&mut |_| ()).unwrap()]
+        })
+    }) {
+        assert_eq!(
+            of,
+            elements.map(|_| [Verification::Passed, Verification::Passed])
+        );
+    }
+}
+
+#[test]
+fn send_and_receive_in_place_does_not_apply() {
+    let job = job(CollectiveKind::SendRecv, BufferPlacement::InPlace);
+    for reply in both(|bench| bench.prepare(job, &mut |_| ()).unwrap()) {
+        assert!(
+            matches!(&reply, RankReply::NotThere { reason } if reason.contains("in place")),
+            "{reply:?}"
+        );
+    }
+}
+
+#[test]
+fn calls_that_go_through_a_pool_are_right_where_the_last_one_was() {
+    for of in both(|bench| {
+        // 4096 B twice are 8 KiB a place: 5 places, of which seven calls use the first two again.
+        bench.pool = 40 << 10;
+        let rotating = |kind, placement| Job {
+            cache: BufferCache::Rotate,
+            ..job(kind, placement)
+        };
+        [
+            rotating(CollectiveKind::AllReduce, BufferPlacement::OutOfPlace),
+            rotating(CollectiveKind::AllGather, BufferPlacement::InPlace),
+            rotating(CollectiveKind::AllReduce, BufferPlacement::InPlace),
+        ]
+        .map(|job| measured(bench, job))
+    }) {
+        let passed = [Verification::Passed, Verification::Passed];
+        assert_eq!(of, [passed.clone(), passed.clone(), passed]);
+    }
+}
+
+#[test]
+fn each_mode_says_what_it_took_and_what_held_it() {
+    for of in both(|bench| {
+        // A gap walks through half the pool and 4 MiB.
+        bench.pool = 1 << 20;
+        let job = job(CollectiveKind::AllReduce, BufferPlacement::OutOfPlace);
+        let prepared = verification(bench.prepare(job, &mut |_| ()).unwrap());
+        assert_eq!(prepared, Verification::Passed);
+        CallMode::ALL.map(|mode| {
+            let gap_us = (mode == CallMode::Interleaved).then_some(20.0);
+            bench.time(mode, (4, 3), gap_us, &mut |_| ()).unwrap()
+        })
+    }) {
+        let [synced, queued, graph, interleaved] = of;
+        let (microseconds, gaps, gate) = timed(synced);
+        assert_eq!((microseconds.len(), gaps.len(), gate), (3, 0, Gate::None));
+        let (microseconds, gaps, gate) = timed(queued);
+        assert_eq!(
+            (microseconds.len(), gaps.len(), gate),
+            (3, 0, Gate::HeldQueue)
+        );
+        assert!(
+            matches!(&graph, RankReply::NotThere { reason } if reason.contains("no graphs")),
+            "{graph:?}"
+        );
+        let (microseconds, gaps, gate) = timed(interleaved);
+        assert_eq!(
+            (microseconds.len(), gaps.len(), gate),
+            (3, 3, Gate::HeldQueue)
+        );
+        assert!(gaps.iter().all(|gap| *gap > 0.0), "{gaps:?}");
+    }
+}
+
+#[test]
+fn a_result_that_is_not_asked_for_is_not_called_right() {
+    let job = Job {
+        verify: false,
+        ..job(CollectiveKind::AllReduce, BufferPlacement::OutOfPlace)
+    };
+    for seen in both(|bench| measured(bench, job)) {
+        assert_eq!(seen, [Verification::NotAsked, Verification::NotAsked]);
+    }
+}

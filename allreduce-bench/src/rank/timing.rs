@@ -1,0 +1,269 @@
+//! The four ways in which calls are timed.
+//!
+//! Nothing but queueing happens between two marks: filling, comparing and allocating are outside. Before the first mark stands a
+//! small call that all ranks wait for, so that they begin together. Where the device's work is done by this machine's own CPUs,
+//! its queue is held until all is in it; a GPU's is not, so that calls which are queued slower than they run show it.
+
+use std::time::{Duration, Instant};
+
+use device::collectives::{Collectives, Communicator};
+use device::{Event, Latch, Result, Stream};
+use measure::quantity::Gate;
+use measure::record::CallMode;
+
+use super::bench::{Bench, GraphOf, Say, out_of_turn};
+use super::gap::Gap;
+use crate::messages::RankReply;
+
+/// For so long nothing is said while samples are taken: the parent wakes up to hear it, on CPUs that the ranks may need.
+const QUIET: Duration = Duration::from_millis(250);
+
+/// Gaps between two marks while their length is found out.
+const TRIAL_GAPS: u32 = 8;
+
+/// What follows each other between two marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Series {
+    Calls,
+    /// The work between calls alone.
+    Gaps,
+    /// A gap before each call.
+    GapsAndCalls,
+}
+
+/// A series that was captured.
+pub(super) struct Captured<C: Collectives> {
+    series: Series,
+    calls: u32,
+    /// The place of its last call.
+    last: usize,
+    graph: GraphOf<C>,
+}
+
+/// One series as it is repeated for each sample.
+#[derive(Clone, Copy)]
+struct Batch {
+    series: Series,
+    calls: u32,
+    in_graph: bool,
+}
+
+impl<C: Collectives> Bench<C> {
+    /// Takes samples of a mode, each the mean time of a call.
+    pub(super) fn time(
+        &mut self,
+        mode: CallMode,
+        (calls, samples): (u32, u32),
+        gap_us: Option<f64>,
+        say: Say<'_>,
+    ) -> Result<RankReply> {
+        let batch = |series, in_graph| Batch {
+            series,
+            calls,
+            in_graph,
+        };
+        match mode {
+            CallMode::HostSynced => {
+                let microseconds = said_rarely(samples, say, |_| self.host_synced())?;
+                Ok(timed(microseconds, Vec::new(), Gate::None))
+            }
+            CallMode::BackToBack => self.batches(samples, batch(Series::Calls, false), say),
+            CallMode::Graph if self.captured(Series::Calls, calls)? => {
+                self.batches(samples, batch(Series::Calls, true), say)
+            }
+            CallMode::Graph => Ok(RankReply::NotThere {
+                reason: format!("the {} backend has no graphs", self.backend_name()),
+            }),
+            CallMode::Interleaved => {
+                self.set_gap(gap_us.ok_or_else(|| out_of_turn("a gap"))?, say)?;
+                let in_graph = self.captured(Series::Gaps, calls)?
+                    && self.captured(Series::GapsAndCalls, calls)?;
+                let alone = batch(Series::Gaps, in_graph);
+                let both = batch(Series::GapsAndCalls, in_graph);
+                self.in_turn(samples, both, alone, say)
+            }
+        }
+    }
+
+    fn batches(&self, samples: u32, batch: Batch, say: Say<'_>) -> Result<RankReply> {
+        let mut gate = Gate::None;
+        let microseconds = said_rarely(samples, say, |_| {
+            let (mean, held) = self.sample(batch)?;
+            gate = held;
+            Ok(mean)
+        })?;
+        Ok(timed(microseconds, Vec::new(), gate))
+    }
+
+    /// Samples of two series, which begin in turn, so that what drifts does not favour one.
+    fn in_turn(&self, samples: u32, both: Batch, alone: Batch, say: Say<'_>) -> Result<RankReply> {
+        let mut gate = Gate::None;
+        let pairs = said_rarely(samples, say, |sample| {
+            let order = if sample % 2 == 0 {
+                [alone, both]
+            } else {
+                [both, alone]
+            };
+            let [(first, held), (second, _)] = [self.sample(order[0])?, self.sample(order[1])?];
+            gate = held;
+            Ok(if sample % 2 == 0 {
+                (second, first)
+            } else {
+                (first, second)
+            })
+        })?;
+        let (with_call, gaps) = pairs.into_iter().unzip();
+        Ok(timed(with_call, gaps, gate))
+    }
+
+    /// One call by the host's clock, from a state in which all ranks have just met.
+    fn host_synced(&self) -> Result<f64> {
+        self.meet()?;
+        self.wait()?;
+        let start = Instant::now();
+        self.call()?;
+        self.stream.synchronize()?;
+        let took = start.elapsed();
+        self.member()?.communicator.async_error()?;
+        Ok(took.as_secs_f64() * 1e6)
+    }
+
+    /// The mean of one batch.
+    fn sample(&self, batch: Batch) -> Result<(f64, Gate)> {
+        let begin = || {
+            if batch.in_graph {
+                self.work()?.buffers.sweep(&self.stream)?;
+            }
+            self.meet()
+        };
+        let (microseconds, gate) = self.between_marks(begin, || {
+            if batch.in_graph {
+                self.launch(batch)
+            } else {
+                self.queue(batch.series, batch.calls)
+            }
+        })?;
+        Ok((microseconds / f64::from(batch.calls), gate))
+    }
+
+    /// Microseconds of work by the device's marks around it, what `begin` queues being before the first.
+    fn between_marks(
+        &self,
+        begin: impl FnOnce() -> Result<()>,
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<(f64, Gate)> {
+        let latch = Latch::default();
+        let gate = if self.stream.hold(&latch)? {
+            Gate::HeldQueue
+        } else {
+            Gate::None
+        };
+        let queued = begin()
+            .and_then(|()| self.stream.record(&self.start))
+            .and_then(|()| work())
+            .and_then(|()| self.stream.record(&self.end));
+        // Whatever came of it: a stream that stays held never ends.
+        latch.open();
+        queued?;
+        self.wait()?;
+        Ok((self.end.nanoseconds_since(&self.start)? / 1e3, gate))
+    }
+
+    /// Queues a series one by one.
+    fn queue(&self, series: Series, calls: u32) -> Result<()> {
+        for _ in 0..calls {
+            if series != Series::Calls {
+                let gap = self.gap.as_ref().ok_or_else(|| out_of_turn("a gap"))?;
+                gap.queue(&self.stream)?;
+            }
+            if series != Series::Gaps {
+                self.call()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn launch(&self, batch: Batch) -> Result<()> {
+        let work = self.work()?;
+        let is_it =
+            |graph: &&Captured<C>| (graph.series, graph.calls) == (batch.series, batch.calls);
+        let captured = work.graphs.iter().find(is_it);
+        let captured = captured.ok_or_else(|| out_of_turn("a graph"))?;
+        if batch.series != Series::Gaps {
+            work.buffers.set_last(captured.last);
+        }
+        self.stream.launch(&captured.graph)
+    }
+
+    /// Captures a series, unless that was done; `false` where the backend has no graphs.
+    fn captured(&mut self, series: Series, calls: u32) -> Result<bool> {
+        let work = self.work()?;
+        let is_it = |graph: &Captured<C>| (graph.series, graph.calls) == (series, calls);
+        if work.graphs.iter().any(is_it) {
+            return Ok(true);
+        }
+        work.buffers.rewind();
+        let graph = self.stream.capture(&mut || self.queue(series, calls))?;
+        let last = work.buffers.last();
+        if let (Some(graph), Some(work)) = (graph, &mut self.work) {
+            // Those of another length are not launched again.
+            work.graphs.retain(|graph| graph.series != series);
+            work.graphs.push(Captured {
+                series,
+                calls,
+                last,
+                graph,
+            });
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Makes a gap of about so many microseconds, unless there is one.
+    fn set_gap(&mut self, asked_us: f64, say: Say<'_>) -> Result<()> {
+        let is_it = |gap: &Gap<_>| gap.asked_us().to_bits() == asked_us.to_bits();
+        if self.gap.as_ref().is_some_and(is_it) {
+            return Ok(());
+        }
+        // What holds the old one goes first.
+        if let Some(work) = &mut self.work {
+            work.graphs.retain(|graph| graph.series == Series::Calls);
+        }
+        self.gap = None;
+        let size = (self.pool, self.is_virtual);
+        let gap = Gap::of(&self.device, asked_us, size, say, |gap| {
+            let queue = || (0..TRIAL_GAPS).try_for_each(|_| gap.queue(&self.stream));
+            // The first ones touch the memory, and whatever the driver does once.
+            self.between_marks(|| gap.queue(&self.stream), queue)
+                .map(|(microseconds, _)| microseconds / f64::from(TRIAL_GAPS))
+        })?;
+        self.gap = Some(gap);
+        Ok(())
+    }
+}
+
+fn timed(microseconds: Vec<f64>, gap_microseconds: Vec<f64>, gate: Gate) -> RankReply {
+    RankReply::Timed {
+        microseconds,
+        gap_microseconds,
+        gate,
+    }
+}
+
+/// Takes samples, and says now and then how far it is.
+fn said_rarely<T>(
+    samples: u32,
+    say: Say<'_>,
+    mut take: impl FnMut(u32) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut said = Instant::now();
+    (0..samples)
+        .map(|sample| {
+            if said.elapsed() >= QUIET {
+                say(&format!("sample {} of {samples}", sample + 1));
+                said = Instant::now();
+            }
+            take(sample)
+        })
+        .collect()
+}

@@ -1,0 +1,1 @@
+"""See parallel_state and runtime_context."""

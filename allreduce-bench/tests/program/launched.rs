@@ -1,0 +1,474 @@
+//! Ranks that a launcher started: two copies of the program with a launcher's variables, and the real `mpirun` where there is one.
+
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use boxfile::Fault;
+use measure::record::{CallMode, CollectiveOutcome, LauncherFacts, Status};
+use rustix::process::Signal;
+
+use super::common::{Kept, Ran, Running, Scratch, exact_us, has_two_cpus, skipped, two_gpus, with};
+
+/// In the environment of every copy, and to be found nowhere.
+const CANARY: &str = "canary-7f3a9c";
+
+/// The variables of rank `rank` of two on one host.
+type Variables = fn(rank: usize) -> Vec<(&'static str, String)>;
+
+fn open_mpi(rank: usize) -> Vec<(&'static str, String)> {
+    vec![
+        ("OMPI_COMM_WORLD_RANK", rank.to_string()),
+        ("OMPI_COMM_WORLD_SIZE", "2".to_owned()),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", rank.to_string()),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", "2".to_owned()),
+        ("PMIX_NAMESPACE", "4711.1".to_owned()),
+    ]
+}
+
+fn hydra(rank: usize) -> Vec<(&'static str, String)> {
+    vec![
+        ("PMI_RANK", rank.to_string()),
+        ("PMI_SIZE", "2".to_owned()),
+        ("MPI_LOCALRANKID", rank.to_string()),
+        ("MPI_LOCALNRANKS", "2".to_owned()),
+    ]
+}
+
+fn srun(rank: usize) -> Vec<(&'static str, String)> {
+    vec![
+        ("SLURM_JOB_ID", "77".to_owned()),
+        ("SLURM_STEP_ID", "0".to_owned()),
+        ("SLURM_PROCID", rank.to_string()),
+        ("SLURM_NTASKS", "2".to_owned()),
+        ("SLURM_LOCALID", rank.to_string()),
+        ("SLURM_NNODES", "1".to_owned()),
+    ]
+}
+
+fn torchrun(rank: usize) -> Vec<(&'static str, String)> {
+    vec![
+        ("TORCHELASTIC_RUN_ID", "none".to_owned()),
+        ("MASTER_PORT", "29500".to_owned()),
+        ("RANK", rank.to_string()),
+        ("WORLD_SIZE", "2".to_owned()),
+        ("LOCAL_RANK", rank.to_string()),
+        ("LOCAL_WORLD_SIZE", "2".to_owned()),
+    ]
+}
+
+const QUICK: [&str; 4] = ["--samples", "6", "--modes", "back-to-back"];
+
+const ON_HOST: [&str; 8] = [
+    "--backend",
+    "host",
+    "--sizes",
+    "4K",
+    "--out",
+    "out",
+    "--rendezvous-wait",
+    "30",
+];
+
+/// One copy, which finds its folder of temporary files in `tmp` of the scratch folder.
+fn copy(scratch: &Scratch, variables: &[(&str, String)], arguments: &[&str]) -> Command {
+    std::fs::create_dir_all(scratch.join("tmp")).unwrap();
+    let mut command = scratch.program(arguments);
+    command.env("TMPDIR", scratch.join("tmp"));
+    command.env("SECRET_TOKEN", CANARY);
+    command.envs(variables.iter().map(|(name, value)| (*name, value)));
+    command
+}
+
+/// Both copies, rank 0 first.
+fn start(scratch: &Scratch, of: Variables, arguments: &[&str]) -> [Running; 2] {
+    // The follower comes first, so that it has to wait.
+    let follower = Running::start(copy(scratch, &of(1), arguments));
+    let leader = Running::start(copy(scratch, &of(0), arguments));
+    [leader, follower]
+}
+
+fn texts<'a>(fixed: &[&'a str], more: &'a [String]) -> Vec<&'a str> {
+    fixed
+        .iter()
+        .copied()
+        .chain(more.iter().map(String::as_str))
+        .collect()
+}
+
+/// What a job left: the leader's record, and a follower that said nothing.
+fn both(scratch: &Scratch, [leader, follower]: [Running; 2]) -> Kept {
+    let (leader, follower) = (leader.end(), follower.end());
+    assert_eq!(follower.code, 0, "{}{}", follower.stderr, leader.stderr);
+    assert_eq!(
+        (follower.stdout.as_str(), follower.stderr.as_str()),
+        ("", "")
+    );
+    let kept = scratch.left(leader);
+    is_empty(&scratch.join("tmp"));
+    kept
+}
+
+fn is_empty(folder: &Path) {
+    let left: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Whether no file below says the secret; gives how many were looked at.
+fn keeps_the_secret(folder: &Path) -> usize {
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.is_symlink() {
+            files += keeps_the_secret(&path);
+        } else if let Ok(content) = std::fs::read(&path) {
+            let said = content
+                .windows(CANARY.len())
+                .any(|part| part == CANARY.as_bytes());
+            assert!(!said, "{}", path.display());
+            files += 1;
+        }
+    }
+    files
+}
+
+#[test]
+fn the_ranks_of_each_launcher_measure_together_on_host_memory() {
+    if !has_two_cpus() {
+        return;
+    }
+    for (of, name) in [
+        (open_mpi as Variables, "mpirun"),
+        (hydra, "mpirun"),
+        (srun, "srun"),
+        (torchrun, "torchrun"),
+    ] {
+        let scratch = Scratch::new();
+        let kept = both(
+            &scratch,
+            start(&scratch, of, &[&QUICK[..], &ON_HOST].concat()),
+        );
+        assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
+        assert_eq!(kept.record.status, Status::Complete);
+        exact_us(kept.reduced(4096, CallMode::BackToBack));
+        let found = kept.collectives();
+        let host = kept.record.header.provenance.host.clone().unwrap();
+        let expected = LauncherFacts {
+            name: name.to_owned(),
+            hosts: vec![host.clone(), host],
+        };
+        assert_eq!(found.launcher, Some(expected));
+        let labels: Vec<&str> = found
+            .devices
+            .iter()
+            .map(|device| device.label.as_str())
+            .collect();
+        assert_eq!(labels, ["HOST0", "HOST1"]);
+        // Two devices of one host make one pair.
+        assert_eq!(found.paths.len(), 1);
+        assert!(keeps_the_secret(&scratch.join(".")) > 0);
+        assert!(!kept.ran.stdout.contains(CANARY) && !kept.ran.stderr.contains(CANARY));
+    }
+}
+
+#[test]
+fn ranks_on_a_soft_box_take_the_time_that_its_file_says() {
+    let scratch = Scratch::new();
+    let arguments = scratch.on(&two_gpus(), &["--sizes", "4K,64K"]);
+    let kept = both(&scratch, start(&scratch, srun, &texts(&QUICK, &arguments)));
+    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
+    assert_eq!(
+        kept.record.header.simulated.as_ref().unwrap().box_name,
+        "two-l40"
+    );
+    // The box says 50 us at every size.
+    for bytes in [4096, 65536] {
+        let took = exact_us(kept.reduced(bytes, CallMode::BackToBack));
+        assert!((took - 50.0).abs() < 0.02 * 50.0, "{took}");
+    }
+}
+
+#[test]
+fn named_devices_belong_to_the_ranks_in_order() {
+    let scratch = Scratch::new();
+    let arguments = scratch.on(&two_gpus(), &["--sizes", "4K", "--gpus", "1,0"]);
+    let kept = both(&scratch, start(&scratch, srun, &texts(&QUICK, &arguments)));
+    let devices = kept.collectives().devices.iter();
+    let ordinals: Vec<usize> = devices.map(|device| device.ordinal).collect();
+    assert_eq!(ordinals, [1, 0]);
+}
+
+/// Two copies on a box that measure 4 KiB and stay in the first call of 8 KiB.
+fn stuck(scratch: &Scratch) -> [Running; 2] {
+    // Calls up to there: one to join, 1 + (1 + 4) + 6 * (1 + 4) = 36 at the first size.
+    let described = with(Fault::CollectiveHang {
+        rank: 1,
+        after_calls: 1 + 36,
+        protocol: None,
+    });
+    let more = [
+        "--sizes",
+        "4K,8K",
+        "--deadline",
+        "600",
+        "--rendezvous-silence",
+        "3",
+    ];
+    let arguments = scratch.on(&described, &more);
+    let mut copies = start(scratch, srun, &texts(&QUICK, &arguments));
+    copies[0].until("to measure");
+    scratch.until_a_point_is_kept();
+    copies
+}
+
+#[test]
+fn a_follower_that_is_killed_is_named_and_what_was_measured_is_kept() {
+    let scratch = Scratch::new();
+    let [leader, follower] = stuck(&scratch);
+    follower.signal(Signal::KILL);
+    assert_eq!(follower.end().code, 128 + 9);
+    let kept = scratch.left(leader.end());
+    assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
+    exact_us(kept.reduced(4096, CallMode::BackToBack));
+    let CollectiveOutcome::Failed { reason } = kept.reduced(8192, CallMode::BackToBack) else {
+        panic!("{:?}", kept.reduced(8192, CallMode::BackToBack));
+    };
+    assert!(
+        reason.contains("rank 1") && reason.contains("no sign of life"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_follower_whose_leader_is_killed_ends_its_rank_and_says_so() {
+    let scratch = Scratch::new();
+    let [leader, follower] = stuck(&scratch);
+    leader.signal(Signal::KILL);
+    assert_eq!(leader.end().code, 128 + 9);
+    // What the ranks said to each other still lies there.
+    assert!(keeps_the_secret(&scratch.join("tmp")) > 0);
+    let follower = follower.end();
+    assert_eq!(follower.code, 3, "{}", follower.stderr);
+    assert_eq!(follower.stdout, "");
+    assert!(
+        follower
+            .stderr
+            .starts_with("rank 1: rank 0 gave no sign of life"),
+        "{}",
+        follower.stderr
+    );
+    scratch.nobody_is_left();
+}
+
+#[test]
+fn what_a_killed_job_left_does_not_disturb_the_next_of_the_same_name() {
+    let scratch = Scratch::new();
+    let copies = stuck(&scratch);
+    for copy in &copies {
+        copy.signal(Signal::KILL);
+    }
+    for copy in copies {
+        copy.end();
+    }
+    scratch.nobody_is_left();
+    let left = || std::fs::read_dir(scratch.join("tmp")).unwrap().flatten();
+    let folder = left().find(|entry| entry.file_name().to_string_lossy().contains("srun-77-0"));
+    assert!(folder.is_some(), "{:?}", left().collect::<Vec<_>>());
+    let again = scratch.text("again");
+    let arguments = [
+        "--sim",
+        &scratch.text("box.toml"),
+        "--out",
+        &again,
+        "--sizes",
+        "4K",
+    ];
+    let [leader, follower] = start(&scratch, srun, &[&QUICK[..], &arguments].concat());
+    let (leader, follower) = (leader.end(), follower.end());
+    assert_eq!(
+        (leader.code, follower.code),
+        (0, 0),
+        "{}{}",
+        leader.stderr,
+        follower.stderr
+    );
+    assert!(!left().any(|entry| entry.file_name().to_string_lossy().contains("srun-77-0")));
+}
+
+#[test]
+fn a_signal_to_either_side_ends_both_with_what_was_measured() {
+    for (to, signal, codes) in [(0, Signal::INT, [130, 0]), (1, Signal::TERM, [143, 143])] {
+        let scratch = Scratch::new();
+        let copies = stuck(&scratch);
+        copies[to].signal(signal);
+        let [leader, follower] = copies.map(Running::end);
+        assert_eq!(
+            [leader.code, follower.code],
+            codes,
+            "{}{}",
+            leader.stderr,
+            follower.stderr
+        );
+        let kept = scratch.left(leader);
+        assert!(matches!(kept.record.status, Status::Interrupted { .. }));
+        exact_us(kept.reduced(4096, CallMode::BackToBack));
+        is_empty(&scratch.join("tmp"));
+    }
+}
+
+#[test]
+fn a_rank_that_never_comes_is_told_in_words() {
+    let scratch = Scratch::new();
+    let arguments = scratch.on(&two_gpus(), &["--rendezvous-wait", "1"]);
+    let alone = |rank| {
+        let ran = copy(&scratch, &srun(rank), &texts(&[], &arguments)).output();
+        Ran::of(ran.unwrap())
+    };
+    let follower = alone(1);
+    assert_eq!((follower.code, follower.stdout.as_str()), (3, ""));
+    assert!(
+        follower
+            .stderr
+            .starts_with("rank 1: rank 0 did not come within 1 s"),
+        "{}",
+        follower.stderr
+    );
+    let kept = scratch.left(alone(0));
+    assert_eq!(kept.ran.code, 3);
+    assert!(
+        kept.ran.stderr.contains("rank 1 did not come within 1 s"),
+        "{}",
+        kept.ran.stderr
+    );
+    is_empty(&scratch.join("tmp"));
+}
+
+#[test]
+fn a_folder_that_is_not_this_users_alone_is_refused() {
+    let scratch = Scratch::new();
+    let user = rustix::process::geteuid();
+    let run = |says: &str| {
+        for rank in [0, 1] {
+            let arguments = [&ON_HOST[..], &["--rendezvous", "shared"]].concat();
+            let ran = Ran::of(copy(&scratch, &srun(rank), &arguments).output().unwrap());
+            ran.is_wrong_usage(says);
+        }
+    };
+    run("there is no such folder");
+    std::fs::create_dir(scratch.join("shared")).unwrap();
+    let folder = scratch.join(&format!("shared/tplens-{}-srun-77-0", user.as_raw()));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o750)).unwrap();
+    run("is open to others (mode 750");
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
+    // Only root can give a folder away.
+    if user.is_root() {
+        chown(&folder, Some(12345), None).unwrap();
+        run("belongs to user 12345");
+    }
+    std::fs::remove_dir(&folder).unwrap();
+    symlink(scratch.join("tmp"), &folder).unwrap();
+    run("is no folder");
+}
+
+#[test]
+fn what_cannot_be_a_launch_is_refused_in_words() {
+    let scratch = Scratch::new();
+    let run = |variables: &[(&str, String)], more: &[&str]| {
+        Ran::of(
+            copy(&scratch, variables, &[&ON_HOST[..], more].concat())
+                .output()
+                .unwrap(),
+        )
+    };
+    let mut hosts = srun(0);
+    hosts.push(("SLURM_STEP_NUM_NODES", "2".to_owned()));
+    run(&hosts, &[]).is_wrong_usage("--rendezvous");
+    let mut broken = open_mpi(0);
+    broken.retain(|(name, _)| *name != "OMPI_COMM_WORLD_SIZE");
+    run(&broken, &[]).is_wrong_usage("OMPI_COMM_WORLD_SIZE is not set");
+    run(&open_mpi(0), &["--tp", "3"]).is_wrong_usage("the 2 ranks that mpirun started");
+    is_empty(&scratch.join("tmp"));
+}
+
+#[test]
+fn two_ranks_with_the_same_device_are_refused() {
+    let scratch = Scratch::new();
+    // Both say that they are the first of their host.
+    let first = |rank: usize| {
+        let mut variables = srun(rank);
+        variables.retain(|(name, _)| *name != "SLURM_LOCALID");
+        variables.push(("SLURM_LOCALID", "0".to_owned()));
+        variables
+    };
+    let arguments = scratch.on(&two_gpus(), &["--sizes", "4K"]);
+    let [leader, follower] = start(&scratch, first, &texts(&QUICK, &arguments));
+    let (leader, follower) = (leader.end(), follower.end());
+    leader.is_wrong_usage("rank 0 and rank 1 have the same device, GPU0");
+    assert_eq!((follower.code, follower.stdout.as_str()), (0, ""));
+}
+
+#[test]
+fn a_launch_of_one_and_an_ignored_launcher_are_runs_without() {
+    if !has_two_cpus() {
+        return;
+    }
+    let alone = || {
+        let mut variables = open_mpi(0);
+        variables.retain(|(name, _)| !name.ends_with("_SIZE"));
+        variables.push(("OMPI_COMM_WORLD_SIZE", "1".to_owned()));
+        variables
+    };
+    for (variables, more) in [(alone(), &[][..]), (open_mpi(0), &["--no-launcher"])] {
+        let scratch = Scratch::new();
+        let arguments = [&QUICK[..], &ON_HOST, more].concat();
+        let ran = copy(&scratch, &variables, &arguments).output().unwrap();
+        let kept = scratch.left(Ran::of(ran));
+        assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
+        assert_eq!(kept.collectives().launcher, None);
+        assert_eq!(kept.collectives().devices.len(), 2);
+    }
+}
+
+#[test]
+fn the_real_mpirun_starts_the_ranks() {
+    if Command::new("mpirun").arg("--version").output().is_err() {
+        skipped("mpirun is not installed (Debian's openmpi-bin)");
+        return;
+    }
+    if !has_two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let program = scratch.program([&QUICK[..], &ON_HOST].concat());
+    let mut mpirun = Command::new("mpirun");
+    // Open MPI's own words; root is refused without them, and containers may not bind.
+    mpirun.args([
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "--bind-to",
+        "none",
+        "-np",
+        "2",
+    ]);
+    mpirun.arg(program.get_program()).args(program.get_args());
+    mpirun.current_dir(scratch.join("."));
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => mpirun.env(name, value),
+            None => mpirun.env_remove(name),
+        };
+    }
+    let kept = scratch.left(Ran::of(mpirun.output().unwrap()));
+    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
+    let launcher = kept.collectives().launcher.as_ref().unwrap();
+    assert_eq!(
+        (launcher.name.as_str(), launcher.hosts.len()),
+        ("mpirun", 2)
+    );
+    exact_us(kept.reduced(4096, CallMode::BackToBack));
+}

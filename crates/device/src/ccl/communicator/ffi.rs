@@ -1,0 +1,356 @@
+//! The calls on communicators: joining, what they are asked to do, and how they end.
+#![expect(unsafe_code, reason = "C ABI of NCCL and its kin")]
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::super::carrier::{Carrier, StreamOf};
+use super::super::library::{Code, Comm, Id, Library, OfComm};
+use crate::collectives::{Element, Operation};
+use crate::error::{DeviceError, Result};
+use crate::library::Function;
+use crate::memory::{Access, Held, InFlight};
+
+/// `ncclRedOp_t`: the sum.
+const SUM: u32 = 0;
+/// `ncclDataType_t`: a byte.
+const BYTE: u32 = 1;
+
+/// `ncclDataType_t`, which all libraries share. What is moved only goes as bytes where an element is one: the types of 8 bits are
+/// younger than the others, and NCCL up to 2.27 refuses them for any operation where a device's capability is below 9.0.
+fn data_type(operation: Operation, element: Element) -> u32 {
+    match element {
+        Element::F16 => 6,
+        Element::F32 => 7,
+        Element::Bf16 => 9,
+        Element::F8E4m3 | Element::F8E5m2 if !operation.adds_up() => BYTE,
+        Element::F8E4m3 => 10,
+        Element::F8E5m2 => 11,
+    }
+}
+
+/// A part of device memory: the memory, where the part begins, and its bytes.
+pub(in crate::ccl) type Part<'a, M> = (&'a Arc<M>, usize, usize);
+
+/// A communicator handle.
+///
+/// Invariant: `handle` is `None` once it was aborted; queued work and graphs keep this value alive, so that it is not
+/// destroyed while they need it.
+pub(in crate::ccl) struct RawCommunicator<B: Carrier> {
+    library: &'static Library,
+    context: Arc<B::Context>,
+    ranks: u32,
+    rank: u32,
+    /// Locked for each call: a communicator is not to be used by two threads at once.
+    handle: Mutex<Option<Handle>>,
+    access: Access,
+}
+
+/// An `ncclComm_t` that was neither destroyed nor aborted.
+#[derive(Clone, Copy)]
+struct Handle(Comm);
+
+// SAFETY: a communicator may be used by any thread, by one at a time, which the mutex around it sees to.
+unsafe impl Send for Handle {}
+
+impl<B: Carrier> Held for RawCommunicator<B> {
+    fn access(&self) -> &Access {
+        &self.access
+    }
+
+    fn check(&self) -> Result<()> {
+        alive(&self.handle()).map(drop)
+    }
+}
+
+/// The handle of a communicator that was not aborted.
+fn alive(handle: &Option<Handle>) -> Result<Comm> {
+    let handle = handle.ok_or_else(|| DeviceError::CommunicatorBroken {
+        reason: "it was aborted".to_owned(),
+    })?;
+    Ok(handle.0)
+}
+
+/// A number of ranks or a rank as the libraries take it.
+fn number(number: u32) -> c_int {
+    c_int::try_from(number).unwrap_or(c_int::MAX)
+}
+
+/// Joins on the thread's current device, and waits until all ranks have.
+fn init(library: &Library, id: [u8; 128], ranks: u32, rank: u32) -> Result<Comm> {
+    let function = &library.functions.init_rank;
+    let call = library.need(function)?;
+    // What cannot be ended must not be begun.
+    library.need(&library.functions.destroy)?;
+    let mut comm = ptr::null_mut();
+    // SAFETY: nccl.h: `ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int)` writes one handle and reads the id by value; it
+    // takes whichever device is current, and where there is none or no driver it is an error code.
+    let code = unsafe { call(&raw mut comm, number(ranks), Id(id), number(rank)) };
+    library.check(function.name, code).map(|()| comm)
+}
+
+/// Makes a communicator of one rank on the device that the library takes by itself, and ends it.
+pub(in crate::ccl) fn alone(library: &Library) -> Result<()> {
+    let comm = init(library, library.unique_id()?, 1, 0)?;
+    let function = &library.functions.destroy;
+    let call = library.need(function)?;
+    // SAFETY: nccl.h: `ncclCommDestroy(ncclComm_t)`; from ncclCommInitRank above, destroyed once.
+    let code = unsafe { call(comm) };
+    library.check(function.name, code)
+}
+
+impl<B: Carrier> RawCommunicator<B> {
+    /// Joins, and waits until all ranks have.
+    pub(in crate::ccl) fn join(
+        library: &'static Library,
+        context: &Arc<B::Context>,
+        id: [u8; 128],
+        ranks: u32,
+        rank: u32,
+    ) -> Result<Self> {
+        B::bind(context)?;
+        let comm = init(library, id, ranks, rank)?;
+        Ok(Self {
+            library,
+            context: Arc::clone(context),
+            ranks,
+            rank,
+            handle: Mutex::new(Some(Handle(comm))),
+            access: Access::default(),
+        })
+    }
+
+    /// How many ranks there are, and which this one is.
+    pub(in crate::ccl) fn membership(&self) -> (u32, u32) {
+        (self.ranks, self.rank)
+    }
+
+    fn handle(&self) -> MutexGuard<'_, Option<Handle>> {
+        self.handle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Checks that something is on this rank's device.
+    fn same_device(&self, other: &B::Context, what: &'static str) -> Result<()> {
+        if B::is_same(&self.context, other) {
+            return Ok(());
+        }
+        Err(DeviceError::Argument {
+            what,
+            why: "it is of another device than the communicator's rank".to_owned(),
+        })
+    }
+
+    /// Queues an operation.
+    pub(in crate::ccl) fn queue(
+        self: &Arc<Self>,
+        operation: Operation,
+        to: Part<'_, B::Memory>,
+        from: Part<'_, B::Memory>,
+        elements: usize,
+        element: Element,
+        stream: &StreamOf<B>,
+    ) -> Result<()> {
+        self.same_device(B::of_stream(stream), "the stream")?;
+        for memory in [to.0, from.0] {
+            self.same_device(B::of_memory(memory), "the buffer")?;
+        }
+        let target = B::address(to.0, to.1, to.2)? as *mut c_void;
+        let source = B::address(from.0, from.1, from.2)? as *const c_void;
+        let held = [
+            InFlight::begin(to.0)?,
+            InFlight::begin(from.0)?,
+            InFlight::begin(self)?,
+        ];
+        if elements == 0 {
+            return Ok(());
+        }
+        let handle = self.handle();
+        let call = Call {
+            library: self.library,
+            source,
+            target,
+            elements,
+            data_type: data_type(operation, element),
+            comm: alive(&handle)?,
+            stream: B::handle(stream),
+        };
+        B::queue(stream, held, || match operation {
+            Operation::AllReduce => call.all_reduce(),
+            Operation::AllGather => call.all_gather(),
+            Operation::ReduceScatter => call.reduce_scatter(),
+            Operation::Broadcast => call.broadcast(),
+            Operation::SendRecv => {
+                let next = (self.rank + 1) % self.ranks;
+                let before = (self.rank + self.ranks - 1) % self.ranks;
+                call.send_and_receive(number(next), number(before))
+            }
+        })
+    }
+
+    /// What went wrong after it was queued.
+    pub(in crate::ccl) fn async_error(&self) -> Result<()> {
+        let function = &self.library.functions.async_error;
+        let call = self.library.need(function)?;
+        let handle = self.handle();
+        let comm = alive(&handle)?;
+        let mut found = Code::SUCCESS;
+        // SAFETY: nccl.h: `ncclCommGetAsyncError(ncclComm_t, ncclResult_t *)` writes one result; the handle is alive.
+        let code = unsafe { call(comm, &raw mut found) };
+        self.library.check(function.name, code)?;
+        self.library.check("the communicator's work", found)
+    }
+
+    /// Ends it whatever is under way.
+    pub(in crate::ccl) fn abort(&self) {
+        if let Some(handle) = self.handle().take() {
+            self.end(&self.library.functions.abort, handle);
+        }
+    }
+
+    /// Ends a handle by a function that may be missing, and then leaves it to the end of the process.
+    fn end(&self, function: &Function<OfComm>, handle: Handle) {
+        if let (Some(call), Ok(())) = (function.call, B::bind(&self.context)) {
+            // SAFETY: nccl.h: `ncclCommDestroy(ncclComm_t)` or `ncclCommAbort(ncclComm_t)`; from ncclCommInitRank in `join`,
+            // taken out of `self.handle`, so that nothing uses it again.
+            // What it returns changes nothing: there is nothing left to do.
+            let _ = unsafe { call(handle.0) };
+        }
+    }
+}
+
+impl<B: Carrier> Drop for RawCommunicator<B> {
+    fn drop(&mut self) {
+        // To destroy one that failed may wait for ever for ranks that are gone.
+        let functions = &self.library.functions;
+        let function = match self.async_error() {
+            Ok(()) => &functions.destroy,
+            Err(_) => &functions.abort,
+        };
+        if let Some(handle) = self.handle().take() {
+            self.end(function, handle);
+        }
+    }
+}
+
+/// A call as the library takes it.
+///
+/// Invariant, on which every call below relies: both ranges lie inside buffers of the communicator's device that the stream keeps
+/// until it was waited for, as it keeps the communicator, which is alive; the target has room for what the operation writes.
+struct Call<'a> {
+    library: &'a Library,
+    source: *const c_void,
+    target: *mut c_void,
+    elements: usize,
+    data_type: u32,
+    comm: Comm,
+    stream: *mut c_void,
+}
+
+impl Call<'_> {
+    fn all_reduce(&self) -> Result<()> {
+        let function = &self.library.functions.all_reduce;
+        let call = self.library.need(function)?;
+        let (source, target, comm, stream) = (self.source, self.target, self.comm, self.stream);
+        // SAFETY: nccl.h: `ncclAllReduce(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
+        // cudaStream_t)`; see the invariant. A cudaStream_t is a CUstream.
+        let code = unsafe {
+            call(
+                source,
+                target,
+                self.elements,
+                self.data_type,
+                SUM,
+                comm,
+                stream,
+            )
+        };
+        self.library.check(function.name, code)
+    }
+
+    fn all_gather(&self) -> Result<()> {
+        let function = &self.library.functions.all_gather;
+        let call = self.library.need(function)?;
+        let (source, target, comm, stream) = (self.source, self.target, self.comm, self.stream);
+        // SAFETY: nccl.h: `ncclAllGather(const void *, void *, size_t, ncclDataType_t, ncclComm_t, cudaStream_t)`; see the
+        // invariant.
+        let code = unsafe { call(source, target, self.elements, self.data_type, comm, stream) };
+        self.library.check(function.name, code)
+    }
+
+    fn reduce_scatter(&self) -> Result<()> {
+        let function = &self.library.functions.reduce_scatter;
+        let call = self.library.need(function)?;
+        let (source, target, comm, stream) = (self.source, self.target, self.comm, self.stream);
+        // SAFETY: nccl.h: `ncclReduceScatter(const void *, void *, size_t recvcount, ncclDataType_t, ncclRedOp_t, ncclComm_t,
+        // cudaStream_t)`; see the invariant.
+        let code = unsafe {
+            call(
+                source,
+                target,
+                self.elements,
+                self.data_type,
+                SUM,
+                comm,
+                stream,
+            )
+        };
+        self.library.check(function.name, code)
+    }
+
+    fn broadcast(&self) -> Result<()> {
+        const ROOT: c_int = 0;
+        let function = &self.library.functions.broadcast;
+        let call = self.library.need(function)?;
+        let (source, target, comm, stream) = (self.source, self.target, self.comm, self.stream);
+        // SAFETY: nccl.h: `ncclBroadcast(const void *, void *, size_t, ncclDataType_t, int root, ncclComm_t, cudaStream_t)`;
+        // see the invariant.
+        let code = unsafe {
+            call(
+                source,
+                target,
+                self.elements,
+                self.data_type,
+                ROOT,
+                comm,
+                stream,
+            )
+        };
+        self.library.check(function.name, code)
+    }
+
+    /// Both in one group, which is why no order of the ranks can lock them up.
+    fn send_and_receive(&self, next: c_int, before: c_int) -> Result<()> {
+        let functions = &self.library.functions;
+        let start = self.library.need(&functions.group_start)?;
+        let end = self.library.need(&functions.group_end)?;
+        self.library.need(&functions.send)?;
+        self.library.need(&functions.recv)?;
+        // SAFETY: nccl.h: `ncclGroupStart(void)`; ended below, whatever lies between says.
+        let code = unsafe { start() };
+        self.library.check(functions.group_start.name, code)?;
+        let both = self.send(next).and_then(|()| self.receive(before));
+        // SAFETY: nccl.h: `ncclGroupEnd(void)`; the group was begun above, by this thread.
+        let code = unsafe { end() };
+        both.and_then(|()| self.library.check(functions.group_end.name, code))
+    }
+
+    fn send(&self, peer: c_int) -> Result<()> {
+        let function = &self.library.functions.send;
+        let call = self.library.need(function)?;
+        let (source, comm, stream) = (self.source, self.comm, self.stream);
+        // SAFETY: nccl.h: `ncclSend(const void *, size_t, ncclDataType_t, int peer, ncclComm_t, cudaStream_t)`; see the
+        // invariant.
+        let code = unsafe { call(source, self.elements, self.data_type, peer, comm, stream) };
+        self.library.check(function.name, code)
+    }
+
+    fn receive(&self, peer: c_int) -> Result<()> {
+        let function = &self.library.functions.recv;
+        let call = self.library.need(function)?;
+        let (target, comm, stream) = (self.target, self.comm, self.stream);
+        // SAFETY: nccl.h: `ncclRecv(void *, size_t, ncclDataType_t, int peer, ncclComm_t, cudaStream_t)`; see the invariant.
+        let code = unsafe { call(target, self.elements, self.data_type, peer, comm, stream) };
+        self.library.check(function.name, code)
+    }
+}

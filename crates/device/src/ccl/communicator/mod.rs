@@ -1,0 +1,5 @@
+//! Communicators of a loaded library. What they hold and for how long is decided where the library is called.
+
+mod ffi;
+
+pub(super) use ffi::{RawCommunicator, alone};

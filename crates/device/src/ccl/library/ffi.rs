@@ -1,0 +1,221 @@
+//! Loading a library with NCCL's interface, and the calls that need no communicator.
+//!
+//! Signatures are those of nccl.h, which rccl.h shares under the same names, and MCCL under its prefix, as the open projects that
+//! call it show. Result codes are numbers and never a closed enum: a newer library has more of them than any header here.
+#![expect(unsafe_code, reason = "C ABI of NCCL and its kin")]
+
+use std::ffi::{c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::slice;
+
+use super::super::places::Places;
+use super::super::table::{Proof, Table};
+use crate::error::{DeviceError, Result};
+use crate::library::{Function, file_of, first_of, symbols, text};
+
+/// `ncclResult_t`, whatever its value.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::ccl) struct Code(u32);
+
+impl Code {
+    pub(in crate::ccl) const SUCCESS: Self = Self(0);
+    /// Work of a communicator that does not block goes on; no error.
+    const IN_PROGRESS: Self = Self(7);
+}
+
+/// `ncclUniqueId`, which is passed by value.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(in crate::ccl) struct Id(pub(in crate::ccl) [u8; 128]);
+
+/// `ncclComm_t`.
+pub(in crate::ccl) type Comm = *mut c_void;
+/// Ends a communicator.
+pub(in crate::ccl) type OfComm = unsafe extern "C" fn(Comm) -> Code;
+/// `cudaStream_t`, `hipStream_t` or `mcStream_t`.
+type Stream = *mut c_void;
+
+symbols! {
+    $ CclNames, Functions, ccl_names;
+    get_version: "GetVersion" => unsafe extern "C" fn(*mut c_int) -> Code;
+    get_unique_id: "GetUniqueId" => unsafe extern "C" fn(*mut Id) -> Code;
+    error_string: "GetErrorString" => unsafe extern "C" fn(Code) -> *const c_char;
+    // From NCCL 2.13 on.
+    last_error: "GetLastError" => unsafe extern "C" fn(Comm) -> *const c_char;
+    init_rank: "CommInitRank" => unsafe extern "C" fn(*mut Comm, c_int, Id, c_int) -> Code;
+    destroy: "CommDestroy" => OfComm;
+    abort: "CommAbort" => OfComm;
+    async_error: "CommGetAsyncError" => unsafe extern "C" fn(Comm, *mut Code) -> Code;
+    all_reduce: "AllReduce" => unsafe extern "C" fn(*const c_void, *mut c_void, usize, u32, u32, Comm, Stream) -> Code;
+    all_gather: "AllGather" => unsafe extern "C" fn(*const c_void, *mut c_void, usize, u32, Comm, Stream) -> Code;
+    reduce_scatter: "ReduceScatter" => unsafe extern "C" fn(*const c_void, *mut c_void, usize, u32, u32, Comm, Stream) -> Code;
+    broadcast: "Broadcast" => unsafe extern "C" fn(*const c_void, *mut c_void, usize, u32, c_int, Comm, Stream) -> Code;
+    // From NCCL 2.7 on.
+    send: "Send" => unsafe extern "C" fn(*const c_void, usize, u32, c_int, Comm, Stream) -> Code;
+    recv: "Recv" => unsafe extern "C" fn(*mut c_void, usize, u32, c_int, Comm, Stream) -> Code;
+    group_start: "GroupStart" => unsafe extern "C" fn() -> Code;
+    group_end: "GroupEnd" => unsafe extern "C" fn() -> Code;
+}
+
+type SoftBox = unsafe extern "C" fn() -> *const c_char;
+
+/// A loaded library, which stays loaded for the life of the process: it has threads of its own.
+pub(in crate::ccl) struct Library {
+    /// The vendor's row.
+    pub(in crate::ccl) table: &'static Table,
+    /// Its functions.
+    pub(in crate::ccl) functions: Functions,
+    /// In this project's soft libraries only.
+    soft_box: Option<SoftBox>,
+}
+
+impl Library {
+    /// Loads the first file of some places that is the vendor's.
+    pub(in crate::ccl) fn load(table: &'static Table, places: &Places) -> Result<&'static Self> {
+        let mut said = Vec::new();
+        for candidate in &places.candidates {
+            let loaded = first_of(slice::from_ref(candidate)).and_then(|library| {
+                let shown = candidate.display();
+                is_the_vendors(table, &library)
+                    .map(|()| library)
+                    .map_err(|why| vec![format!("{shown}: {why}")])
+            });
+            match loaded {
+                Ok(library) => return Ok(Self::of(table, library)),
+                Err(mut words) => said.append(&mut words),
+            }
+        }
+        Err(DeviceError::LibraryMissing {
+            library: table.library,
+            looked: places.missing(&said),
+            next: table.install,
+        })
+    }
+
+    fn of(table: &'static Table, library: libloading::Library) -> &'static Self {
+        // SAFETY: nccl.h and rccl.h declare the functions of these names with these types from 2.4 on, as far as a version has
+        // them, and MCCL (by the open projects that call it) under its prefix too. The library is forgotten below and so
+        // never unloaded.
+        let functions = unsafe { Functions::of(&library, &table.names) };
+        // SAFETY: only our soft libraries export this name, and with this type.
+        let soft_box = unsafe { library.get::<SoftBox>("tplens_soft_box") };
+        let soft_box = soft_box.ok().map(|marker| *marker);
+        std::mem::forget(library);
+        Box::leak(Box::new(Self {
+            table,
+            functions,
+            soft_box,
+        }))
+    }
+
+    /// A function, or the error that it is missing.
+    pub(in crate::ccl) fn need<F: Copy>(&self, function: &Function<F>) -> Result<F> {
+        function.call.ok_or(DeviceError::SymbolMissing {
+            library: self.table.library,
+            symbol: function.name,
+        })
+    }
+
+    /// The version as the library codes it.
+    pub(in crate::ccl) fn version(&self) -> Result<u32> {
+        let function = &self.functions.get_version;
+        let call = self.need(function)?;
+        let mut version = 0;
+        // SAFETY: nccl.h: `ncclGetVersion(int *)` writes one int.
+        let code = unsafe { call(&raw mut version) };
+        self.check(function.name, code)?;
+        Ok(u32::try_from(version).unwrap_or(0))
+    }
+
+    /// The file that the loader took.
+    pub(in crate::ccl) fn file(&self) -> Option<PathBuf> {
+        let function = self.functions.get_version.call?;
+        file_of(function as *const c_void)
+    }
+
+    /// The name of the soft box, where this is a soft library.
+    pub(in crate::ccl) fn soft_box(&self) -> Option<String> {
+        let marker = self.soft_box?;
+        // SAFETY: only our soft libraries export it; it takes nothing and returns a static string or null.
+        let name = unsafe { marker() };
+        // SAFETY: as it returned it.
+        unsafe { text(name) }
+    }
+
+    /// A new id.
+    pub(in crate::ccl) fn unique_id(&self) -> Result<[u8; 128]> {
+        let function = &self.functions.get_unique_id;
+        let call = self.need(function)?;
+        let mut id = Id([0; 128]);
+        // SAFETY: nccl.h: `ncclGetUniqueId(ncclUniqueId *)` writes 128 bytes.
+        let code = unsafe { call(&raw mut id) };
+        self.check(function.name, code)?;
+        Ok(id.0)
+    }
+
+    /// The error of a call's answer, with what the library said last.
+    pub(in crate::ccl) fn check(&self, call: &'static str, code: Code) -> Result<()> {
+        if code == Code::SUCCESS || code == Code::IN_PROGRESS {
+            return Ok(());
+        }
+        let mut name = self
+            .meaning(code)
+            .unwrap_or_else(|| "an unknown error".to_owned());
+        if let Some(last) = self.last_error().filter(|last| !last.trim().is_empty()) {
+            name = format!("{name}: {}", last.trim());
+        }
+        Err(DeviceError::Vendor {
+            call,
+            code: i64::from(code.0),
+            name,
+        })
+    }
+
+    fn meaning(&self, code: Code) -> Option<String> {
+        let call = self.functions.error_string.call?;
+        // SAFETY: nccl.h: `ncclGetErrorString(ncclResult_t)` returns a constant, for numbers that it does not know too.
+        let meaning = unsafe { call(code) };
+        // SAFETY: as it returned it.
+        unsafe { text(meaning) }
+    }
+
+    /// What the library said last of an error in this process, in words.
+    fn last_error(&self) -> Option<String> {
+        let call = self.functions.last_error.call?;
+        // SAFETY: nccl.h: `ncclGetLastError(ncclComm_t)` returns text of the library's own; the communicator is not used and
+        // may be null ("comm is currently unused and can be set to NULL").
+        let said = unsafe { call(ptr::null_mut()) };
+        // SAFETY: NUL-terminated text of the library, or null; it is copied at once.
+        unsafe { text(said) }
+    }
+}
+
+/// Says why a library is not the vendor's, where another vendor's has the same file name.
+fn is_the_vendors(table: &Table, library: &libloading::Library) -> std::result::Result<(), String> {
+    let Some(Proof { symbol, neighbour }) = table.proof else {
+        return Ok(());
+    };
+    let address = |name: &str| {
+        // SAFETY: the address is taken as a plain pointer, never called or read.
+        let found = unsafe { library.get::<*const c_void>(name) };
+        found.ok().map(|found| *found)
+    };
+    if address(symbol).is_some() {
+        return Ok(());
+    }
+    let file = address(table.names.get_version).and_then(file_of);
+    let folder = file.as_deref().and_then(Path::parent);
+    if folder.is_some_and(|folder| folder.join(neighbour).is_file()) {
+        return Ok(());
+    }
+    let (has, interface) = (table.names.get_version, table.interface);
+    Err(if file.is_none() {
+        format!("it has no symbol {has}, so it is no {interface}")
+    } else {
+        format!(
+            "it has no symbol {symbol} and no {neighbour} lies beside it, so it is another vendor's and not {interface}"
+        )
+    })
+}

@@ -1,0 +1,238 @@
+//! Where a library of collectives is looked for.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use super::table::Table;
+use crate::places::{beginning_with, files_of, installations};
+
+/// What is tried, and where that was looked for.
+pub(super) struct Places {
+    /// Files to try, in this order. A name without a folder is the loader's to find.
+    pub(super) candidates: Vec<PathBuf>,
+    /// Where a folder that was named was searched in vain, in words; empty otherwise.
+    searched: String,
+}
+
+impl Places {
+    /// Of a path that was named, or that the vendor's variable names, and of nothing else; else the usual ones.
+    pub(super) fn of(table: &Table, path: Option<&Path>) -> Self {
+        let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+        let named = path
+            .map(Path::to_owned)
+            .or_else(|| set(table.variable).map(PathBuf::from));
+        match named {
+            Some(folder) if folder.is_dir() => Self::inside(table, &folder),
+            Some(file) => Self::only(vec![file]),
+            None => Self::only(usual(
+                table,
+                table.beside.variable.and_then(set).map(PathBuf::from),
+                set("VIRTUAL_ENV").map(PathBuf::from),
+                Path::new("/"),
+            )),
+        }
+    }
+
+    fn only(candidates: Vec<PathBuf>) -> Self {
+        Self {
+            candidates,
+            searched: String::new(),
+        }
+    }
+
+    fn inside(table: &Table, folder: &Path) -> Self {
+        let candidates = in_folder(table, folder);
+        let mut searched = String::new();
+        if candidates.is_empty() {
+            let packages: Vec<String> = table
+                .packages
+                .iter()
+                .map(|package| format!(", nor {package} in the site-packages of a Python there"))
+                .collect();
+            searched = format!(
+                "{} has no {}* itself, nor in its lib or lib64{}",
+                folder.display(),
+                table.prefix,
+                packages.concat()
+            );
+        }
+        Self {
+            candidates,
+            searched,
+        }
+    }
+
+    /// Where it was looked for, after what the loader said of each file.
+    pub(super) fn missing(&self, said: &[String]) -> String {
+        if self.candidates.is_empty() {
+            return self.searched.clone();
+        }
+        said.join("; ")
+    }
+}
+
+/// The loader's names, the folders of installations, and those of a Python environment.
+fn usual(
+    table: &Table,
+    installed: Option<PathBuf>,
+    environment: Option<PathBuf>,
+    root: &Path,
+) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = table.files.iter().map(PathBuf::from).collect();
+    let beside = installations(table.beside.folders, installed, root);
+    found.extend(
+        beside
+            .iter()
+            .flat_map(|folder| files_of(&folder.join("lib"), table.prefix)),
+    );
+    found.extend(
+        environment
+            .iter()
+            .flat_map(|folder| in_packages(table, folder)),
+    );
+    found
+}
+
+/// The library's files in a folder: in itself, as an installation, as a Python environment, its `lib`, or its site-packages.
+fn in_folder(table: &Table, folder: &Path) -> Vec<PathBuf> {
+    let own = ["", "lib", "lib64"].iter().map(|part| folder.join(part));
+    let mut found: Vec<PathBuf> = own
+        .flat_map(|folder| files_of(&folder, table.prefix))
+        .collect();
+    found.extend(in_packages(table, folder));
+    found
+}
+
+fn in_packages(table: &Table, folder: &Path) -> Vec<PathBuf> {
+    let versions = ["lib/python3", "lib64/python3", "python3"];
+    let mut packages: Vec<PathBuf> = versions
+        .iter()
+        .flat_map(|python| beginning_with(&folder.join(python)))
+        .flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)))
+        .collect();
+    packages.push(folder.to_owned());
+    let folders = packages.iter().flat_map(|packages| {
+        let parts = table.packages.iter();
+        parts.flat_map(|part| matching(packages, part))
+    });
+    folders
+        .flat_map(|folder| files_of(&folder, table.prefix))
+        .collect()
+}
+
+/// A folder within another one, or those that it stands for where one of its names ends in `*`.
+fn matching(within: &Path, pattern: &str) -> Vec<PathBuf> {
+    match pattern.split_once('*') {
+        None => vec![within.join(pattern)],
+        Some((beginning, rest)) => beginning_with(&within.join(beginning))
+            .iter()
+            .map(|folder| folder.join(rest.trim_start_matches('/')))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::table::Vendor;
+    use super::*;
+    use crate::vendors::{Mccl, Nccl, Rccl};
+
+    /// A folder with empty files; removed when dropped.
+    struct Tree(PathBuf);
+
+    impl Tree {
+        fn of(name: &str, files: &[&str]) -> Self {
+            let root = env::temp_dir().join(format!("device-ccl-{name}-{}", std::process::id()));
+            for file in files {
+                let file = root.join(file);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, "").unwrap();
+            }
+            fs::create_dir_all(&root).unwrap();
+            Self(root)
+        }
+    }
+
+    impl Drop for Tree {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_named_file_is_the_only_one() {
+        let named = Path::new("/opt/nccl/libnccl.so.2");
+        let places = Places::of(Nccl::TABLE, Some(named));
+        assert_eq!(places.candidates, [named]);
+        assert_eq!(places.missing(&["no".to_owned()]), "no");
+    }
+
+    #[test]
+    fn the_wheel_of_an_environment_comes_after_the_loaders_names() {
+        let names = ["libnccl.so.2", "libnccl.so"].map(PathBuf::from);
+        let root = Path::new("/");
+        assert_eq!(usual(Nccl::TABLE, None, None, root), names);
+        let wheel = "lib/python3.12/site-packages/nvidia/nccl/lib/libnccl.so.2";
+        let tree = Tree::of("wheel", &[wheel, "lib/other/libnccl.so.2"]);
+        let found = usual(Nccl::TABLE, None, Some(tree.0.clone()), root);
+        assert_eq!(found, [&names[..], &[tree.0.join(wheel)]].concat());
+    }
+
+    #[test]
+    fn a_folder_may_be_an_environment_its_lib_its_packages_or_an_installation() {
+        let wheel = "lib/python3.11/site-packages/nvidia/nccl/lib/libnccl.so.2";
+        let tree = Tree::of(
+            "folders",
+            &[wheel, "cuda/lib64/libnccl.so.2", "own/libnccl.so"],
+        );
+        for (folder, file) in [
+            ("", wheel),
+            ("lib", wheel),
+            ("lib/python3.11/site-packages", wheel),
+            ("cuda", "cuda/lib64/libnccl.so.2"),
+            ("own", "own/libnccl.so"),
+        ] {
+            let places = Places::of(Nccl::TABLE, Some(&tree.0.join(folder)));
+            assert_eq!(places.candidates, [tree.0.join(file)], "{folder}");
+        }
+    }
+
+    #[test]
+    fn rccl_is_found_in_torch_in_the_wheels_of_rocm_and_in_its_installation() {
+        let packages = "lib/python3.12/site-packages";
+        let files = [
+            format!("{packages}/torch/lib/librccl.so"),
+            format!("{packages}/_rocm_sdk_libraries_gfx120X_all/lib/librccl.so.1"),
+            "opt/rocm-7.1.0/lib/librccl.so.1".to_owned(),
+            "opt/rocm-7.1.0/lib/librccl.so.1.0.70100".to_owned(),
+        ];
+        let tree = Tree::of("rccl", &files.each_ref().map(String::as_str));
+        let [torch, rocm, plain, full] = files.map(|file| tree.0.join(file));
+        let environment = Places::of(Rccl::TABLE, Some(&tree.0));
+        assert_eq!(environment.candidates, [torch, rocm]);
+        let installed = usual(Rccl::TABLE, None, None, &tree.0);
+        let names = ["librccl.so.1", "librccl.so"].map(PathBuf::from);
+        assert_eq!(installed, [&names[..], &[plain, full]].concat());
+    }
+
+    #[test]
+    fn a_folder_without_one_says_where_it_was_looked_for() {
+        let tree = Tree::of("nothing", &["lib/libother.so"]);
+        let shown = tree.0.display();
+        let places = Places::of(Nccl::TABLE, Some(&tree.0));
+        assert_eq!(
+            places.missing(&[]),
+            format!(
+                "{shown} has no libnccl.so* itself, nor in its lib or lib64, nor nvidia/nccl/lib in the site-packages of a \
+                 Python there"
+            )
+        );
+        let places = Places::of(Mccl::TABLE, Some(&tree.0));
+        assert_eq!(
+            places.missing(&[]),
+            format!("{shown} has no libmccl.so* itself, nor in its lib or lib64")
+        );
+    }
+}

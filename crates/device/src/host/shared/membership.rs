@@ -1,0 +1,66 @@
+//! One rank's membership, shared by its communicator and by the work that is queued.
+
+use std::sync::{Mutex, OnceLock};
+
+use super::ffi::Mapping;
+use super::members::{Broken, Members};
+use crate::error::{DeviceError, Result};
+
+/// What a rank needs to work with the others.
+pub(in crate::host) struct Membership {
+    pub(super) mapping: Mapping,
+    pub(super) ranks: u32,
+    pub(super) rank: u32,
+    pub(super) has_own_cpu: bool,
+    /// Locked for a whole operation, so that the steps of two streams do not mix.
+    pub(super) progress: Mutex<Progress>,
+    /// What broke the communicator first; work that waits looks at it.
+    pub(super) broken: OnceLock<Broken>,
+}
+
+/// How far a rank is.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// The last step that it began.
+    pub(super) step: u64,
+    /// A step that all are known to have arrived at.
+    pub(super) seen: u64,
+}
+
+impl Membership {
+    pub(super) fn members(&self) -> Members<'_> {
+        Members {
+            mapping: &self.mapping,
+            ranks: self.ranks,
+        }
+    }
+
+    /// What broke the communicator, if anything did.
+    #[inline]
+    pub(super) fn check(&self) -> Result<()> {
+        match self.broken.get() {
+            Some(broken) => Err(broken.clone().into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers what broke the communicator first, and tells those that wait for this rank.
+    pub(super) fn break_with(&self, broken: Broken) -> DeviceError {
+        let first = self.broken.get_or_init(|| broken);
+        self.members().broke(self.rank, first);
+        first.clone().into()
+    }
+
+    /// Gives up, also what is under way; the others find this rank gone.
+    pub(super) fn abort(&self) {
+        let aborted = || Broken::Other("it was aborted".to_owned());
+        self.broken.get_or_init(aborted);
+        self.members().leave(self.rank);
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        self.members().leave(self.rank);
+    }
+}

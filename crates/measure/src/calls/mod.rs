@@ -1,0 +1,11 @@
+//! What belongs together among the points of collectives: series, launches of one size, arms beside each other, regimes.
+
+mod chosen;
+mod regimes;
+mod rows;
+mod series;
+
+pub use chosen::chosen;
+pub use regimes::{LARGE_MESSAGE, Regime, SMALL_MESSAGE, SizeTime, regimes};
+pub use rows::{ArmRow, Over, Row, RowTime, arm_rows, faster_though_larger, rows};
+pub use series::Series;

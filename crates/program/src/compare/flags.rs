@@ -1,0 +1,108 @@
+//! The flags of a comparison and what it gives.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use measure::exit;
+use serde::Serialize;
+
+use super::verdict::Threshold;
+use crate::places::check_file;
+
+/// How two files are compared.
+#[derive(Debug, Clone, Args)]
+pub struct CompareFlags {
+    /// What counts as a difference. Faster or a regression is a number whose whole 95% interval of B/A lies beyond it; one whose
+    /// interval lies within it is the same; one whose interval crosses it is not told from noise. Where a side has no samples
+    /// there is no interval: then a ratio is the same up to the threshold, and told from noise beyond three times the
+    /// threshold only. Intervals cover what varies within a run, not from run to run.
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "5%",
+        allow_hyphen_values = true
+    )]
+    pub threshold: Threshold,
+
+    /// Write the comparison to this file as JSON, too; `-` for standard output instead of the table.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// What a comparison gives.
+#[derive(Debug)]
+pub struct Compared {
+    /// For standard output.
+    pub shown: String,
+    /// A file and what goes into it.
+    pub file: Option<(PathBuf, String)>,
+    /// The exit code.
+    pub exit_code: u8,
+}
+
+impl CompareFlags {
+    /// Whether the file that is to be written can be.
+    ///
+    /// # Errors
+    /// Says why not.
+    pub fn check(&self) -> Result<(), String> {
+        match self.json.as_deref() {
+            Some(path) if path != Path::new("-") => check_file("--json", path),
+            _ => Ok(()),
+        }
+    }
+
+    /// A comparison in the forms that were asked for.
+    ///
+    /// # Errors
+    /// It has no JSON.
+    pub fn compared(
+        &self,
+        comparison: &impl Serialize,
+        text: String,
+        exit_code: u8,
+    ) -> anyhow::Result<Compared> {
+        let json = serde_json::to_string_pretty(comparison)? + "\n";
+        let is_stdout = self.json.as_deref() == Some(Path::new("-"));
+        Ok(Compared {
+            shown: if is_stdout { json.clone() } else { text },
+            file: self
+                .json
+                .clone()
+                .filter(|_| !is_stdout)
+                .map(|path| (path, json)),
+            exit_code,
+        })
+    }
+}
+
+/// The soft boxes behind two files, each with its name; `None` where both were measured.
+///
+/// # Errors
+/// Only one of them is simulated: such numbers are no baseline of real ones.
+pub fn both_simulated(
+    a: (&str, Option<&str>),
+    b: (&str, Option<&str>),
+) -> anyhow::Result<Option<(String, String)>> {
+    match (a, b) {
+        ((_, Some(of_a)), (_, Some(of_b))) => Ok(Some((of_a.to_owned(), of_b.to_owned()))),
+        ((_, None), (_, None)) => Ok(None),
+        ((soft, Some(name)), _) | (_, (soft, Some(name))) => bail!(
+            "{soft} is SIMULATED on soft box {name} and the other file is measured; simulated numbers are neither a \
+             baseline nor a result of a real box, so compare it with another simulated run"
+        ),
+    }
+}
+
+/// The exit code of a comparison: whether a number is worse or lost, and whether all that the baseline has was judged.
+#[must_use]
+pub fn exit_code(is_worse: bool, is_conclusive: bool) -> u8 {
+    if is_worse {
+        exit::REJECTED
+    } else if is_conclusive {
+        exit::DONE
+    } else {
+        exit::INCONCLUSIVE
+    }
+}

@@ -1,0 +1,355 @@
+//! One collective operation: how long it takes, and what it does to the bytes when its time is over. What sends and receives do is
+//! in `exchange`.
+#![expect(
+    unsafe_code,
+    reason = "reads and writes device memory, and is called by the soft driver"
+)]
+
+use crate::abi::{Handle, Outcome, Status, refuse};
+use crate::choice::Plan;
+use crate::communicator::{Communicator, Meeting, Progress};
+use crate::driver::{Driver, INVALID_VALUE};
+use crate::element::Element;
+use crate::segment::{Place, SLOT};
+use boxfile::CollectiveKind;
+use softbox::{ForeignCall, call_factor};
+use std::ffi::{c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+/// An operation that was checked: it is not of 0 bytes, and the box says how long it takes.
+pub(crate) struct Operation {
+    pub(crate) communicator: Arc<Communicator>,
+    kind: CollectiveKind,
+    /// What is summed; all else moves bytes.
+    element: Option<Element>,
+    /// Who has what is broadcast.
+    root: usize,
+    from: usize,
+    to: usize,
+    /// Bytes of a rank: what it brings to a gather, what it gets of a scattered sum, else all.
+    bytes: usize,
+    /// Of an exchange.
+    pub(crate) messages: Vec<Message>,
+    pub(crate) plan: Plan,
+}
+
+/// A send to another rank, or a receive from it; not of 0 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) is_send: bool,
+    pub(crate) peer: usize,
+    pub(crate) at: usize,
+    pub(crate) bytes: usize,
+}
+
+/// An address and the bytes there.
+type Region = (usize, usize);
+
+impl Operation {
+    /// Checks an operation against the box.
+    pub(crate) fn new(
+        communicator: Arc<Communicator>,
+        (kind, element, root): (CollectiveKind, Option<Element>, usize),
+        (to, from): (usize, usize),
+        bytes: usize,
+    ) -> Outcome<Self> {
+        Ok(Self {
+            plan: communicator.plan(kind, bytes)?,
+            communicator,
+            kind,
+            element,
+            root,
+            from,
+            to,
+            bytes,
+            messages: Vec::new(),
+        })
+    }
+
+    /// Sends and receives that are one work, which takes the time of the longest of them.
+    pub(crate) fn exchange(
+        communicator: Arc<Communicator>,
+        messages: Vec<Message>,
+    ) -> Outcome<Self> {
+        let longest = messages.iter().map(|message| message.bytes).max();
+        let what = (CollectiveKind::SendRecv, None, 0);
+        let operation = Self::new(communicator, what, (0, 0), longest.unwrap_or_default())?;
+        Ok(Self {
+            messages,
+            ..operation
+        })
+    }
+
+    /// Puts it into a stream of the soft driver.
+    pub(crate) fn enqueue(self, call: &str, stream: Handle) -> Outcome<()> {
+        let driver = Driver::get(self.communicator.library)?;
+        let Some(mut regions) = self.regions() else {
+            return refuse(
+                Status::INVALID_ARGUMENT,
+                format!("{call} : more bytes than can be addressed"),
+            );
+        };
+        let chain = self.communicator.number;
+        let work = |(from, to): (Region, Region)| ForeignCall {
+            chain,
+            from: from.0 as u64,
+            from_bytes: from.1,
+            to: to.0 as u64,
+            to_bytes: to.1,
+            issue: issue_nothing,
+            finish: finish_nothing,
+            release: release_nothing,
+            data: null_mut(),
+        };
+        let check = |work: &ForeignCall, code| {
+            if code == INVALID_VALUE {
+                let words = format!(
+                    "{call} : {:#x} or {:#x} is not a valid pointer to memory of the device",
+                    work.from, work.to
+                );
+                return refuse(Status::INVALID_ARGUMENT, words);
+            }
+            driver.check(code)
+        };
+        // A work names two regions to the driver; further ones are those of works that take no time and do nothing.
+        let own = regions.pop();
+        for further in regions {
+            let work = work(further);
+            // SAFETY: the functions take null, and may be called by any thread; the stream is the driver's to refuse.
+            let code = unsafe { driver.enqueue(&work, stream) };
+            check(&work, code)?;
+        }
+        let Some(own) = own else {
+            return Ok(());
+        };
+        let work = ForeignCall {
+            issue,
+            finish,
+            release,
+            data: Box::into_raw(Box::new(self)).cast(),
+            ..work(own)
+        };
+        // SAFETY: the functions take the boxed operation until it is released, and may be called by any thread; the stream is the
+        // driver's to refuse.
+        let code = unsafe { driver.enqueue(&work, stream) };
+        check(&work, code)
+    }
+
+    /// What this rank reads and writes, in pairs; `None` where that cannot be addressed.
+    fn regions(&self) -> Option<Vec<(Region, Region)>> {
+        let (ranks, own) = (self.communicator.ranks, self.communicator.rank);
+        let of_all = self.bytes.checked_mul(ranks)?;
+        let (read, write) = match self.kind {
+            CollectiveKind::AllReduce | CollectiveKind::Broadcast => (self.bytes, self.bytes),
+            CollectiveKind::AllGather => (self.bytes, of_all),
+            CollectiveKind::ReduceScatter => (of_all, self.bytes),
+            CollectiveKind::SendRecv => return Some(self.message_regions()),
+        };
+        let to = (self.to, write);
+        // What another rank than the root names as the source is not looked at.
+        let reads = self.kind != CollectiveKind::Broadcast || own == self.root;
+        let from = if reads { (self.from, read) } else { to };
+        Some(vec![(from, to)])
+    }
+
+    fn message_regions(&self) -> Vec<(Region, Region)> {
+        let of = |is_send: bool| {
+            let some = self
+                .messages
+                .iter()
+                .filter(move |one| one.is_send == is_send);
+            some.map(|one| (one.at, one.bytes)).collect::<Vec<Region>>()
+        };
+        let (sends, receives) = (of(true), of(false));
+        let pair = |number: usize| {
+            let (from, to) = (sends.get(number), receives.get(number));
+            // Where there is one of them only, it stands for both.
+            Some((*from.or(to)?, *to.or(from)?))
+        };
+        (0..).map_while(pair).collect()
+    }
+
+    /// The virtual time of one execution in nanoseconds.
+    fn ns(&self, call: u64, captured: bool) -> f64 {
+        let least = if captured { 0.0 } else { self.plan.launch_us };
+        let factor = call_factor(self.communicator.described.noise.as_ref(), call);
+        self.plan.us.max(least) * 1000.0 * factor
+    }
+
+    /// Executes it as far as the other ranks have come; whether it is done.
+    fn advance(&self, call: u64, wait: bool) -> bool {
+        let communicator = &self.communicator;
+        let mut progress = communicator.progress();
+        let stays_away = communicator.stays_away(call, self.plan.protocol);
+        let is_done = match self.kind {
+            CollectiveKind::SendRecv => self.deliver(&mut progress, stays_away, wait),
+            _ => self.share(&mut progress, stays_away, wait),
+        };
+        if is_done && communicator.spoils(call) {
+            self.spoil();
+        }
+        is_done
+    }
+
+    /// Meets all ranks for one piece after the other.
+    fn share(&self, progress: &mut Progress, stays_away: bool, wait: bool) -> bool {
+        let communicator = &self.communicator;
+        // What all ranks must agree on, besides the number of the step.
+        let what = (self.bytes as u64) << 20
+            | (self.root as u64) << 12
+            | (self.kind as u64) << 8
+            | self.element.map_or(0xff, |element| element as u64);
+        let (brings, total) = match self.kind {
+            CollectiveKind::Broadcast => (communicator.rank == self.root, self.bytes),
+            CollectiveKind::ReduceScatter => (true, self.bytes * communicator.ranks),
+            _ => (true, self.bytes),
+        };
+        while progress.done < total {
+            let at = progress.done;
+            let bytes = (total - at).min(SLOT);
+            let bring = |place| {
+                if brings {
+                    let from = (self.from + at) as *const u8;
+                    // SAFETY: the driver has checked that the source is allocated; this rank reads the slot only.
+                    unsafe { communicator.segment.fill(place, from, bytes) };
+                }
+            };
+            match communicator.meet(progress, stays_away, what, wait, bring) {
+                Meeting::All { slot } => self.take(progress, slot, bytes),
+                Meeting::NotYet => return false,
+                Meeting::Aborted => break,
+            }
+            progress.done += bytes;
+        }
+        progress.done = 0;
+        true
+    }
+
+    /// Takes from one piece of all ranks, in their slots, what this rank gets.
+    fn take(&self, progress: &mut Progress, slot: usize, bytes: usize) {
+        let (own, ranks) = (self.communicator.rank, self.communicator.ranks);
+        let at = progress.done;
+        match self.kind {
+            CollectiveKind::AllGather => {
+                for rank in 0..ranks {
+                    self.copy((rank, slot), bytes, self.to + at + rank * self.bytes);
+                }
+            }
+            CollectiveKind::Broadcast => self.copy((self.root, slot), bytes, self.to + at),
+            CollectiveKind::AllReduce => {
+                self.sum(progress, (slot, bytes), (0, bytes), self.to + at)
+            }
+            CollectiveKind::ReduceScatter => {
+                // Of the piece the part that is this rank's, which may be nothing.
+                let first = (own * self.bytes).clamp(at, at + bytes);
+                let last = ((own + 1) * self.bytes).clamp(at, at + bytes);
+                let to = self.to + first.saturating_sub(own * self.bytes);
+                self.sum(progress, (slot, bytes), (first - at, last - first), to);
+            }
+            CollectiveKind::SendRecv => {}
+        }
+    }
+
+    /// Copies the piece of a rank.
+    fn copy(&self, (rank, slot): (usize, usize), bytes: usize, to: usize) {
+        let piece = (Place::Slot { rank, slot }, bytes);
+        // SAFETY: the driver has checked that the target has room for what the operation writes; all ranks have arrived and none
+        // fills this slot before this rank arrives at the next step.
+        unsafe {
+            self.communicator
+                .segment
+                .take(piece, 0, to as *mut u8, bytes)
+        };
+    }
+
+    /// Sums a part of the pieces of all ranks.
+    fn sum(
+        &self,
+        progress: &mut Progress,
+        (slot, whole): (usize, usize),
+        (skip, bytes): (usize, usize),
+        to: usize,
+    ) {
+        let (Some(element), false) = (self.element, bytes == 0) else {
+            return;
+        };
+        let Progress { piece, sum, .. } = progress;
+        piece.resize(bytes, 0);
+        sum.clear();
+        sum.resize(bytes / element.width(), 0.0);
+        for rank in 0..self.communicator.ranks {
+            let from = (Place::Slot { rank, slot }, whole);
+            // SAFETY: the piece has this many bytes; the slot as in `copy`.
+            unsafe {
+                self.communicator
+                    .segment
+                    .take(from, skip, piece.as_mut_ptr(), bytes)
+            };
+            element.add(sum, piece);
+        }
+        element.write(sum, piece);
+        // SAFETY: the driver has checked that the target is allocated; the piece is this process's own.
+        unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), to as *mut u8, bytes) };
+    }
+
+    /// Makes the first element of the result wrong: it changes a bit of its exponent, or of its last byte.
+    fn spoil(&self) {
+        let received = self.messages.iter().find(|message| !message.is_send);
+        let to = match self.kind {
+            CollectiveKind::SendRecv => received.map(|message| message.at),
+            _ => Some(self.to),
+        };
+        let Some(to) = to else {
+            return;
+        };
+        let width = self.element.map_or(1, Element::width);
+        let byte = (to + width - 1) as *mut u8;
+        // SAFETY: the target has at least one element (0 bytes are never enqueued) and is allocated.
+        let old = unsafe { byte.read() };
+        // SAFETY: as above.
+        unsafe { byte.write(old ^ 0x20) };
+    }
+}
+
+/// The operation behind the data of a call.
+///
+/// # Safety
+/// `data` is what `enqueue` gave the driver, and was not released.
+unsafe fn operation<'a>(data: *mut c_void) -> &'a Operation {
+    // SAFETY: the caller promises it; nothing borrows an operation mutably.
+    unsafe { &*data.cast::<Operation>() }
+}
+
+unsafe extern "C" fn issue(data: *mut c_void, captured: c_int, ns: *mut f64) -> u64 {
+    // SAFETY: the driver calls this before it releases the data.
+    let operation = unsafe { operation(data) };
+    let call = operation.communicator.begin_call();
+    let time = operation.ns(call, captured != 0);
+    // SAFETY: the driver passes a place for one double.
+    unsafe { ns.write(time) };
+    call
+}
+
+unsafe extern "C" fn finish(data: *mut c_void, call: u64, wait: c_int) -> c_int {
+    // SAFETY: the driver calls this before it releases the data.
+    let operation = unsafe { operation(data) };
+    c_int::from(operation.advance(call, wait != 0))
+}
+
+unsafe extern "C" fn release(data: *mut c_void) {
+    // SAFETY: from Box::into_raw in `enqueue`; the driver releases it once.
+    drop(unsafe { Box::from_raw(data.cast::<Operation>()) });
+}
+
+unsafe extern "C" fn issue_nothing(_data: *mut c_void, _captured: c_int, ns: *mut f64) -> u64 {
+    // SAFETY: the driver passes a place for one double.
+    unsafe { ns.write(0.0) };
+    0
+}
+
+extern "C" fn finish_nothing(_data: *mut c_void, _call: u64, _wait: c_int) -> c_int {
+    1
+}
+
+extern "C" fn release_nothing(_data: *mut c_void) {}

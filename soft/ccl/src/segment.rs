@@ -1,0 +1,318 @@
+//! Memory that the ranks of one communicator share: a file without a name, made with the unique id and mapped by each of them.
+//!
+//! Words are atomic and of 64 bits. Behind them each rank has two slots for bytes, and each ordered pair of ranks a mailbox. Few
+//! bytes lie beside the words that announce them, so that one line of the cache carries both. Who writes what when is decided
+//! elsewhere.
+#![expect(
+    unsafe_code,
+    reason = "maps shared memory and copies bytes to and from it"
+)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, fence};
+use std::time::Duration;
+
+/// Bytes of one slot.
+pub(crate) const SLOT: usize = 256 << 10;
+/// Words of a line of the cache.
+const LINE: usize = 8;
+/// Words before those of the ranks: word 0 is the number of ranks, word 1 the bell, words 2 and 3 are the token, and word 8, in a
+/// line of its own, counts the ranks that sleep.
+const COMMON: usize = 2 * LINE;
+const BELL: usize = 1;
+const SLEEPERS: usize = LINE;
+/// Where the token stands, in bytes.
+const TOKEN: u64 = 16;
+/// Words of each rank: [`JOINING`] for its joining, then two notes.
+const OWN: usize = JOINING + 2 * NOTE;
+/// Words of a rank that joining uses.
+const JOINING: usize = 3 * LINE;
+/// Words of a note: [`HEAD`] that announce a piece, then few bytes of it.
+const NOTE: usize = 2 * LINE;
+const HEAD: usize = 2;
+/// Words of a mailbox: [`MAIL_HEAD`], then few bytes.
+const MAIL: usize = LINE;
+const MAIL_HEAD: usize = 3;
+const PAGE: usize = 4096;
+/// Bytes of all mailboxes of a communicator, as far as each has a page and none more than a slot.
+const ALL_MAIL: usize = 4 << 20;
+/// How often a waiting rank looks whether it still shall wait.
+const LOOK: Duration = Duration::from_millis(2);
+/// Rounds that a rank spins that has a processor of its own: tens of microseconds.
+const SPINS: u32 = 4000;
+
+/// One mapping of a communicator's file.
+///
+/// Invariant: `start` is the first of `bytes` bytes mapped shared, which belong to this value until it is dropped.
+pub(crate) struct Segment {
+    start: NonNull<u8>,
+    bytes: usize,
+    ranks: usize,
+    /// Whether each rank has a processor, so that spinning takes none from another.
+    pub(crate) spins: bool,
+}
+
+/// Where bytes lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// One of the two slots of a rank.
+    Slot { rank: usize, slot: usize },
+    /// The mailbox of a pair.
+    Mail { from: usize, to: usize },
+}
+
+// SAFETY: a mapping belongs to the process and not to a thread.
+unsafe impl Send for Segment {}
+// SAFETY: words are reached as atomics; bytes are copied under the protocols of `communicator` and `exchange`, never borrowed.
+unsafe impl Sync for Segment {}
+
+/// Makes the memory of a new communicator, with its token: a file without a name, gone with the last process that has it open.
+pub(crate) fn make(token: [u8; 16]) -> io::Result<File> {
+    let name = c"tplens-soft-ccl";
+    // SAFETY: memfd_create(2) reads a name that ends in NUL.
+    let descriptor = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and nobody else's.
+    let file = unsafe { File::from_raw_fd(descriptor) };
+    file.write_all_at(&token, TOKEN)?;
+    Ok(file)
+}
+
+impl Segment {
+    /// Maps the memory of a token for this many ranks, through the process that made it.
+    pub(crate) fn open(path: &Path, token: [u8; 16], ranks: usize) -> io::Result<Self> {
+        let words = COMMON + OWN * ranks + MAIL * ranks * ranks;
+        let head = (8 * words).next_multiple_of(PAGE);
+        let bytes = head + 2 * SLOT * ranks + mail_bytes(ranks) * ranks * ranks;
+        let file = File::options().read(true).write(true).open(path)?;
+        let mut found = [0; 16];
+        file.read_exact_at(&mut found, TOKEN)?;
+        if found != token {
+            return Err(io::Error::other("it is another file"));
+        }
+        let length = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
+        // Setting pages aside now keeps want of memory from ending the process by a signal later.
+        // SAFETY: posix_fallocate(3) takes a descriptor, which `file` keeps open, and two numbers.
+        let code = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) };
+        if code != 0 {
+            return Err(io::Error::from_raw_os_error(code));
+        }
+        let (access, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        // SAFETY: mmap(2) at an address of the kernel's choice touches no memory of ours; unmapped in Drop.
+        let start =
+            unsafe { libc::mmap(ptr::null_mut(), bytes, access, shared, file.as_raw_fd(), 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self {
+            start,
+            bytes,
+            ranks,
+            spins: false,
+        })
+    }
+
+    /// The word that says how many ranks there are, 0 in a new file.
+    pub(crate) fn rank_count(&self) -> &AtomicU64 {
+        self.word(0)
+    }
+
+    /// Half of the token.
+    pub(crate) fn token(&self) -> u64 {
+        self.word(TOKEN as usize / 8).load(Relaxed)
+    }
+
+    /// A word of a rank that is for its joining.
+    pub(crate) fn of_rank(&self, rank: usize, number: usize) -> &AtomicU64 {
+        assert!(rank < self.ranks && number < JOINING, "no such word");
+        self.word(COMMON + rank * OWN + number)
+    }
+
+    /// A word that announces the piece in a rank's slot.
+    pub(crate) fn of_slot(&self, rank: usize, slot: usize, number: usize) -> &AtomicU64 {
+        assert!(number < HEAD, "no such word");
+        self.word(self.note(rank, slot) + number)
+    }
+
+    /// A word of the mailbox of a pair.
+    pub(crate) fn of_mail(&self, from: usize, to: usize, number: usize) -> &AtomicU64 {
+        assert!(number < MAIL_HEAD, "no such word");
+        self.word(self.mailbox(from, to) + number)
+    }
+
+    /// The first word of a note.
+    fn note(&self, rank: usize, slot: usize) -> usize {
+        assert!(rank < self.ranks && slot < 2, "no such slot");
+        COMMON + rank * OWN + JOINING + slot * NOTE
+    }
+
+    /// The first word of a mailbox.
+    fn mailbox(&self, from: usize, to: usize) -> usize {
+        assert!(from < self.ranks && to < self.ranks, "no such mailbox");
+        COMMON + self.ranks * OWN + (from * self.ranks + to) * MAIL
+    }
+
+    fn word(&self, number: usize) -> &AtomicU64 {
+        let word = self.start.as_ptr().wrapping_add(8 * number).cast();
+        // SAFETY: the head has room for every word asked for here, and the mapping begins at a page; every process reaches
+        // these words as atomics only.
+        unsafe { AtomicU64::from_ptr(word) }
+    }
+
+    fn bell(&self) -> &AtomicU32 {
+        let word = self.start.as_ptr().wrapping_add(8 * BELL).cast();
+        // SAFETY: as `word`; no other word lies there.
+        unsafe { AtomicU32::from_ptr(word) }
+    }
+
+    /// Wakes every rank that waits, where one does.
+    pub(crate) fn ring(&self) {
+        // With the same in `wait`: either this sees the sleeper, or the sleeper sees what was written before this.
+        fence(SeqCst);
+        if self.word(SLEEPERS).load(Relaxed) == 0 {
+            return;
+        }
+        self.bell().fetch_add(1, AcqRel);
+        // SAFETY: futex(2) FUTEX_WAKE reads nothing but the address of a word that is mapped.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                self.bell().as_ptr(),
+                libc::FUTEX_WAKE,
+                libc::c_int::MAX,
+            )
+        };
+    }
+
+    /// Waits until something holds, or until the rank gives up; whether it holds.
+    pub(crate) fn wait(&self, holds: impl Fn() -> bool, gives_up: impl Fn() -> bool) -> bool {
+        for round in 1..=if self.spins { SPINS } else { 0 } {
+            if holds() {
+                return true;
+            }
+            if round % 256 == 0 && gives_up() {
+                return false;
+            }
+            std::hint::spin_loop();
+        }
+        for _ in 0..100 {
+            if holds() {
+                return true;
+            }
+            std::thread::yield_now();
+        }
+        self.word(SLEEPERS).fetch_add(1, SeqCst);
+        let held = self.sleep(holds, gives_up);
+        // A process that ends meanwhile leaves its count, which costs the others a needless call each time.
+        self.word(SLEEPERS).fetch_sub(1, SeqCst);
+        held
+    }
+
+    fn sleep(&self, holds: impl Fn() -> bool, gives_up: impl Fn() -> bool) -> bool {
+        loop {
+            let heard = self.bell().load(Acquire);
+            fence(SeqCst);
+            if holds() {
+                return true;
+            }
+            if gives_up() {
+                return false;
+            }
+            let time = libc::timespec {
+                tv_sec: 0,
+                tv_nsec: libc::c_long::from(LOOK.subsec_nanos() as i32),
+            };
+            // SAFETY: futex(2) FUTEX_WAIT compares a word that is mapped and reads one timespec; it returns when it was woken,
+            // when the word has changed, or after the time.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_futex,
+                    self.bell().as_ptr(),
+                    libc::FUTEX_WAIT,
+                    heard,
+                    &raw const time,
+                )
+            };
+        }
+    }
+
+    /// Copies a piece of so many bytes from this process's memory to its place.
+    ///
+    /// # Safety
+    /// `from` is valid for reading; no other rank reads the place meanwhile.
+    pub(crate) unsafe fn fill(&self, place: Place, from: *const u8, bytes: usize) {
+        let to = self.place(place, bytes);
+        // SAFETY: memcpy(3): the place has room (checked), the caller promises the source, and a mapping of ours does not
+        // overlap the caller's memory.
+        unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
+    }
+
+    /// Copies a part of a piece of `whole` bytes from its place into this process's memory: `bytes` of them from `skip` on.
+    ///
+    /// # Safety
+    /// `to` is valid for writing; nobody writes the place meanwhile.
+    pub(crate) unsafe fn take(
+        &self,
+        (place, whole): (Place, usize),
+        skip: usize,
+        to: *mut u8,
+        bytes: usize,
+    ) {
+        assert!(skip + bytes <= whole, "a part of a piece");
+        let from = self.place(place, whole).wrapping_add(skip);
+        // SAFETY: as `fill`.
+        unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
+    }
+
+    /// Bytes of the longest piece in a mailbox.
+    pub(crate) fn mail_bytes(&self) -> usize {
+        mail_bytes(self.ranks)
+    }
+
+    /// Where a piece of so many bytes lies: beside its words where there is room.
+    fn place(&self, place: Place, bytes: usize) -> *mut u8 {
+        let mail = self.bytes - mail_bytes(self.ranks) * self.ranks * self.ranks;
+        let offset = match place {
+            Place::Slot { rank, slot } => {
+                let note = self.note(rank, slot);
+                assert!(bytes <= SLOT, "a piece fits its slot");
+                if bytes <= 8 * (NOTE - HEAD) {
+                    8 * (note + HEAD)
+                } else {
+                    mail - 2 * SLOT * self.ranks + (2 * rank + slot) * SLOT
+                }
+            }
+            Place::Mail { from, to } => {
+                let mailbox = self.mailbox(from, to);
+                assert!(bytes <= self.mail_bytes(), "a piece fits its mailbox");
+                if bytes <= 8 * (MAIL - MAIL_HEAD) {
+                    8 * (mailbox + MAIL_HEAD)
+                } else {
+                    mail + (from * self.ranks + to) * self.mail_bytes()
+                }
+            }
+        };
+        self.start.as_ptr().wrapping_add(offset)
+    }
+}
+
+/// Bytes of one mailbox among so many ranks.
+fn mail_bytes(ranks: usize) -> usize {
+    (ALL_MAIL / (ranks * ranks)).clamp(PAGE, SLOT) / PAGE * PAGE
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: munmap(2) of what `open` mapped; the invariant says that nobody else has it.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}

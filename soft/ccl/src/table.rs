@@ -1,0 +1,200 @@
+//! What differs from library to library: one row each.
+
+use crate::driver::{ErrorText, Names};
+use boxfile::CollectiveLibrary;
+use std::ffi::{CStr, c_int};
+
+/// A library of collectives.
+#[derive(Debug)]
+pub struct Library {
+    /// Its tables in box files.
+    pub(crate) tables: CollectiveLibrary,
+    /// Its word there.
+    pub(crate) word: &'static str,
+    /// What its functions begin with.
+    pub(crate) prefix: &'static str,
+    /// Its name without "lib".
+    pub(crate) name: &'static str,
+    /// Its version as `NCCL_VERSION` codes it: major x 10000 + minor x 100 + patch.
+    pub(crate) version: c_int,
+    /// What the variables begin with that it obeys.
+    pub(crate) variables: &'static str,
+    /// The types of elements that it has: the numbers of `ncclDataType_t` below this one.
+    pub(crate) types: c_int,
+    /// The texts of result codes, by code.
+    pub(crate) texts: [&'static CStr; 8],
+    /// The soft driver that it works with.
+    pub(crate) driver: Names,
+    /// The words of its log.
+    pub(crate) log: Log,
+}
+
+/// How a library writes its log.
+#[derive(Debug)]
+pub struct Log {
+    /// What stands before "INFO".
+    pub(crate) label: &'static str,
+    /// The lines that tell the version; the first has the prefix of a line, the others stand bare. `{host}` is the machine's name.
+    pub(crate) banner: &'static [&'static str],
+    /// A channel directly between devices.
+    pub(crate) direct: &'static str,
+    /// A channel through shared host memory.
+    pub(crate) shared: &'static str,
+    /// What stands in brackets behind a rank.
+    pub(crate) ends: Ends,
+    /// Whether a channel's line ends with its communicator and the number of ranks.
+    pub(crate) names_communicator: bool,
+}
+
+/// How a log names the device of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// By its number in the machine.
+    Number,
+    /// By its bus id in hexadecimal digits.
+    Bus,
+}
+
+/// The texts of `ncclGetErrorString` (NCCL, src/init.cc), which name the library and its variable.
+macro_rules! texts {
+    ($name:literal, $variable:literal) => {
+        [
+            c"no error",
+            text(concat!(
+                "unhandled cuda error (run with ",
+                $variable,
+                "=INFO for details)\0"
+            )),
+            text(concat!(
+                "unhandled system error (run with ",
+                $variable,
+                "=INFO for details)\0"
+            )),
+            text(concat!(
+                "internal error - please report this issue to the ",
+                $name,
+                " developers\0"
+            )),
+            text(concat!(
+                "invalid argument (run with ",
+                $variable,
+                "=WARN for details)\0"
+            )),
+            text(concat!(
+                "invalid usage (run with ",
+                $variable,
+                "=WARN for details)\0"
+            )),
+            c"remote process exited or there was a network error",
+            text(concat!($name, " operation in progress\0")),
+        ]
+    };
+}
+
+const fn text(with_end: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(with_end.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("one NUL, at the end"),
+    }
+}
+
+/// HIP and MACA have the same functions under two prefixes.
+macro_rules! runtime {
+    ($files:expr, $word:literal, $device:literal, $bus:literal, $text:literal) => {
+        Names {
+            files: $files,
+            word: $word,
+            get_device: $device,
+            get_bus_id: $bus,
+            error_text: ErrorText::Answered($text),
+        }
+    };
+}
+
+/// NVIDIA's library.
+pub static NCCL: Library = Library {
+    tables: CollectiveLibrary::Nccl,
+    word: "nccl",
+    prefix: "nccl",
+    name: "nccl",
+    version: 22902,
+    variables: "NCCL",
+    types: 12,
+    texts: texts!("NCCL", "NCCL_DEBUG"),
+    driver: Names {
+        files: &[c"libcuda.so.1", c"libcuda.so"],
+        word: "Cuda",
+        get_device: c"cuCtxGetDevice",
+        get_bus_id: c"cuDeviceGetPCIBusId",
+        error_text: ErrorText::Written(c"cuGetErrorString"),
+    },
+    log: Log {
+        label: "NCCL",
+        banner: &["NCCL version 2.29.2+cuda13.0"],
+        direct: "P2P/CUMEM",
+        shared: "SHM/direct",
+        ends: Ends::Number,
+        names_communicator: false,
+    },
+};
+
+/// AMD's library. It obeys NCCL's variables and reports errors in NCCL's words. The version is assumed: what came with ROCm 7.2.
+pub static RCCL: Library = Library {
+    tables: CollectiveLibrary::Rccl,
+    word: "rccl",
+    prefix: "nccl",
+    name: "rccl",
+    version: 22707,
+    variables: "NCCL",
+    types: 12,
+    texts: texts!("RCCL", "NCCL_DEBUG"),
+    driver: runtime!(
+        &[c"libamdhip64.so.7", c"libamdhip64.so"],
+        "HIP",
+        c"hipGetDevice",
+        c"hipDeviceGetPCIBusId",
+        c"hipGetErrorString"
+    ),
+    log: Log {
+        label: "NCCL",
+        banner: &[
+            "RCCL version : 2.27.7-HEAD:0000000",
+            "HIP version  : 7.2.0-0",
+            "ROCm version : 7.2.0.0-0",
+            "Hostname     : {host}",
+            "Librccl path : librccl.so.1",
+        ],
+        direct: "P2P/IPC",
+        shared: "SHM/direct/direct",
+        ends: Ends::Bus,
+        names_communicator: true,
+    },
+};
+
+/// MetaX's library. Its version, its texts and the words of its log are not published: they are assumed to be those of NCCL, under
+/// its own name. It has no types of 8 bits but integers.
+pub static MCCL: Library = Library {
+    tables: CollectiveLibrary::Mccl,
+    word: "mccl",
+    prefix: "mccl",
+    name: "mccl",
+    version: 21605,
+    variables: "MCCL",
+    types: 10,
+    texts: texts!("MCCL", "MCCL_DEBUG"),
+    driver: runtime!(
+        &[c"libmcruntime.so"],
+        "MACA",
+        c"mcGetDevice",
+        c"mcDeviceGetPCIBusId",
+        c"mcGetErrorString"
+    ),
+    log: Log {
+        label: "MCCL",
+        banner: &["MCCL version 2.16.5"],
+        direct: "P2P/IPC",
+        shared: "SHM/direct/direct",
+        ends: Ends::Number,
+        names_communicator: false,
+    },
+};
