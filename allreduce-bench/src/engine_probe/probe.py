@@ -318,7 +318,7 @@ def own_cpus(torch, ranks, rank):
 class Rank:
     """What is open, joined and prepared."""
 
-    def __init__(self, engine, local, say):
+    def __init__(self, engine, local, backend, say):
         say("importing torch")
         try:
             import torch
@@ -328,11 +328,17 @@ class Rank:
                 "name the Python that runs the engine with --engine-python"
             ) from error
         self.torch = torch
+        is_gpu = torch.cuda.is_available()
+        if backend != "host" and not is_gpu:
+            raise Refused(
+                f"torch of {sys.executable} sees no GPU where the driver shows some; "
+                "name a Python whose torch is built for them with --engine-python, or use --backend host"
+            )
         say(f"importing {engine}")
         self.heard = Heard(engine)
         self.engine = open_engine(engine)
         self.local = local
-        if torch.cuda.is_available():
+        if is_gpu:
             self.device = torch.device("cuda", local)
             torch.cuda.set_device(self.device)
             self.clock = OnGpu(torch)
@@ -398,7 +404,7 @@ class Rank:
             self.tensor = self.mine.clone()
             self.exact = sum(self.numbers(rank, count) for rank in range(self.ranks)).to(self.tensor.dtype)
             self.job = job
-            self.by = {}
+            self.by, self.mode = {}, None
         say("the first call")
         with Watch(self.engine) as watch:
             self.call()
@@ -415,13 +421,12 @@ class Rank:
             return {"is": "not_asked"}
         say("comparing the result")
         self.clock.wait()
-        if self.result.data_ptr() != self.tensor.data_ptr():
-            wrong = self.compared(self.result)
-            if wrong is not None:
-                return wrong
+        is_apart = self.result.data_ptr() != self.tensor.data_ptr()
+        wrong = self.compared(self.result) if is_apart else None
+        # All ranks make this call, also one whose last result was wrong: the others would wait for it.
         result = self.engine.all_reduce(self.mine.clone())
         self.clock.wait()
-        return self.compared(result) or {"is": "passed"}
+        return wrong or self.compared(result) or {"is": "passed"}
 
     def compared(self, result):
         result = result.cpu()
@@ -533,7 +538,7 @@ def main():
     for request in line.requests():
         try:
             if request["ask"] == "open":
-                rank = Rank(engine, local, line.doing)
+                rank = Rank(engine, local, request["backend"], line.doing)
                 reply = rank.opened()
             else:
                 reply = answer(rank, request, line.doing)

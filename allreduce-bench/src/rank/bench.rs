@@ -201,7 +201,7 @@ impl<C: Collectives> Bench<C> {
     }
 
     /// Queues the small call, which ends when all ranks have come to it.
-    pub(super) fn meet(&self) -> Result<()> {
+    fn meet(&self) -> Result<()> {
         let member = self.member()?;
         let [from, to] = &member.tick;
         member.communicator.queue(

@@ -141,7 +141,7 @@ impl Scratch {
     }
 
     /// The processes that runs in this folder started and that have not ended; those that ended have no environment.
-    fn processes(&self) -> Vec<Pid> {
+    pub(crate) fn processes(&self) -> Vec<Pid> {
         let mark = format!("{MARK}={}\0", self.0.display());
         let marked = |pid: &i32| {
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

@@ -144,7 +144,7 @@ impl Errors {
     }
 }
 
-/// Points of a table: the largest share of a time that halves of the float of an event may hide is far below this.
+/// How far a time may be off on a box without noise: what an event's float rounds away is far below this.
 pub(crate) const WITHOUT_NOISE: f64 = 0.005;
 
 /// With the noise that boxes ship: 1 % a call, and one call in fifty 15 % slower.

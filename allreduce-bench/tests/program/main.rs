@@ -7,13 +7,21 @@
 
 mod arms;
 mod boxes;
+mod canary;
 mod cli;
 mod common;
+mod dice;
+mod engine;
 mod faults;
 mod host;
 mod interrupted;
+mod killed;
 mod known;
 mod launched;
 mod library;
+mod logged;
 mod plan;
+mod random;
+mod readme;
 mod soft;
+mod vendors;

@@ -58,11 +58,14 @@ fn draw(number: u64) -> Drawn {
     });
     let ranks = u32::try_from(dice.whole(2, most_ranks)).unwrap();
     let library = described.collective_library().unwrap();
-    let operations = [dice.one_of(&OPERATIONS), dice.one_of(&OPERATIONS)];
+    // Ranks meet in an all-reduce, so every box has one.
+    let operations = [OPERATIONS[0], dice.one_of(&OPERATIONS)];
     described.collective.clear();
     for (kind, _) in operations {
         if described.collective.iter().all(|table| table.kind != kind) {
-            described.collective.extend(tables(&mut dice, (library, kind, ranks)));
+            described
+                .collective
+                .extend(tables(&mut dice, (library, kind, ranks)));
         }
     }
     // Instances of MIG do not reach each other.
@@ -90,7 +93,7 @@ fn draw(number: u64) -> Drawn {
     }
     let sizes: Vec<String> = (0..4)
         // In whole bf16.
-        .map(|_| dice.factor(4.0, 1_048_576.0).round() * 2.0)
+        .map(|_| dice.factor(4.0, 262_144.0).round() * 2.0)
         .map(|bytes| format!("{bytes:.0}"))
         .collect();
     Drawn {
@@ -159,11 +162,21 @@ fn drawn_boxes_take_the_times_of_their_points() {
             Some(_) => (&mut noisy, WITH_NOISE),
         };
         let ranks = drawn.ranks.to_string();
-        let asked = ["--ops", &drawn.operations, "--sizes", &drawn.sizes, "--tp", &ranks];
+        let asked = [
+            "--ops",
+            &drawn.operations,
+            "--sizes",
+            &drawn.sizes,
+            "--tp",
+            &ranks,
+        ];
         let how = ["--samples", "6", "--budget", "600"];
         let modes = ["--modes", "back-to-back,graph,interleaved"];
         let scratch = Scratch::new();
-        let arguments = scratch.on(&drawn.described, &[&asked[..], &how[..], &modes[..]].concat());
+        let arguments = scratch.on(
+            &drawn.described,
+            &[&asked[..], &how[..], &modes[..]].concat(),
+        );
         let mut command = scratch.program(arguments);
         command.envs(drawn.variables.iter().map(|(name, value)| (name, *value)));
         let kept = scratch.left(Ran::of(command.output().unwrap()));

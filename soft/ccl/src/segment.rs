@@ -44,8 +44,11 @@ const PAGE: usize = 4096;
 const ALL_MAIL: usize = 4 << 20;
 /// How often a waiting rank looks whether it still shall wait.
 const LOOK: Duration = Duration::from_millis(2);
-/// Rounds that a rank spins that has a processor of its own: tens of microseconds.
-const SPINS: u32 = 4000;
+/// Rounds that a rank spins where there is a processor for each: some microseconds. The scheduler may still leave two ranks on one,
+/// and then the other one stands still as long.
+const SPINS: u32 = 400;
+/// Rounds after that in which it leaves the processor to who else wants it, before it sleeps.
+const YIELDS: u32 = 400;
 
 /// One mapping of a communicator's file.
 ///
@@ -204,7 +207,7 @@ impl Segment {
             }
             std::hint::spin_loop();
         }
-        for _ in 0..100 {
+        for _ in 0..YIELDS {
             if holds() {
                 return true;
             }

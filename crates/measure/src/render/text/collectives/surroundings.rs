@@ -72,11 +72,14 @@ fn library(collectives: &Collectives) -> Option<String> {
     if let Some(version) = &library.version {
         words = format!("{words} {version}");
     }
-    let transport = library.transport.as_deref();
-    words = format!(
-        "{words}, transport {}",
-        transport.unwrap_or("not said by the library")
-    );
+    // Where a logged run told it, it has lines of its own.
+    match library.transport.as_deref() {
+        Some(transport) => words = format!("{words}, transport {transport}"),
+        None if collectives.transports.is_empty() => {
+            words.push_str(", transport not said by the library");
+        }
+        None => {}
+    }
     let labels: Vec<&str> = collectives
         .devices
         .iter()
