@@ -26,7 +26,7 @@ pub(crate) enum RankRequest {
     },
     /// Make the id of the communicator.
     MakeId,
-    /// Join it, and do one small call, in which a library connects the ranks.
+    /// Join it. A serving engine's ranks do one small call too.
     Join { id: UniqueId, ranks: u32, rank: u32 },
     /// Allocate and fill buffers, do one call and compare its result, then spoil the result.
     Prepare { job: Job },

@@ -19,6 +19,8 @@ import time
 MARK = "\x1e"
 # Whole numbers up to this are exact in bfloat16, and so is each partial sum.
 LARGEST = 256
+# What no sum is, since nothing negative is added up.
+SPOILT = -1
 DTYPES = {"bf16": ("bfloat16", 2), "f16": ("float16", 2), "f32": ("float32", 4)}
 # For so long nothing is said while samples are taken: the parent wakes up to hear it, on CPUs that the ranks may need.
 QUIET_S = 0.25
@@ -204,12 +206,14 @@ def communicators(engine):
 
 
 class Watch:
-    """Sees which of the engine's communicators takes the calls that are made meanwhile."""
+    """Sees which of the engine's communicators does the calls that are made meanwhile."""
 
-    def __init__(self, engine):
+    def __init__(self, torch, engine):
+        self.torch = torch
         self.parts = communicators(engine)
         self.took = None
         self.placed = []
+        self.fallback = None
 
     def __enter__(self):
         for part in self.parts:
@@ -218,32 +222,45 @@ class Watch:
                 if not callable(inner):
                     continue
                 try:
-                    setattr(part, call, self.seen(part, inner))
+                    setattr(part, call, self.seen(part, call, inner))
                     self.placed.append((part, call))
                 except AttributeError:
                     continue
+        self.fallback = getattr(self.torch.distributed, "all_reduce", None)
+        if self.fallback is not None:
+            self.torch.distributed.all_reduce = self.fell_back
         return self
 
-    def seen(self, part, inner):
+    def seen(self, part, name, inner):
         def call(*arguments, **named):
-            # The innermost one of several did it, or stepped back and gave nothing.
+            # Of several the innermost one did it, of several one after another the last.
             self.took = None
             result = inner(*arguments, **named)
-            self.took = self.took or type(part).__name__.lstrip("_")
+            # Who gives nothing stepped back, but for those of SGLang, which put the sum where the input was.
+            in_place = name == "all_reduce" and not getattr(part, "disabled", False)
+            did_it = result is not None or in_place
+            self.took = (self.took or type(part).__name__.lstrip("_")) if did_it else None
             return result
 
         return call
 
+    def fell_back(self, *arguments, **named):
+        """torch's own, which engines call after a communicator stepped back."""
+        self.took = None
+        return self.fallback(*arguments, **named)
+
     def __exit__(self, *_):
         for part, call in self.placed:
             delattr(part, call)
+        if self.fallback is not None:
+            self.torch.distributed.all_reduce = self.fallback
         return False
 
-    def word(self, torch, engine):
+    def word(self, engine):
         if self.took is not None:
             return self.took
         try:
-            return f"torch.distributed {torch.distributed.get_backend(engine.group().device_group)}"
+            return f"torch.distributed {self.torch.distributed.get_backend(engine.group().device_group)}"
         except Exception:  # noqa: BLE001 - a word less, whatever the version's reason is
             return "torch.distributed"
 
@@ -277,10 +294,15 @@ class OnGpu:
     def wait(self):
         self.torch.cuda.synchronize()
 
-    def between_marks(self, work):
-        """Microseconds of what `work` queues."""
+    def between_marks(self, begin, work):
+        """Microseconds of what `work` queues.
+
+        What `begin` queues ends when all ranks have come to it, and the first mark is queued behind it at once: on an idle GPU
+        the mark would stand before the way of the first call to the GPU, and before whatever the ranks are apart.
+        """
         start = self.torch.cuda.Event(enable_timing=True)
         end = self.torch.cuda.Event(enable_timing=True)
+        begin()
         start.record()
         work()
         end.record()
@@ -297,10 +319,11 @@ class OnCpu:
         pass
 
     @staticmethod
-    def between_marks(work):
-        begin = time.perf_counter_ns()
+    def between_marks(begin, work):
+        begin()
+        start = time.perf_counter_ns()
         work()
-        return (time.perf_counter_ns() - begin) / 1e3
+        return (time.perf_counter_ns() - start) / 1e3
 
 
 def own_cpus(torch, ranks, rank):
@@ -370,8 +393,9 @@ class Rank:
         if there.type != self.device.type:
             raise Refused(f"the engine's tensors are on {there.type}, which is not timed yet; torch shows {self.device.type} here")
         self.ranks, self.rank = ranks, rank
-        self.tick = self.torch.zeros(8, dtype=self.torch.float32, device=self.device)
-        self.meet()
+        # A small call ends when all ranks have come to it.
+        self.engine.all_reduce(self.torch.zeros(8, dtype=self.torch.float32, device=self.device))
+        self.clock.wait()
         self.release()
 
     def release(self):
@@ -381,11 +405,6 @@ class Rank:
         if self.rank == 0 and memory is not None:
             with contextlib.suppress(OSError):
                 memory.unlink()
-
-    def meet(self):
-        """A small call that ends when all ranks have come to it."""
-        self.engine.all_reduce(self.tick)
-        self.clock.wait()
 
     def numbers(self, rank, count):
         """What a rank contributes at each position, as whole numbers."""
@@ -404,19 +423,20 @@ class Rank:
             self.tensor = self.mine.clone()
             self.exact = sum(self.numbers(rank, count) for rank in range(self.ranks)).to(self.tensor.dtype)
             self.job = job
-            self.by, self.mode = {}, None
+            self.by = {}
+        self.mode = None
         say("the first call")
-        with Watch(self.engine) as watch:
+        with Watch(self.torch, self.engine) as watch:
             self.call()
         self.clock.wait()
-        self.by["eager"] = watch.word(self.torch, self.engine)
+        self.by["eager"] = watch.word(self.engine)
         return {"is": "prepared", "verification": self.check(say)}
 
     def call(self):
         self.result = self.engine.all_reduce(self.tensor)
 
     def check(self, say):
-        """Compares the last result where it lies apart from what was sent, and that of one more call."""
+        """Compares the last result where it lies apart from what was sent, and that of one more call as it was timed."""
         if not self.job["verify"]:
             return {"is": "not_asked"}
         say("comparing the result")
@@ -424,9 +444,30 @@ class Rank:
         is_apart = self.result.data_ptr() != self.tensor.data_ptr()
         wrong = self.compared(self.result) if is_apart else None
         # All ranks make this call, also one whose last result was wrong: the others would wait for it.
-        result = self.engine.all_reduce(self.mine.clone())
+        again = self.replayed(is_apart) if self.mode == "graph" else self.called(is_apart)
         self.clock.wait()
-        return wrong or self.compared(result) or {"is": "passed"}
+        return wrong or self.compared(again) or {"is": "passed"}
+
+    def called(self, is_apart):
+        """The result of one more call."""
+        if is_apart:
+            # The memory of the last one may be given to the next, and must not pass for its result.
+            self.result.fill_(SPOILT)
+        self.tensor.copy_(self.mine)
+        self.call()
+        return self.result
+
+    def replayed(self, is_apart):
+        """The result of one more replay of the graph that was timed.
+
+        Where sums take the place of what was sent, each call of it would add up again: that is a graph of one call then.
+        """
+        graph = self.captured(self.graph[0] if is_apart else 1)
+        if is_apart:
+            self.result.fill_(SPOILT)
+        self.tensor.copy_(self.mine)
+        graph.replay()
+        return self.result
 
     def compared(self, result):
         result = result.cpu()
@@ -442,11 +483,11 @@ class Rank:
             self.graph = None
             self.clock.wait()
             graph = self.torch.cuda.CUDAGraph()
-            with Watch(self.engine) as watch, self.engine.capture(self.device) as context:
+            with Watch(self.torch, self.engine) as watch, self.engine.capture(self.device) as context:
                 with self.torch.cuda.graph(graph, stream=context.stream):
                     for _ in range(calls):
                         self.call()
-            self.by["graph"] = watch.word(self.torch, self.engine)
+            self.by["graph"] = watch.word(self.engine)
             self.graph = (calls, graph, self.result)
         _, graph, self.result = self.graph
         return graph
@@ -470,11 +511,12 @@ class Rank:
         # Some communicators put the sum where the input was, which soon grows past what the type holds.
         self.tensor.copy_(self.mine)
         if mode == "graph":
-            graph = self.captured(calls)
-            self.meet()
-            return self.clock.between_marks(graph.replay) / calls
-        self.meet()
+            # A replay that is not timed keeps the GPU busy until the one that is has been queued.
+            replay = self.captured(calls).replay
+            return self.clock.between_marks(replay, replay) / calls
         if mode == "host_synced":
+            self.call()
+            self.clock.wait()
             begin = time.perf_counter_ns()
             self.call()
             self.clock.wait()
@@ -484,7 +526,7 @@ class Rank:
             for _ in range(calls):
                 self.call()
 
-        return self.clock.between_marks(batch) / calls
+        return self.clock.between_marks(self.call, batch) / calls
 
     def not_there(self, mode):
         """Why the engine has no such mode here."""

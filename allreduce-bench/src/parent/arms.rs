@@ -1,13 +1,12 @@
-//! The arms as they run: what the ranks of each begin with, and which of them are left alone.
+//! The arms as they run: what the ranks of each begin with, and what each lost.
+
+use std::ffi::OsString;
 
 use measure::record::Arm;
 
 use super::group::Start;
+use super::losses::Losses;
 use super::modes::Clock;
-use super::transport;
-
-/// Groups that an arm may lose one after another before the rest of it is left alone.
-const LIMIT: u32 = 2;
 
 /// An arm, or the only variant of a run without arms.
 #[derive(Debug)]
@@ -16,10 +15,8 @@ pub(super) struct Variant {
     pub(super) arm: Option<Arm>,
     /// Whether ranks of it became one communicator.
     pub(super) joined: bool,
-    /// Groups lost in a row.
-    lost: u32,
-    /// Why the last one was.
-    why: String,
+    /// What it lost, which is its own.
+    pub(super) losses: Losses,
 }
 
 impl Variant {
@@ -28,8 +25,7 @@ impl Variant {
         let fresh = |arm: Option<Arm>| Self {
             arm,
             joined: false,
-            lost: 0,
-            why: String::new(),
+            losses: Losses::default(),
         };
         if arms.is_empty() {
             vec![fresh(None)]
@@ -47,32 +43,14 @@ impl Variant {
     pub(super) fn start(&self, clock: Clock) -> Start {
         begin(self.arm.as_ref(), clock)
     }
-
-    /// A point came to its end.
-    pub(super) fn held(&mut self) {
-        self.lost = 0;
-    }
-
-    /// Its ranks were lost; `for_good` where more of them should not be started.
-    pub(super) fn lose(&mut self, why: &str, for_good: bool) {
-        self.lost = if for_good { LIMIT } else { self.lost + 1 };
-        why.clone_into(&mut self.why);
-    }
-
-    /// Why no more of its ranks are started; `None` while they are.
-    pub(super) fn left_alone(&self) -> Option<String> {
-        (self.lost >= LIMIT).then(|| {
-            format!(
-                "the ranks were lost {LIMIT} times in a row and are not started again; last: {}",
-                self.why
-            )
-        })
-    }
 }
 
 /// What a group begins with: the variables of its arm and of its clock.
 pub(super) fn begin(arm: Option<&Arm>, clock: Clock) -> Start {
-    let mut start = transport::start().0;
+    let mut start = Start {
+        environment: quiet(),
+        ..Start::default()
+    };
     let of_arm = arm.into_iter().flat_map(|arm| &arm.variables);
     let of_arm = of_arm.map(|(name, value)| (name.into(), value.into()));
     start.environment.extend(of_arm);
@@ -81,6 +59,25 @@ pub(super) fn begin(arm: Option<&Arm>, clock: Clock) -> Start {
         .map(|(name, value)| (name.into(), value.into()));
     start.environment.extend(of_clock);
     start
+}
+
+/// Variables by which libraries write of what they do.
+const TALK: [&str; 2] = ["NCCL_DEBUG", "MCCL_DEBUG"];
+
+/// Keeps libraries from writing while they are timed where this program's own environment asks for it: warnings are enough.
+fn quiet() -> Vec<(OsString, OsString)> {
+    let set = TALK.iter().filter(|name| std::env::var_os(name).is_some());
+    set.map(|name| (name.into(), "WARN".into())).collect()
+}
+
+/// What to say of a log that the user asked for.
+pub(super) fn not_logged() -> Option<String> {
+    (!quiet().is_empty()).then(|| {
+        format!(
+            "{} is set and was WARN in the ranks that were timed, as writing costs time; what the library chose stands under its transport",
+            TALK.join(" or ")
+        )
+    })
 }
 
 #[cfg(test)]
@@ -95,24 +92,6 @@ mod tests {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
         }
-    }
-
-    #[test]
-    fn an_arm_that_loses_its_ranks_twice_in_a_row_is_left_alone_and_others_are_not() {
-        let mut variants = Variant::of(&[arm("a", &[]), arm("b", &[])]);
-        for why in ["first", "second"] {
-            variants[0].lose("before", false);
-            variants[0].held();
-            variants[0].lose(why, false);
-            assert_eq!(variants[0].left_alone(), None);
-            variants[0].held();
-        }
-        variants[0].lose("first", false);
-        variants[0].lose("second", false);
-        assert!(variants[0].left_alone().unwrap().ends_with("last: second"));
-        assert_eq!(variants[1].left_alone(), None);
-        variants[1].lose("it cannot be ended", true);
-        assert!(variants[1].left_alone().is_some());
     }
 
     #[test]

@@ -15,17 +15,21 @@ use supervisor::{Interrupt, Ladder, LineSink, Signal, WorkerSpec};
 
 use crate::engine_probe::Probe;
 use crate::launch::{Heard, Leader, Link};
-use crate::messages::{Described, RankReply, RankRequest};
+use crate::messages::{Described, Job, RankReply, RankRequest};
 use crate::rank;
 
 /// How long one rank is listened to before the next: a rank that died is noticed while another hangs.
 const TURN: Duration = Duration::from_millis(20);
 
-/// Added to the deadline while drivers are opened and ranks connect, which takes many seconds on boxes with many GPUs.
+/// Added to the deadline while drivers are opened and ranks connect, which takes many seconds on boxes with many GPUs. NCCL may
+/// connect them when they join or when they call for the first time (NCCL_RUNTIME_CONNECT).
 const START: Duration = Duration::from_secs(20);
 
 /// The same for a serving engine, which imports thousands of files and tries out its ways between GPUs in silence: 60 s were seen.
 const ENGINE_START: Duration = Duration::from_secs(180);
+
+/// How long a process that takes no more requests has to be gone.
+const ENDING: Duration = Duration::from_secs(2);
 
 /// What every group of this run is made of.
 pub(super) struct Setup<'a> {
@@ -77,6 +81,8 @@ pub(super) struct Group<'a> {
     ranks: Vec<Link<'a>>,
     /// Added to the deadline until the ranks are joined.
     start: Duration,
+    /// Added to the deadline of the first call.
+    connect: Duration,
 }
 
 impl<'a> Group<'a> {
@@ -89,6 +95,7 @@ impl<'a> Group<'a> {
                 Some(_) => ENGINE_START,
                 None => START,
             },
+            connect: START,
         };
         for (rank, ordinal) in setup.ordinals.iter().enumerate() {
             let spec = match &begin.engine {
@@ -96,7 +103,7 @@ impl<'a> Group<'a> {
                 None => WorkerSpec::this_program(format!("rank {rank}"), [rank::CHILD]),
             };
             let mut spec = spec.map_err(|error| Trouble::Stop(Stop::Internal(error.into())))?;
-            spec.environment.clone_from(&begin.environment);
+            spec.environment.extend_from_slice(&begin.environment);
             spec.noise.clone_from(&begin.log);
             let number = u32::try_from(rank).unwrap_or(u32::MAX);
             let link = Link::start(spec, setup.leader, number);
@@ -121,6 +128,10 @@ impl<'a> Group<'a> {
             else {
                 return Err(group.out_of_turn(&reply));
             };
+            if soft_box.is_some() {
+                // A soft library connects where it joins.
+                group.connect = Duration::ZERO;
+            }
             opened = Some(Opened {
                 library,
                 soft_box,
@@ -149,6 +160,18 @@ impl<'a> Group<'a> {
             };
         }
         Ok(())
+    }
+
+    /// Has the ranks prepare a call; the first time they may connect.
+    pub(super) fn prepare(
+        &mut self,
+        doing: &str,
+        longer: Duration,
+        job: Job,
+    ) -> Result<Vec<RankReply>, Trouble> {
+        let connect = std::mem::take(&mut self.connect);
+        let longer = longer.saturating_add(connect);
+        self.all(doing, longer, |_| RankRequest::Prepare { job })
     }
 
     fn make_id(&mut self) -> Result<UniqueId, Trouble> {
@@ -200,7 +223,8 @@ impl<'a> Group<'a> {
     ) -> Result<Vec<RankReply>, Trouble> {
         for rank in 0..count {
             if let Err(reason) = self.ranks[rank].send(&request(rank)) {
-                return Err(self.failed(rank, format!("{doing}: {reason}")));
+                let why = self.ending(rank).unwrap_or(reason);
+                return Err(self.failed(rank, format!("{doing}: {why}")));
             }
         }
         let deadline = self.setup.deadline.saturating_add(longer);
@@ -236,6 +260,19 @@ impl<'a> Group<'a> {
             }
         }
         Ok(replies.into_iter().flatten().collect())
+    }
+
+    /// How a rank ended that takes no more requests, where it tells in time.
+    fn ending(&mut self, rank: usize) -> Option<String> {
+        let asked = Instant::now();
+        while asked.elapsed() < ENDING {
+            match self.ranks[rank].next(TURN, self.setup.interrupt) {
+                Heard::Lost(reason) => return Some(reason),
+                Heard::Interrupted(_) => return None,
+                Heard::Reply(_) | Heard::Silent => {}
+            }
+        }
+        None
     }
 
     /// Says which ranks do not answer, and in which step.

@@ -4,6 +4,7 @@ mod arms;
 mod group;
 mod judge;
 mod library;
+mod losses;
 mod modes;
 mod order;
 mod run;

@@ -5,8 +5,7 @@ use measure::caveat::Caveat;
 use measure::record::CallMode;
 use topology::Sysfs;
 
-/// The variable by which a soft driver is told to play its box in real time.
-const SOFT_CLOCK: (&str, &str) = ("TPLENS_SOFT_CLOCK", "wall");
+use crate::rank::SOFT_CLOCK;
 
 /// The load of a machine that does nothing else: its average lags behind what this program itself did before.
 const IDLE_LOAD: f64 = 1.0;

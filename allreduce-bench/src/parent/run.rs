@@ -137,7 +137,7 @@ fn run_in(
                     .to_owned(),
             ));
         }
-        (Some(path), None) => Some(Probe::of(path, args.engine).map_err(Stop::Usage)?),
+        (Some(path), None) => Some(Probe::of(path, args.engine, &found).map_err(Stop::Usage)?),
     };
     let wanted = match &model {
         Some(_) => steps.wanted(args),

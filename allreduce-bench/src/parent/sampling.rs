@@ -52,8 +52,7 @@ pub(super) fn measure(
         gap_us: (mode == CallMode::Interleaved).then_some(gap_us),
     };
     let mut verification = Verification::Passed;
-    let prepare = |_| RankRequest::Prepare { job };
-    for reply in group.all("preparing", series.longer(1), prepare)? {
+    for reply in group.prepare("preparing", series.longer(1), job)? {
         match reply {
             RankReply::Prepared { verification: seen } => {
                 verification = worse(verification, seen);

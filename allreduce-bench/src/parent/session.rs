@@ -2,12 +2,12 @@
 //! begins, with fresh ranks after trouble.
 
 mod engine;
+mod point;
 
 use std::time::Instant;
 
 use inventory::{Built, Chosen, Found, caveats};
 use measure::caveat::Caveat;
-use measure::plan::Plan;
 use measure::record::{
     Arm, CallMode, CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent,
     EngineRunFacts, LinkDevice,
@@ -17,11 +17,11 @@ use program::{Break, Budget, Progress, Recorder, reservations};
 use topology::{Machine, Sysfs};
 
 use self::engine::Engine;
-use super::arms::Variant;
+use super::arms::{Variant, not_logged};
 use super::group::{Group, Opened, Setup, Start, Trouble};
+use super::losses::Course;
 use super::modes::{Clock, Pass, in_real_time, modes, not_here, passes};
 use super::order::rounds;
-use super::sampling::{SYNCED_SAMPLES, measure};
 use super::transport::{Around, logged_run};
 use super::wanted::{Steps, Wanted};
 use crate::cli::RunArgs;
@@ -169,7 +169,11 @@ impl<'a> Session<'a> {
         told.extend(caveats::hidden_mig(self.chosen));
         told.extend(caveats::unmanaged(self.chosen));
         told.extend(self.host_memory());
-        let of_plan = self.steps.own_kernels().into_iter();
+        // Where the engine's own all-reduce is timed beside it, nothing is missing.
+        let own_kernels = self.steps.own_kernels();
+        let of_plan = own_kernels.filter(|_| self.probe.is_none()).into_iter();
+        let of_plan = of_plan.chain(not_logged());
+        let of_plan = of_plan.chain(self.played_arms());
         let of_plan = of_plan.chain(self.steps.assumed.iter().cloned());
         told.extend(of_plan.map(|text| Caveat::Note { text }));
         told.extend(self.drawn());
@@ -177,6 +181,16 @@ impl<'a> Session<'a> {
             self.recorder.add(CollectivesEvent::Caveat { caveat })?;
         }
         Ok(())
+    }
+
+    /// What arms and launches on a soft box are not.
+    fn played_arms(&self) -> Option<String> {
+        let is_soft = self.opened.soft_box.is_some();
+        (is_soft && (!self.args.arms.is_empty() || self.args.launches > 1)).then(|| {
+            "the soft libraries obey *_P2P_DISABLE, *_PROTO and *_DEBUG only, so that other variables change nothing here, and each launch repeats \
+             the same noise"
+                .to_owned()
+        })
     }
 
     /// What the numbers of the host backend are not.
@@ -218,119 +232,32 @@ impl<'a> Session<'a> {
         mut ranks: Ranks<'a>,
         pace: &mut Pace<'_>,
     ) -> Result<(), Break> {
-        for wanted in calls {
-            for mode in modes {
-                if let Some(signal) = self.setup.interrupt.signal() {
-                    return Err(Break::Signal(signal));
-                }
-                let group = format!("{}{}", wanted.kind, launch.label);
-                let what = format!("{} {mode}", ByteCount(wanted.bytes_per_rank));
-                pace.progress.begin(&group, &what);
-                let began = Instant::now();
-                let of_library = launch.engine.is_none();
-                let not_here = not_here(*mode, self.chosen.backend).filter(|_| of_library);
-                let outcome = match not_here {
-                    Some(reason) => CollectiveOutcome::NotApplicable { reason },
-                    None => match launch.variant.left_alone() {
-                        Some(reason) => CollectiveOutcome::Skipped { reason },
-                        None => self.tried(launch, &mut ranks, wanted, *mode, pace)?,
-                    },
-                };
-                self.keep(launch, wanted, *mode, outcome)?;
-                pace.budget.spend(began.elapsed());
-                pace.progress.end();
+        let mut course = Course::of(calls, modes);
+        while let Some((wanted, mode)) = course.next(&launch.variant.losses) {
+            if let Some(signal) = self.setup.interrupt.signal() {
+                return Err(Break::Signal(signal));
             }
+            let group = format!("{}{}", wanted.kind, launch.label);
+            let what = format!("{} {mode}", ByteCount(wanted.bytes_per_rank));
+            pace.progress.begin(&group, &what);
+            let began = Instant::now();
+            let of_library = launch.engine.is_none();
+            let not_here = not_here(mode, self.chosen.backend).filter(|_| of_library);
+            let outcome = match not_here {
+                Some(reason) => CollectiveOutcome::NotApplicable { reason },
+                None => match launch.variant.losses.leave_out(&wanted) {
+                    Some(reason) => CollectiveOutcome::Skipped { reason },
+                    None => self.tried(launch, &mut ranks, &wanted, mode, pace)?,
+                },
+            };
+            self.keep(launch, &wanted, mode, outcome)?;
+            pace.budget.spend(began.elapsed());
+            pace.progress.end();
         }
         if let Ranks::Ready(group, _) = ranks {
             group.finish();
         }
         Ok(())
-    }
-
-    /// What came of one point; where the ranks were lost, that.
-    fn tried(
-        &self,
-        launch: &mut Launch<'_>,
-        ranks: &mut Ranks<'a>,
-        wanted: &Wanted,
-        mode: CallMode,
-        pace: &Pace<'_>,
-    ) -> Result<CollectiveOutcome, Break> {
-        let job = wanted.job(!self.args.no_verify);
-        match self.point(launch, ranks, job, mode, &pace.budget) {
-            Ok(outcome) => {
-                launch.variant.held();
-                Ok(outcome)
-            }
-            Err(trouble) => {
-                let (outcome, for_good) = told(trouble)?;
-                let why = reason_of(&outcome);
-                let bytes = ByteCount(wanted.bytes_per_rank);
-                let (kind, label) = (wanted.kind, &launch.label);
-                pace.progress
-                    .note(&format!("{kind} {bytes} {mode}{label}: {why}"));
-                // An engine that does not start would not start again, and that takes minutes.
-                let for_good = for_good || (launch.engine.is_some() && !launch.variant.joined);
-                launch.variant.lose(why, for_good);
-                Ok(outcome)
-            }
-        }
-    }
-
-    /// One point, with ranks that are started where there are none.
-    fn point(
-        &self,
-        launch: &mut Launch<'_>,
-        ranks: &mut Ranks<'a>,
-        job: Job,
-        mode: CallMode,
-        budget: &Budget,
-    ) -> Result<CollectiveOutcome, Trouble> {
-        let ready = match std::mem::replace(ranks, Ranks::None) {
-            Ranks::None => {
-                let start = launch.start();
-                let (mut group, opened) = Group::open(self.setup, &start)?;
-                group.join()?;
-                launch.variant.joined = true;
-                Ok((group, opened))
-            }
-            Ranks::Ready(group, opened) => Ok((group, opened)),
-            Ranks::Lost(trouble) => Err(trouble),
-        };
-        let (mut group, opened) = ready?;
-        let times = match mode {
-            CallMode::HostSynced => SYNCED_SAMPLES,
-            CallMode::BackToBack | CallMode::Graph | CallMode::Interleaved => 1,
-        };
-        let plan = Plan::new(
-            self.args.samples.saturating_mul(times) as usize,
-            budget.share(),
-        );
-        let outcome = measure(
-            &mut group,
-            &opened,
-            job,
-            self.ranks(),
-            mode,
-            plan,
-            self.args.gap,
-        )?;
-        if let Some(engine) = &mut launch.engine {
-            engine.hear(&opened.library, group.describe()?);
-        }
-        *ranks = Ranks::Ready(group, opened);
-        Ok(outcome)
-    }
-
-    /// Joins the group that opened the library; that it went wrong is told by the first point.
-    fn joined(&self, mut group: Group<'a>, launch: &mut Launch<'_>) -> Ranks<'a> {
-        match group.join() {
-            Ok(()) => {
-                launch.variant.joined = true;
-                Ranks::Ready(group, self.opened.clone())
-            }
-            Err(trouble) => Ranks::Lost(trouble),
-        }
     }
 
     fn keep(
@@ -366,14 +293,16 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// What the library says of the way it takes, from ranks of their own that are not timed. Those of an arm that hangs or fails
-    /// would only do so again.
+    /// What the library says of the way it takes, from ranks of their own that are not timed. Calls that lost the ranks would only
+    /// do so again.
     fn transport(&mut self, variant: &Variant) -> Result<(), Break> {
         let is_library = self.chosen.backend != Built::Host;
-        if !is_library || !variant.joined || variant.left_alone().is_some() {
+        let calls = self.wanted.iter();
+        let known_good = calls.filter(|wanted| !variant.losses.know(wanted));
+        let jobs: Vec<Job> = known_good.map(|wanted| wanted.job(false)).collect();
+        if !is_library || !variant.joined || jobs.is_empty() {
             return Ok(());
         }
-        let jobs: Vec<Job> = self.wanted.iter().map(|wanted| wanted.job(false)).collect();
         let leader = self.setup.leader;
         let hosts = leader.map_or_else(Vec::new, |leader| leader.facts().hosts);
         let around = Around {
@@ -393,23 +322,5 @@ impl<'a> Session<'a> {
 
     fn ranks(&self) -> u32 {
         u32::try_from(self.found.len()).unwrap_or(u32::MAX)
-    }
-}
-
-/// What a point says of trouble, and whether no more ranks should be started.
-fn told(trouble: Trouble) -> Result<(CollectiveOutcome, bool), Break> {
-    match trouble {
-        Trouble::Failed { reason } => Ok((CollectiveOutcome::Failed { reason }, false)),
-        Trouble::Hang { doing, unkillable } => Ok((CollectiveOutcome::Hang { doing }, unkillable)),
-        Trouble::Interrupted(signal) => Err(Break::Signal(signal)),
-        Trouble::Stop(stop) => Err(stop.into()),
-    }
-}
-
-fn reason_of(outcome: &CollectiveOutcome) -> &str {
-    match outcome {
-        CollectiveOutcome::Failed { reason } => reason,
-        CollectiveOutcome::Hang { doing } => doing,
-        _ => "",
     }
 }

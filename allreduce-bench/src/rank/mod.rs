@@ -2,6 +2,7 @@
 
 mod bench;
 mod buffers;
+mod cpu;
 mod gap;
 mod sums;
 #[cfg(test)]
@@ -17,6 +18,8 @@ use program::child::Line;
 
 use crate::messages::{RankReply, RankRequest};
 use bench::Bench;
+
+pub(crate) use cpu::SOFT_CLOCK;
 
 /// The hidden subcommand.
 pub(crate) const CHILD: &str = "__rank";
@@ -102,6 +105,7 @@ fn answer<C: Collectives>(
             id: bench.unique_id()?,
         },
         RankRequest::Join { id, ranks, rank } => {
+            cpu::own(ranks, rank);
             bench.join(&id, ranks, rank)?;
             RankReply::Joined
         }

@@ -120,7 +120,8 @@ impl<C: Collectives> Bench<C> {
 
     /// One call by the host's clock, from a state in which all ranks have just met.
     fn host_synced(&self) -> Result<f64> {
-        self.call()?;
+        self.work()?.replayed.set(None);
+        self.meet()?;
         self.wait()?;
         let start = Instant::now();
         self.call()?;
@@ -136,12 +137,13 @@ impl<C: Collectives> Bench<C> {
             if batch.in_graph {
                 self.work()?.buffers.sweep(&self.stream)?;
             }
-            self.call()
+            self.meet()
         };
         let (microseconds, gate) = self.between_marks(begin, || {
             if batch.in_graph {
-                self.launch(batch)
+                self.replay((batch.series, batch.calls))
             } else {
+                self.work()?.replayed.set(None);
                 self.queue(batch.series, batch.calls)
             }
         })?;
@@ -185,20 +187,21 @@ impl<C: Collectives> Bench<C> {
         Ok(())
     }
 
-    fn launch(&self, batch: Batch) -> Result<()> {
+    /// Queues a graph that was captured.
+    pub(super) fn replay(&self, (series, calls): (Series, u32)) -> Result<()> {
         let work = self.work()?;
-        let is_it =
-            |graph: &&Captured<C>| (graph.series, graph.calls) == (batch.series, batch.calls);
+        let is_it = |graph: &&Captured<C>| (graph.series, graph.calls) == (series, calls);
         let captured = work.graphs.iter().find(is_it);
         let captured = captured.ok_or_else(|| out_of_turn("a graph"))?;
-        if batch.series != Series::Gaps {
+        if series != Series::Gaps {
             work.buffers.set_last(captured.last);
+            work.replayed.set(Some((series, calls)));
         }
         self.stream.launch(&captured.graph)
     }
 
     /// Captures a series, unless that was done; `false` where the backend has no graphs.
-    fn captured(&mut self, series: Series, calls: u32) -> Result<bool> {
+    pub(super) fn captured(&mut self, series: Series, calls: u32) -> Result<bool> {
         let work = self.work()?;
         let is_it = |graph: &Captured<C>| (graph.series, graph.calls) == (series, calls);
         if work.graphs.iter().any(is_it) {

@@ -27,7 +27,13 @@ def at_call(tensor, rank):
         raise RuntimeError("custom_ar failed with error 700:\n  an illegal memory access")
 
 
-def spoilt(numbers, rank):
-    if FAULT == "wrong" and rank == 1 and len(numbers) * 2 > LIMIT:
+def spoilt(numbers, rank, is_replay=False):
+    at_fault = FAULT == "wrong" or FAULT == "wrong-replay" and is_replay
+    if at_fault and rank == 1 and len(numbers) * 2 > LIMIT:
         return [*numbers[:3], numbers[3] + 1, *numbers[4:]]
     return numbers
+
+
+def is_lost(numbers, replays):
+    """Whether the sum arrives nowhere: that of each replay but the first ones."""
+    return FAULT == "lost-replay" and replays > 2 and len(numbers) * 2 > LIMIT

@@ -113,17 +113,22 @@ fn the_order_is_that_of_the_recorded_seed() {
 fn an_arm_that_hangs_is_left_alone_and_the_others_are_measured() {
     let scratch = Scratch::new();
     let mut described = two_gpus();
-    // LL is the faster one and hangs after the call that joins; Simple is what is left without it.
+    // LL is the faster one and hangs; Simple is what is left without it.
     described.collective[0].protocol = Some(Protocol::Ll);
     let mut simple = flat(CollectiveKind::AllReduce, 70.0);
     simple.protocol = Some(Protocol::Simple);
     described.collective.push(simple);
     described.fault = vec![Fault::CollectiveHang {
         rank: 1,
-        after_calls: 1,
+        after_calls: 0,
         protocol: Some(Protocol::Ll),
     }];
-    let arms = ["--arm", "no-ll: NCCL_PROTO=^LL", "--sizes", "4K,8K,16K"];
+    let arms = [
+        "--arm",
+        "no-ll: NCCL_PROTO=^LL",
+        "--sizes",
+        "4K,8K,16K,32K,64K",
+    ];
     let kept = scratch.soft(
         &described,
         &[
@@ -134,8 +139,9 @@ fn an_arm_that_hangs_is_left_alone_and_the_others_are_measured() {
     );
     assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
     let baseline = of_arm(&kept, "baseline");
-    assert_eq!(baseline.len(), 3);
-    for point in &baseline[..2] {
+    assert_eq!(baseline.len(), 5);
+    // Two upwards, two downwards, and the one between them is left alone.
+    for point in &baseline[..4] {
         assert!(
             matches!(point.outcome, CollectiveOutcome::Hang { .. }),
             "{:?}",
@@ -143,12 +149,12 @@ fn an_arm_that_hangs_is_left_alone_and_the_others_are_measured() {
         );
     }
     assert!(
-        matches!(&baseline[2].outcome, CollectiveOutcome::Skipped { reason } if reason.contains("2 times in a row")),
+        matches!(&baseline[4].outcome, CollectiveOutcome::Skipped { reason } if reason.contains("4 times in a row")),
         "{:?}",
-        baseline[2].outcome
+        baseline[4].outcome
     );
     let without = of_arm(&kept, "no-ll");
-    assert_eq!(without.len(), 3);
+    assert_eq!(without.len(), 5);
     for point in without {
         is_about(exact_us(&point.outcome), 70.0);
     }

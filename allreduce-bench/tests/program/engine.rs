@@ -95,7 +95,8 @@ fn an_engines_times_are_those_of_its_device_and_name_who_did_each_size() {
     let scratch = Scratch::new();
     let kept = run(&scratch, &[], &[]);
     assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
-    // The stand-in's kernel takes 21 us eager and 5 us in a graph, its library 30 us, and each 2 KiB takes 1 us.
+    // The stand-in's kernel takes 21 us eager and 5 us in a graph, its library 30 us, and each 2 KiB takes 1 us. The 7 us until
+    // work comes to a device that the host waited for are in none of them.
     for (bytes, mode, exact, by) in [
         (SMALL, CallMode::BackToBack, 22.0, "CustomAllreduce"),
         (SMALL, CallMode::Graph, 6.0, "CustomAllreduce"),
@@ -265,6 +266,62 @@ fn an_engines_wrong_sum_is_wrong_data() {
     };
     // At position 3 rank 0 has 7 * 3 = 21 and rank 1 has 21 + 5 = 26: 47, and the stand-in adds 1.
     assert_eq!(seen, "element 3 of 8192 is 48.0 where 47.0 is exact");
+}
+
+#[test]
+fn a_replay_that_is_wrong_where_calls_are_right_is_wrong_data() {
+    if !can_run() {
+        return;
+    }
+    for (engine, fault, wrong) in [
+        // At position 3 rank 0 has 7 * 3 = 21 and rank 1 has 21 + 5 = 26: 47, and the stand-in adds 1.
+        (
+            "vllm",
+            "wrong-replay",
+            "element 3 of 8192 is 48.0 where 47.0",
+        ),
+        // The same, where the sum takes the place of what was sent.
+        (
+            "sglang",
+            "wrong-replay",
+            "element 3 of 8192 is 48.0 where 47.0",
+        ),
+        // Sums of the first replays that lie there still do not pass: at position 0 they are 0 + 5.
+        ("vllm", "lost-replay", "element 0 of 8192 is -1.0 where 5.0"),
+    ] {
+        let scratch = Scratch::new();
+        let more = ["--engine", engine, "--sizes", "16K"];
+        let kept = run(&scratch, &more, &[("STAND_IN_FAULT", fault)]);
+        assert_eq!(kept.ran.code, 5, "{}", kept.ran.stderr);
+        let verification = |mode| match &point(&kept, LARGE, mode).outcome {
+            CollectiveOutcome::Measured { verification, .. } => verification,
+            other => panic!("{other:?}"),
+        };
+        for mode in [CallMode::HostSynced, CallMode::BackToBack] {
+            assert_eq!(*verification(mode), Verification::Passed);
+        }
+        let Verification::WrongData { seen } = verification(CallMode::Graph) else {
+            panic!("{engine} {fault}: {:?}", verification(CallMode::Graph));
+        };
+        assert!(seen.starts_with(wrong), "{engine} {fault}: {seen}");
+    }
+}
+
+#[test]
+fn a_communicator_that_steps_back_is_not_named() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let kept = run(&scratch, &["--sizes", "16K"], &[("STAND_IN_PYNCCL", "off")]);
+    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
+    for mode in [CallMode::BackToBack, CallMode::Graph] {
+        let point = point(&kept, LARGE, mode);
+        // What the stand-in's torch takes.
+        assert!((exact_us(&point.outcome) - 50.0).abs() < 1e-6);
+        let by = "vllm 0.32.0 torch.distributed stand-in";
+        assert_eq!(point.engine.as_deref(), Some(by));
+    }
 }
 
 #[test]

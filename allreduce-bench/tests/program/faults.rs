@@ -14,16 +14,16 @@ const QUICK: [&str; 6] = [
     "3",
 ];
 
-/// Calls of a communicator on [`two_gpus`]: one to join, and at each size one to prepare, 1 + 4 to find out how long a call takes and
-/// six samples of 1 + 4: 50 us a call are 4 calls in 200 us, and equal samples end it at six. That is 1 + 36 for one size.
-const JOIN: u64 = 1;
+/// Calls of a communicator on [`two_gpus`] at each size: one to prepare, 1 + 4 to find out how long a call takes and six samples of
+/// 1 + 4: 50 us a call are 4 calls in 200 us, and equal samples end it at six. That is 36 for one size; joining is no call.
 const SIZE: u64 = 36;
 
+fn sizes(fault: Fault, sizes: &str) -> Kept {
+    Scratch::new().soft(&with(fault), &[&QUICK[..], &["--sizes", sizes]].concat())
+}
+
 fn three_sizes(fault: Fault) -> Kept {
-    Scratch::new().soft(
-        &with(fault),
-        &[&QUICK[..], &["--sizes", "4K,8K,16K"]].concat(),
-    )
+    sizes(fault, "4K,8K,16K")
 }
 
 fn of(kept: &Kept, kib: u64) -> &CollectiveOutcome {
@@ -32,10 +32,11 @@ fn of(kept: &Kept, kib: u64) -> &CollectiveOutcome {
 
 #[test]
 fn a_wrong_sum_is_exit_5_whether_it_was_wrong_before_or_while_it_was_timed() {
-    for after_calls in [JOIN, JOIN + SIZE - 1] {
+    for after_calls in [0, SIZE - 1] {
         let kept = three_sizes(Fault::CollectiveWrong {
             rank: 1,
             after_calls,
+            captured: false,
         });
         assert_eq!(kept.ran.code, 5, "{}", kept.ran.stderr);
         let CollectiveOutcome::Measured { verification, .. } = of(&kept, 4) else {
@@ -50,11 +51,35 @@ fn a_wrong_sum_is_exit_5_whether_it_was_wrong_before_or_while_it_was_timed() {
 }
 
 #[test]
+fn a_graph_whose_calls_are_wrong_is_told_though_the_same_calls_are_right_one_by_one() {
+    let fault = Fault::CollectiveWrong {
+        rank: 1,
+        after_calls: 0,
+        captured: true,
+    };
+    for placement in ["out-of-place", "in-place"] {
+        let more = ["--sizes", "4K", "--samples", "6", "--placement", placement];
+        let modes = ["--modes", "back-to-back,graph,interleaved"];
+        let kept = Scratch::new().soft(&with(fault.clone()), &[&more[..], &modes[..]].concat());
+        assert_eq!(kept.ran.code, 5, "{}", kept.ran.stderr);
+        exact_us(kept.reduced(4096, CallMode::BackToBack));
+        for mode in [CallMode::Graph, CallMode::Interleaved] {
+            let outcome = kept.reduced(4096, mode);
+            let CollectiveOutcome::Measured { verification, .. } = outcome else {
+                panic!("{outcome:?}");
+            };
+            let is_wrong = matches!(verification, Verification::WrongData { .. });
+            assert!(is_wrong, "{placement} {mode}: {verification:?}");
+        }
+    }
+}
+
+#[test]
 fn a_hang_is_told_with_the_ranks_that_wait_and_fresh_ranks_go_on() {
     // In the second size; the third, with fresh ranks, ends before.
     let kept = three_sizes(Fault::CollectiveHang {
         rank: 1,
-        after_calls: JOIN + SIZE + 10,
+        after_calls: SIZE + 10,
         protocol: None,
     });
     assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
@@ -71,25 +96,31 @@ fn a_hang_is_told_with_the_ranks_that_wait_and_fresh_ranks_go_on() {
 
 #[test]
 fn ranks_that_hang_again_and_again_are_not_started_for_ever() {
-    let kept = three_sizes(Fault::CollectiveHang {
+    let always = Fault::CollectiveHang {
         rank: 0,
-        after_calls: JOIN,
+        after_calls: 0,
         protocol: None,
-    });
+    };
+    let kept = sizes(always, "4K,8K,16K,32K,64K");
     assert_eq!(kept.ran.code, 3);
-    assert!(matches!(of(&kept, 4), CollectiveOutcome::Hang { .. }));
-    assert!(matches!(of(&kept, 8), CollectiveOutcome::Hang { .. }));
+    // Two upwards, and two downwards.
+    for kib in [4, 8, 64, 32] {
+        let CollectiveOutcome::Hang { doing } = of(&kept, kib) else {
+            panic!("{kib} KiB: {:?}", of(&kept, kib));
+        };
+        assert!(doing.contains("no progress for 3 s"), "{doing}");
+    }
     let CollectiveOutcome::Skipped { reason } = of(&kept, 16) else {
         panic!("{:?}", of(&kept, 16));
     };
-    assert!(reason.contains("2 times in a row"), "{reason}");
+    assert!(reason.contains("4 times in a row"), "{reason}");
 }
 
 #[test]
 fn a_rank_that_dies_is_named_and_fresh_ranks_go_on() {
     let kept = three_sizes(Fault::CollectiveDeath {
         rank: 1,
-        after_calls: JOIN + SIZE + 10,
+        after_calls: SIZE + 10,
     });
     assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
     exact_us(of(&kept, 4));

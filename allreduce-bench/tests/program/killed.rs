@@ -18,7 +18,7 @@ use super::common::{Running, Scratch, exact_us, has_two_cpus, with};
 enum On {
     /// In the second of two sizes, which takes seconds.
     Host,
-    /// So many calls go well before the ranks stay in one for ever: none, the one that joins, or those of the first size, which
+    /// So many calls go well before the ranks stay in one for ever: none, the one that prepares, or those of the first size, which
     /// are 1 + (1 + 4) + 6 x (1 + 4) = 36.
     Soft(u64),
     /// The same with an arm beside the baseline.
@@ -27,8 +27,8 @@ enum On {
 
 /// Every place and moment; the host backend only where each rank has a CPU.
 fn all() -> Vec<On> {
-    let soft = [0, 1, 37].map(On::Soft);
-    let others = [On::WithArms(37), On::Host];
+    let soft = [0, 1, 36].map(On::Soft);
+    let others = [On::WithArms(36), On::Host];
     let is_there = |on: &On| *on != On::Host || has_two_cpus();
     soft.into_iter().chain(others).filter(is_there).collect()
 }
@@ -155,7 +155,7 @@ fn a_rank_that_is_killed_is_named_and_nothing_is_left() {
         running.until("signal: 9");
         let kept = match on {
             // Fresh ranks do the third size, which ends before the call that hangs; on host memory there is none left.
-            On::Soft(37) | On::Host => scratch.left(running.end()),
+            On::Soft(36) | On::Host => scratch.left(running.end()),
             _ => {
                 running.signal(Signal::INT);
                 scratch.left(running.end())
@@ -165,7 +165,7 @@ fn a_rank_that_is_killed_is_named_and_nothing_is_left() {
         let points = &kept.collectives().points;
         let died = |point: &&CollectivePoint| matches!(&point.outcome, CollectiveOutcome::Failed { reason } if reason.contains("signal: 9"));
         assert_eq!(points.iter().filter(died).count(), 1, "{on:?}: {points:?}");
-        if on == On::Soft(37) {
+        if on == On::Soft(36) {
             assert_eq!((kept.ran.code, points.len()), (3, 3));
             exact_us(&points[2].outcome);
         }

@@ -204,10 +204,10 @@ fn named_devices_belong_to_the_ranks_in_order() {
 
 /// Two copies on a box that measure 4 KiB and stay in the first call of 8 KiB.
 fn stuck(scratch: &Scratch) -> [Running; 2] {
-    // Calls up to there: one to join, 1 + (1 + 4) + 6 * (1 + 4) = 36 at the first size.
+    // Calls up to there: 1 + (1 + 4) + 6 * (1 + 4) = 36 at the first size; joining is none.
     let described = with(Fault::CollectiveHang {
         rank: 1,
-        after_calls: 1 + 36,
+        after_calls: 36,
         protocol: None,
     });
     let more = [

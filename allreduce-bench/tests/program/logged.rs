@@ -32,10 +32,10 @@ fn variable(pid: Pid, name: &str) -> Option<String> {
 #[test]
 fn ranks_that_are_timed_are_not_told_to_log() {
     let scratch = Scratch::new();
-    // The timed ranks stay in the first call of 8 KiB: one call to join, 1 + (1 + 4) + 6 x (1 + 4) = 36 at 4 KiB.
+    // The timed ranks stay in the first call of 8 KiB: 1 + (1 + 4) + 6 x (1 + 4) = 36 calls at 4 KiB.
     let stuck = with(Fault::CollectiveHang {
         rank: 1,
-        after_calls: 1 + 36,
+        after_calls: 36,
         protocol: None,
     });
     let modes = [

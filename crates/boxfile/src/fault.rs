@@ -90,6 +90,9 @@ pub enum Fault {
         rank: u32,
         /// Calls that still go well; launches of graphs count the calls in them.
         after_calls: u64,
+        /// Only calls that were captured in a graph.
+        #[serde(default)]
+        captured: bool,
     },
     /// After this many calls of a communicator, this rank's next never ends, and so neither does any other rank's.
     CollectiveHang {

@@ -148,8 +148,10 @@ impl StepTime {
             let us = f64::from(collective.count) * self.one_us(collective)?;
             match collective.kind {
                 CollectiveKind::AllReduce => parts.all_reduce_us += us,
-                // Plans hold gathers besides, and nothing else today.
-                _ => parts.all_gather_us += us,
+                CollectiveKind::AllGather => parts.all_gather_us += us,
+                CollectiveKind::ReduceScatter
+                | CollectiveKind::Broadcast
+                | CollectiveKind::SendRecv => return Err(no_curve(&self.engine, collective)),
             }
         }
         Ok(parts)
@@ -160,18 +162,25 @@ impl StepTime {
         let planted = match collective.kind {
             CollectiveKind::AllReduce => self.profile.all_reduce_us,
             CollectiveKind::AllGather => self.profile.all_gather_us,
-            _ => None,
+            CollectiveKind::ReduceScatter
+            | CollectiveKind::Broadcast
+            | CollectiveKind::SendRecv => None,
         };
         planted
             .or_else(|| {
                 self.curve
                     .us(collective.kind, collective.path, collective.bytes_per_rank)
             })
-            .ok_or(EngineError::NoCurve {
-                kind: collective.kind,
-                path: collective.path,
-                ranks: self.engine.tp,
-            })
+            .ok_or_else(|| no_curve(&self.engine, collective))
+    }
+}
+
+/// No time is known, or none that a step's parts have a place for: plans hold all-reduces and gathers only.
+fn no_curve(engine: &EngineFacts, collective: &PlannedCollective) -> EngineError {
+    EngineError::NoCurve {
+        kind: collective.kind,
+        path: collective.path,
+        ranks: engine.tp,
     }
 }
 

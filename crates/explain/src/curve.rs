@@ -27,16 +27,20 @@ pub(crate) struct Curve {
 struct Point {
     bytes: u64,
     us: f64,
-    /// Standard deviation of the time's logarithm.
+    /// Standard deviation of the time's logarithm, as far as its interval and its repeats show it.
     spread: f64,
+    /// Whether there was no interval, so that more has to be assumed.
+    is_unstated: bool,
 }
 
 /// A time that was read off a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) us: f64,
-    /// Standard deviation of its logarithm.
+    /// Standard deviation of its logarithm, as far as it is known.
     pub(crate) spread: f64,
+    /// Whether a point behind it came without an interval, so that more has to be assumed.
+    pub(crate) is_unstated: bool,
     pub(crate) place: Place,
 }
 
@@ -84,16 +88,16 @@ impl Curve {
     ) -> Option<Self> {
         let mut of: Vec<Point> = points
             .filter(|p| p.kind == kind && p.ranks == ranks && p.mode == mode)
-            .filter(|p| p.us > 0.0 && p.us.is_finite() && p.bytes_per_rank > 0)
-            .map(|p| Point {
-                bytes: p.bytes_per_rank,
-                us: p.us,
-                spread: match (p.low, p.high) {
-                    (Some(low), Some(high)) if low > 0.0 && high >= low => {
-                        (high / low).ln() / (2.0 * DEVIATIONS)
-                    }
-                    _ => 0.0,
-                },
+            .filter(|p| p.is_above_zero() && p.bytes_per_rank > 0)
+            .map(|p| {
+                let stated = p.low.zip(p.high).filter(|(low, high)| high >= low);
+                Point {
+                    bytes: p.bytes_per_rank,
+                    us: p.us,
+                    spread: stated
+                        .map_or(0.0, |(low, high)| (high / low).ln() / (2.0 * DEVIATIONS)),
+                    is_unstated: stated.is_none(),
+                }
             })
             .collect();
         of.sort_by_key(|point| point.bytes);
@@ -105,7 +109,7 @@ impl Curve {
         })
     }
 
-    /// A published curve.
+    /// A published curve; the factor from box to box is so wide that it holds the spread of its points.
     pub(crate) fn of_published(curve: &PublishedCurve) -> Self {
         Self {
             kind: CollectiveKind::AllReduce,
@@ -117,6 +121,7 @@ impl Curve {
                     bytes: *bytes,
                     us: *us,
                     spread: 0.0,
+                    is_unstated: false,
                 })
                 .collect(),
         }
@@ -150,6 +155,7 @@ impl Curve {
                 Reading {
                     us,
                     spread: below.spread.max(above.spread),
+                    is_unstated: below.is_unstated || above.is_unstated,
                     place: Place::Between(below.bytes, above.bytes),
                 }
             }
@@ -161,6 +167,7 @@ impl Curve {
             (None, None) => Reading {
                 us: 0.0,
                 spread: 0.0,
+                is_unstated: false,
                 place: Place::Exact,
             },
         }
@@ -178,6 +185,7 @@ fn reading(point: &Point, us: f64, place: Place) -> Reading {
     Reading {
         us,
         spread: point.spread,
+        is_unstated: point.is_unstated,
         place,
     }
 }
@@ -196,6 +204,7 @@ fn merge(same: &[Point]) -> Point {
         bytes: same.first().map_or(0, |p| p.bytes),
         us: mean.exp(),
         spread: (apart + own * own).sqrt(),
+        is_unstated: same.iter().any(|p| p.is_unstated),
     }
 }
 
@@ -288,7 +297,25 @@ mod tests {
         let mut wide = point(1024, 10.0);
         (wide.low, wide.high) = (Some(9.0), Some(11.0));
         // ln(11 / 9) / 3.92 = 0.2007 / 3.92 = 0.0512.
-        assert!((curve(&[wide]).at(1024).spread - 0.0512).abs() < 1e-4);
+        let got = curve(&[wide]).at(1024);
+        assert!(
+            (got.spread - 0.0512).abs() < 1e-4 && !got.is_unstated,
+            "{got:?}"
+        );
+        // Without one nothing is known of the spread, which is not the same as none; so between it and a neighbour.
+        let both = curve(&[point(1024, 10.0), point(4096, 10.0)]);
+        assert!(both.at(1024).is_unstated && both.at(2048).is_unstated);
+    }
+
+    #[test]
+    fn a_time_whose_interval_reaches_zero_is_no_point() {
+        let mut hidden = point(1024, 139.0);
+        (hidden.low, hidden.high) = (Some(-500.0), Some(778.0));
+        let (kind, mode) = (CollectiveKind::AllReduce, Some(CallMode::Graph));
+        assert_eq!(Curve::of_points(&[hidden.clone()], kind, 2, mode), None);
+        // What is left is read beyond its end.
+        let got = curve(&[hidden, point(4096, 9.0)]).at(1024);
+        assert_eq!((got.us, got.place), (9.0, Place::Below(4096)));
     }
 
     #[test]

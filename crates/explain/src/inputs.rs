@@ -81,9 +81,18 @@ impl Inputs {
     }
 
     /// Collective times that can stand for GPUs: those of ranks in host memory cannot, nor for an engine's own collectives.
+    pub(crate) fn curve_of_gpus(&self) -> impl Iterator<Item = &CurvePoint> {
+        self.curve
+            .iter()
+            .filter(|point| point.library.as_deref() != Some("host"))
+    }
+
+    /// Those of them that are told from none at all.
     pub(crate) fn usable_curve(&self) -> Vec<CurvePoint> {
-        let usable = |point: &&CurvePoint| point.library.as_deref() != Some("host");
-        self.curve.iter().filter(usable).cloned().collect()
+        self.curve_of_gpus()
+            .filter(|point| point.is_above_zero())
+            .cloned()
+            .collect()
     }
 
     /// The prior of that name for this GPU and model.

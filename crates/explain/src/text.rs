@@ -273,6 +273,10 @@ fn behind(attribution: &Attribution) -> String {
             text.push_str(&format!("no claim about communication: {reason}\n"));
         }
     }
+    // Which curve in which mode the bar stands on.
+    if let Some(bar) = attribution.bar(Cause::Communication) {
+        text.push_str(&format!("communication is {}\n", bar.source));
+    }
     if attribution.impossible >= 0.005 {
         text.push_str(&format!(
             "{:.0}% of the draws sum to more than was measured and were dropped: the ranges fit at their lower ends\n",

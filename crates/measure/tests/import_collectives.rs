@@ -224,6 +224,34 @@ fn launches_of_a_size_are_one_point_and_other_arms_and_places_none() {
 }
 
 #[test]
+fn an_engine_is_held_to_the_librarys_type() {
+    let head = "op,ranks,element,bytes_per_rank,mode,outcome,time,engine\n";
+    let kept = |rows: &str| -> Vec<f64> {
+        let points = read_text("types.csv", &format!("{head}{rows}")).unwrap();
+        points.iter().map(|point| point.us).collect()
+    };
+    let row = |element: &str, us: u32, engine: &str| {
+        format!("all_reduce,2,{element},1024,graph,measured,{us},{engine}\n")
+    };
+    let both = |engine: &str| row("f32", 9, engine) + &row("bf16", 5, engine);
+    // Equal bytes of two types are two times and not the mean of both.
+    assert_eq!(
+        kept(&(row("bf16", 20, "") + &row("f32", 30, "") + &both("vllm 0.13.0"))),
+        [20.0, 5.0]
+    );
+    assert_eq!(
+        kept(&(row("f32", 30, "") + &both("vllm 0.13.0"))),
+        [30.0, 9.0]
+    );
+    assert_eq!(kept(&both("vllm 0.13.0")), [5.0]);
+    // An engine that was not timed in the library's type has its own.
+    assert_eq!(
+        kept(&(row("f16", 30, "") + &both("vllm 0.13.0"))),
+        [30.0, 5.0]
+    );
+}
+
+#[test]
 fn rccl_tests_and_csv_are_taken() {
     let points = read_text("rccl.txt", &text_of("rccl-tests-2024.txt")).unwrap();
     assert_eq!(

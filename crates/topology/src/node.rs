@@ -23,10 +23,13 @@ pub struct NumaNode {
 }
 
 /// The processors of the machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpus {
     /// `model name` of `/proc/cpuinfo`, or on Arm the implementer and part numbers.
     pub model: Option<String>,
+    /// `vendor_id` of `/proc/cpuinfo`, such as `AuthenticAMD`; `None` where it does not say, as on Arm.
+    #[serde(default)]
+    pub vendor: Option<String>,
     /// How many CPUs (hardware threads) are online.
     pub count: Option<usize>,
     /// The largest cache of CPU 0 in bytes; a buffer has to be several times larger to measure memory.
@@ -69,6 +72,9 @@ impl Cpus {
     pub(crate) fn read(sysfs: &Sysfs, cpuinfo: Option<&str>) -> Self {
         Self {
             model: cpuinfo.and_then(model),
+            vendor: cpuinfo
+                .and_then(|text| cpuinfo_value(text, "vendor_id"))
+                .map(str::to_owned),
             count: sysfs
                 .read_text("sys/devices/system/cpu/online")
                 .and_then(|list| list.parse::<CpuSet>().ok())

@@ -167,11 +167,11 @@ impl Communicator {
         call
     }
 
-    /// Whether the result of a call shall be wrong on this rank.
-    pub(crate) fn spoils(&self, call: u64) -> bool {
+    /// Whether the result of a call, captured in a graph or not, shall be wrong on this rank.
+    pub(crate) fn spoils(&self, call: u64, is_captured: bool) -> bool {
         self.described.fault.iter().any(|fault| {
-            matches!(fault, Fault::CollectiveWrong { rank, after_calls }
-                if *rank as usize == self.rank && call >= *after_calls)
+            matches!(fault, Fault::CollectiveWrong { rank, after_calls, captured }
+                if *rank as usize == self.rank && call >= *after_calls && (is_captured || !captured))
         })
     }
 

@@ -16,6 +16,8 @@ use softbox::{ForeignCall, call_factor};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// An operation that was checked: it is not of 0 bytes, and the box says how long it takes.
 pub(crate) struct Operation {
@@ -32,6 +34,8 @@ pub(crate) struct Operation {
     /// Of an exchange.
     pub(crate) messages: Vec<Message>,
     pub(crate) plan: Plan,
+    /// Whether its present execution is one of a graph.
+    captured: AtomicBool,
 }
 
 /// A send to another rank, or a receive from it; not of 0 bytes.
@@ -64,6 +68,7 @@ impl Operation {
             to,
             bytes,
             messages: Vec::new(),
+            captured: AtomicBool::new(false),
         })
     }
 
@@ -186,7 +191,7 @@ impl Operation {
             CollectiveKind::SendRecv => self.deliver(&mut progress, stays_away, wait),
             _ => self.share(&mut progress, stays_away, wait),
         };
-        if is_done && communicator.spoils(call) {
+        if is_done && communicator.spoils(call, self.captured.load(Relaxed)) {
             self.spoil();
         }
         is_done
@@ -325,6 +330,7 @@ unsafe extern "C" fn issue(data: *mut c_void, captured: c_int, ns: *mut f64) -> 
     // SAFETY: the driver calls this before it releases the data.
     let operation = unsafe { operation(data) };
     let call = operation.communicator.begin_call();
+    operation.captured.store(captured != 0, Relaxed);
     let time = operation.ns(call, captured != 0);
     // SAFETY: the driver passes a place for one double.
     unsafe { ns.write(time) };

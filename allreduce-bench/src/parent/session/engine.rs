@@ -120,7 +120,7 @@ impl<'a> Session<'a> {
             engine: Some(Engine::new(&probe)),
         };
         let mut ranks = Ranks::None;
-        if launch.variant.left_alone().is_none() {
+        if launch.variant.losses.over().is_none() {
             // Here and not at the first point: what starting takes is no part of the time for samples.
             let (name, python) = (probe.name(), probe.python.display());
             pace.progress.note(&format!(

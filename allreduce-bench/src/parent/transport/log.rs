@@ -17,6 +17,9 @@ const KINDS: [(&str, CollectiveKind); 4] = [
     ("Broadcast", CollectiveKind::Broadcast),
 ];
 
+/// Remarks that are kept: a library that writes without end must not fill memory and record.
+const REMARKS: usize = 16;
+
 /// What was read so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Log {
@@ -25,6 +28,8 @@ pub(super) struct Log {
     pub(super) choices: Vec<Choice>,
     /// Lines that say why something is off, without the place that wrote them; each once.
     pub(super) remarks: Vec<String>,
+    /// Remarks beyond those that are kept.
+    pub(super) more_remarks: u64,
 }
 
 impl Log {
@@ -44,7 +49,11 @@ impl Log {
         } else if let Some(remark) = remark(line)
             && !self.remarks.contains(&remark)
         {
-            self.remarks.push(remark);
+            if self.remarks.len() < REMARKS {
+                self.remarks.push(remark);
+            } else {
+                self.more_remarks += 1;
+            }
         }
     }
 }
@@ -103,7 +112,7 @@ fn channels(words: &str) -> Option<u32> {
 
 /// What a line says of direct access that is off, or of a setting that the library warns of.
 fn remark(line: &str) -> Option<String> {
-    const TOLD: [&str; 3] = ["P2P is disabled", "NCCL_P2P_", "Missing \"iommu=pt\""];
+    const TOLD: [&str; 3] = ["P2P is disabled", "CCL_P2P_", "Missing \"iommu=pt\""];
     let (_, words) = line
         .split_once(" INFO ")
         .or_else(|| line.split_once(" WARN "))?;
@@ -204,6 +213,15 @@ mod tests {
             choice("NCCL INFO SendRecv: 4 Bytes -> Algo RING proto LL"),
             None
         );
+    }
+
+    #[test]
+    fn a_library_that_writes_without_end_is_cut_short() {
+        let mut log = Log::default();
+        for number in 0..100 {
+            log.take(&format!("n:1:2 [0] NCCL INFO NCCL_P2P_LEVEL {number}"));
+        }
+        assert_eq!((log.remarks.len(), log.more_remarks), (16, 84));
     }
 
     #[test]

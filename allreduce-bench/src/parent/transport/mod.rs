@@ -74,12 +74,13 @@ pub(super) fn logged_run(
     };
     let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
     start.environment.extend(ASK.iter().map(pair));
-    let (library, mut not_told) = match calls(setup, &start, jobs) {
-        Ok(library) => (library, None),
+    let mut library = None;
+    let mut not_told = match calls(setup, &start, jobs, &mut library) {
+        Ok(()) => None,
         Err(Trouble::Interrupted(signal)) => return Err(signal),
-        Err(Trouble::Failed { reason }) => (None, Some(reason)),
-        Err(Trouble::Hang { doing, .. }) => (None, Some(doing)),
-        Err(Trouble::Stop(stop)) => (None, Some(format!("{stop:?}"))),
+        Err(Trouble::Failed { reason }) => Some(reason),
+        Err(Trouble::Hang { doing, .. }) => Some(doing),
+        Err(Trouble::Stop(_)) => Some("its processes could not be started".to_owned()),
     };
     let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if log.channels.is_empty() && not_told.is_none() {
@@ -96,6 +97,9 @@ pub(super) fn logged_run(
             .iter()
             .map(|remark| format!("it says: {remark}")),
     );
+    if log.more_remarks > 0 {
+        why.push(format!("it says {} lines more", log.more_remarks));
+    }
     Ok(TransportFacts {
         arm: arm.map(|arm| arm.name.clone()),
         channels,
@@ -105,9 +109,15 @@ pub(super) fn logged_run(
     })
 }
 
-/// Opens, joins and calls; the library's name.
-fn calls(setup: &Setup<'_>, start: &Start, jobs: &[Job]) -> Result<Option<String>, Trouble> {
+/// Opens, which tells the library's name, joins and calls.
+fn calls(
+    setup: &Setup<'_>,
+    start: &Start,
+    jobs: &[Job],
+    library: &mut Option<String>,
+) -> Result<(), Trouble> {
     let (mut group, opened) = Group::open(setup, start)?;
+    *library = Some(opened.library.name);
     group.join()?;
     let mut called = BTreeSet::new();
     for job in jobs {
@@ -127,7 +137,7 @@ fn calls(setup: &Setup<'_>, start: &Start, jobs: &[Job]) -> Result<Option<String
         }
     }
     group.finish();
-    Ok(Some(opened.library.name))
+    Ok(())
 }
 
 /// What the rules look at.
@@ -147,8 +157,8 @@ fn known(around: &Around<'_>, library: Option<String>, begin: &Start) -> Known {
         .collect();
     Known {
         library: library.unwrap_or_default(),
-        cpu: around.machine.cpus.model.clone(),
-        devices: around.devices.len(),
+        cpu: around.machine.cpus.clone(),
+        devices: most_on_a_host(around),
         mig: around.mig,
         peer_access: around.peer_access,
         variables,
@@ -156,14 +166,21 @@ fn known(around: &Around<'_>, library: Option<String>, begin: &Start) -> Known {
     }
 }
 
-/// Every pair of ranks of one host whose devices are on the PCI bus.
+/// The most devices that one host has of the communicator: the library counts those of each host for itself.
+fn most_on_a_host(around: &Around<'_>) -> usize {
+    let of = |host: &String| around.hosts.iter().filter(|other| *other == host).count();
+    let most = around.hosts.iter().map(of).max();
+    most.unwrap_or(around.devices.len())
+}
+
+/// Every pair of ranks of this host, which is rank 0's, whose devices are on the PCI bus: of other hosts nothing is read here.
 fn pairs(around: &Around<'_>) -> Vec<Pair> {
     let host = |rank: usize| around.hosts.get(rank);
     let ranks = 0..around.devices.len();
     let all = ranks
         .clone()
         .flat_map(|a| ranks.clone().map(move |b| (a, b)));
-    all.filter(|(a, b)| a < b && host(*a) == host(*b))
+    all.filter(|(a, b)| a < b && host(*a) == host(0) && host(*b) == host(0))
         .filter_map(|(a, b)| {
             let addresses = (around.devices[a].address?, around.devices[b].address?);
             Some(Pair {
@@ -173,9 +190,4 @@ fn pairs(around: &Around<'_>) -> Vec<Pair> {
             })
         })
         .collect()
-}
-
-/// What a timed group begins with: nothing of the log's.
-pub(super) fn start() -> (Start, ()) {
-    (Start::default(), ())
 }

@@ -4,7 +4,7 @@
 //! descend from. A rule explains; whether a path works is measured elsewhere.
 
 use measure::record::Channel;
-use topology::{Crossing, Fact, PathType, PeerSurroundings};
+use topology::{Cpus, Crossing, Fact, PathType, PeerSurroundings};
 
 /// What is known of one pair of ranks on one host.
 #[derive(Debug, Clone)]
@@ -19,8 +19,7 @@ pub(super) struct Pair {
 pub(super) struct Known {
     /// As the records call it, such as `nccl`.
     pub(super) library: String,
-    /// The CPU's name as the kernel gives it.
-    pub(super) cpu: Option<String>,
+    pub(super) cpu: Cpus,
     /// Devices of the communicator on this host.
     pub(super) devices: usize,
     pub(super) mig: bool,
@@ -58,7 +57,8 @@ pub(super) fn explain(known: &Known, channels: &[Channel]) -> Vec<String> {
 fn no_direct_access(known: &Known) -> Vec<String> {
     let mut why = Vec::new();
     if let Some((name, value)) = known.set("P2P_DISABLE").filter(|(_, value)| *value == "1") {
-        why.push(format!("SHM: {name}={value} forbids direct access"));
+        // The library then looks at nothing else, whatever level is set.
+        return vec![format!("SHM: {name}={value} forbids direct access")];
     }
     if known.mig {
         why.push(
@@ -101,8 +101,8 @@ fn direct_access(known: &Known) -> Vec<String> {
         .collect();
     match known.level() {
         Some((level, source)) if !beyond.is_empty() => why.push(format!(
-            "P2P: by PCI Express it goes up to {level} only ({source}), and {} are farther: a link beside it, such as NVLink, which is \
-             not read yet, connects them",
+            "P2P: by PCI Express it goes up to {level} only ({source}), and {} are farther: no rule that is known here explains it; links \
+             beside PCI Express, such as NVLink, are not read yet",
             beyond.join(", ")
         )),
         Some((level, source)) if !across.is_empty() => why.push(format!(
@@ -151,8 +151,12 @@ impl Known {
         if self.library != "nccl" {
             return None;
         }
-        let cpu = self.cpu.as_deref()?;
-        let is_amd = cpu.contains("AMD");
+        let cpu = self.cpu.model.as_deref().unwrap_or("unknown");
+        let is_amd = match self.cpu.vendor.as_deref() {
+            Some(vendor) => vendor == "AuthenticAMD",
+            // A kernel that gives no vendor's word, as on Arm.
+            None => self.cpu.model.as_deref()?.contains("AMD"),
+        };
         Some(if is_amd && self.devices <= 2 {
             (
                 PathType::Sys,
@@ -207,7 +211,8 @@ impl Pair {
 /// How far a value of `NCCL_P2P_LEVEL` lets direct access go.
 fn user_level(value: &str) -> Option<PathType> {
     match value {
-        "LOC" | "0" => Some(PathType::Same),
+        // Links beside PCI Express only: by PCI Express nothing is near enough.
+        "LOC" | "NVL" | "C2C" | "NVB" | "0" => Some(PathType::Same),
         "PIX" | "1" => Some(PathType::Pix),
         "PXB" | "2" => Some(PathType::Pxb),
         "PHB" | "3" => Some(PathType::Phb),
@@ -245,7 +250,10 @@ mod tests {
     fn known(path: PathType, devices: usize, cpu: &str) -> Known {
         Known {
             library: "nccl".to_owned(),
-            cpu: Some(cpu.to_owned()),
+            cpu: Cpus {
+                model: Some(cpu.to_owned()),
+                ..Cpus::default()
+            },
             devices,
             mig: false,
             peer_access: Some(true),
@@ -318,9 +326,22 @@ mod tests {
         known.variables = vec![("NCCL_P2P_LEVEL".to_owned(), "SYS".to_owned())];
         let why = explain(&known, &via("P2P/IPC"));
         assert!(why[0].contains("NCCL_P2P_LEVEL=SYS"), "{why:?}");
+        // Where direct access is forbidden the level is not looked at.
         known.variables = vec![("NCCL_P2P_DISABLE".to_owned(), "1".to_owned())];
         let why = explain(&known, &via("SHM/direct"));
-        assert!(why[0].contains("NCCL_P2P_DISABLE=1 forbids"), "{why:?}");
+        assert_eq!(why, ["SHM: NCCL_P2P_DISABLE=1 forbids direct access"]);
+        known.variables = vec![("NCCL_P2P_LEVEL".to_owned(), "NVL".to_owned())];
+        let why = explain(&known, &via("SHM/direct"));
+        assert!(why[0].contains("NCCL_P2P_LEVEL=NVL"), "{why:?}");
+    }
+
+    #[test]
+    fn the_vendors_word_outranks_the_cpus_name() {
+        // A virtual machine whose CPU is named by its hypervisor.
+        let mut known = known(PathType::Sys, 2, "QEMU Virtual CPU version 2.5+");
+        known.cpu.vendor = Some("AuthenticAMD".to_owned());
+        let why = explain(&known, &via("P2P/CUMEM"));
+        assert!(why[0].contains("up to SYS"), "{why:?}");
     }
 
     #[test]

@@ -62,10 +62,16 @@ class Tensor:
         return self.to(device("cpu"))
 
     def clone(self):
-        return Tensor(list(self.numbers), self.dtype, self.device)
+        made = Tensor(list(self.numbers), self.dtype, self.device)
+        if cuda.recording is not None:
+            cuda.recording.append(lambda: made.copy_(self))
+        return made
 
     def copy_(self, other):
         self.numbers = list(other.numbers)
+
+    def fill_(self, number):
+        self.numbers = [number] * len(self.numbers)
 
     def data_ptr(self):
         return id(self)

@@ -61,3 +61,17 @@ def summed(numbers):
     for link in links:
         send(link, numbers)
     return numbers
+
+
+def all_reduce(tensor, group):
+    """In place, 50 us."""
+    from . import cuda
+
+    def work():
+        tensor.numbers = summed(tensor.numbers)
+        cuda.takes(50.0)
+
+    if cuda.recording is None:
+        work()
+    else:
+        cuda.recording.append(work)

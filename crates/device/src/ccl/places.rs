@@ -23,6 +23,10 @@ impl Places {
             .or_else(|| set(table.variable).map(PathBuf::from));
         match named {
             Some(folder) if folder.is_dir() => Self::inside(table, &folder),
+            // A name without a folder would be the loader's to find, and another file than the one that stands here.
+            Some(file) if file.is_file() => {
+                Self::only(vec![std::path::absolute(&file).unwrap_or(file)])
+            }
             Some(file) => Self::only(vec![file]),
             None => Self::only(usual(
                 table,

@@ -6,9 +6,16 @@ use super::IdShape;
 use crate::error::{DeviceError, Result};
 
 /// The id of a communicator: bytes that only the library which made them understands; as text, lower-case hex digits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct UniqueId(Vec<u8>);
+
+/// How long it is: whoever has the bytes can join.
+impl std::fmt::Debug for UniqueId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "UniqueId({} bytes)", self.0.len())
+    }
+}
 
 impl UniqueId {
     /// From the bytes of a library.
@@ -77,6 +84,7 @@ mod tests {
         assert_eq!(text, "\"000fa5ff\"");
         assert_eq!(serde_json::from_str::<UniqueId>(&text).unwrap(), id);
         assert_eq!(id.bytes::<4>("x").unwrap(), [0x00, 0x0f, 0xa5, 0xff]);
+        assert_eq!(format!("{id:?}"), "UniqueId(4 bytes)");
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(super) struct Curves {
     custom: Option<Curve>,
     /// Whether that was measured on this box, in the mode of the engine.
     custom_is_own: bool,
+    /// The factor from that curve to the engine.
+    custom_transfer: Knob,
     /// `None` where all-gathers are read off the all-reduce's curve.
     all_gather: Option<Curve>,
     /// Whether the curves are of this box, in the mode of the engine.
@@ -37,16 +39,36 @@ pub(super) struct Curves {
 pub(super) struct Term {
     pub(super) cost: CollectiveCost,
     spread: f64,
+    /// Whether more spread has to be assumed.
+    pub(super) is_unstated: bool,
     pub(super) factors: Vec<Knob>,
+}
+
+/// From a curve's mode to what happens between GEMMs.
+fn in_situ(mode: Option<CallMode>) -> &'static str {
+    match mode {
+        Some(CallMode::Interleaved) => "in_situ_interleaved",
+        _ => "in_situ",
+    }
 }
 
 impl Curves {
     /// The best there is, its priors put into the deck; `None` where there is none.
-    pub(super) fn choose(inputs: &Inputs, eager: bool, deck: &mut Deck) -> Option<Self> {
-        Self::own(inputs, eager, deck).or_else(|| Self::published(inputs, eager, deck))
+    pub(super) fn choose(
+        inputs: &Inputs,
+        eager: bool,
+        planned: &[PlannedCollective],
+        deck: &mut Deck,
+    ) -> Option<Self> {
+        Self::own(inputs, eager, planned, deck).or_else(|| Self::published(inputs, eager, deck))
     }
 
-    fn own(inputs: &Inputs, eager: bool, deck: &mut Deck) -> Option<Self> {
+    fn own(
+        inputs: &Inputs,
+        eager: bool,
+        planned: &[PlannedCollective],
+        deck: &mut Deck,
+    ) -> Option<Self> {
         // Engines replay graphs with work between the calls, which interleaved calls have too.
         let fitting: &[CallMode] = if eager {
             &[CallMode::BackToBack]
@@ -64,9 +86,18 @@ impl Curves {
         let fits = |mode: Option<CallMode>| mode.is_some_and(|mode| fitting.contains(&mode));
         let points = inputs.usable_curve();
         let of = |kind, mode| Curve::of_points(&points, kind, inputs.tp, mode);
-        let (mode, all_reduce) = modes
+        // The best mode that tells the sizes asked for, else the best that tells any.
+        let known: Vec<(Option<CallMode>, Curve)> = modes
             .clone()
-            .find_map(|mode| Some((mode, of(CollectiveKind::AllReduce, mode)?)))?;
+            .filter_map(|mode| Some((mode, of(CollectiveKind::AllReduce, mode)?)))
+            .collect();
+        let told = |(_, curve): &&(Option<CallMode>, Curve)| {
+            let mut reduces = planned
+                .iter()
+                .filter(|of| of.kind == CollectiveKind::AllReduce);
+            reduces.all(|of| curve.reaches(of.bytes_per_rank))
+        };
+        let (mode, all_reduce) = known.iter().find(told).or(known.first())?.clone();
         let factor = match mode {
             Some(CallMode::HostSynced) => Some("host_synced_over_graph"),
             Some(CallMode::Graph | CallMode::Interleaved) if eager => Some("graph_over_eager"),
@@ -76,7 +107,7 @@ impl Curves {
         if let Some(name) = factor {
             deck.add(Knob::Mode, inputs.prior(name)?);
         }
-        deck.add(Knob::Transfer, inputs.prior("in_situ")?);
+        deck.add(Knob::Transfer, inputs.prior(in_situ(mode))?);
         deck.add(
             Knob::CustomOverLibrary,
             inputs.prior("custom_over_library")?,
@@ -92,8 +123,7 @@ impl Curves {
                 "the curve of this box was timed in {words}, the engine runs as {wanted}, so its evidence is D: measure with allreduce-bench in that mode, or say it in the column `mode`"
             ));
         }
-        let origin = inputs
-            .curve
+        let origin = points
             .iter()
             .find(|p| {
                 let its = (p.kind, p.ranks, p.mode, p.engine.is_none());
@@ -105,6 +135,16 @@ impl Curves {
             let kind = CollectiveKind::AllReduce;
             Some((mode?, Curve::of_engine(&points, kind, inputs.tp, mode)?))
         });
+        let custom_transfer = match &engine {
+            Some((own, _)) if in_situ(Some(*own)) != in_situ(mode) => {
+                deck.add(Knob::TransferOfEngine, inputs.prior(in_situ(Some(*own)))?);
+                caveats.push(format!(
+                    "the library's collectives are read from a curve that was timed in {words}, and the engine's own all-reduce from one in {own}: of these two only the interleaved one has work between the calls, so that they are not to be compared with each other"
+                ));
+                Knob::TransferOfEngine
+            }
+            _ => Knob::Transfer,
+        };
         let custom_source = engine.as_ref().map_or_else(
             || {
                 format!(
@@ -116,6 +156,7 @@ impl Curves {
         Some(Self {
             all_reduce,
             custom_is_own: engine.is_some(),
+            custom_transfer,
             custom: engine.map(|(_, curve)| curve),
             all_gather: of(CollectiveKind::AllGather, mode).filter(|curve| {
                 let rows = inputs.model.vocab / inputs.tp.max(1) * 2;
@@ -158,6 +199,7 @@ impl Curves {
             all_reduce: Curve::of_published(library),
             custom: custom.map(Curve::of_published),
             custom_is_own: false,
+            custom_transfer: Knob::Transfer,
             all_gather: None,
             fits: false,
             custom_source: custom.map_or_else(
@@ -221,7 +263,10 @@ impl Curves {
             self.fits
         };
         let good = is_in_mode && as_planned && reading.place == Place::Exact;
-        let mut factors = vec![Knob::Transfer];
+        let mut factors = vec![match own_kernel {
+            true => self.custom_transfer,
+            false => Knob::Transfer,
+        }];
         // A published curve of the engine's kernel needs no step from the library to it.
         if own_kernel && self.custom.is_none() {
             factors.push(Knob::CustomOverLibrary);
@@ -256,6 +301,7 @@ impl Curves {
         let term = Term {
             cost,
             spread: reading.spread,
+            is_unstated: reading.is_unstated,
             factors,
         };
         (term, place_in_words(planned, bytes, reading.place))
@@ -287,7 +333,11 @@ impl Term {
     /// Microseconds of all its calls in a step.
     pub(super) fn us(&self, hand: &Hand) -> f64 {
         let factor: f64 = self.factors.iter().map(|knob| hand.get(*knob)).product();
-        let error = (hand.get(Knob::CurveError) * self.spread).exp();
+        let assumed = match self.is_unstated {
+            true => hand.get(Knob::UnstatedCurveSpread),
+            false => 0.0,
+        };
+        let error = (hand.get(Knob::CurveError) * self.spread.hypot(assumed)).exp();
         self.base_us() * factor * error
     }
 

@@ -16,6 +16,8 @@ pub(super) enum Knob {
     PrefixCache,
     /// From the curve to the engine: in-situ factor of an own curve, transfer factor of a published one.
     Transfer,
+    /// In-situ factor of what the engine's own code did here, where it was timed in another mode than the library.
+    TransferOfEngine,
     /// From the curve's mode to the engine's.
     Mode,
     CustomOverLibrary,
@@ -24,6 +26,8 @@ pub(super) enum Knob {
     StartOfSeveral,
     /// Standard normal: error of the curve's points.
     CurveError,
+    /// Standard deviation of the logarithm of times that came without an interval.
+    UnstatedCurveSpread,
     /// Standard normal: error of the step on one GPU.
     ErrorOfOne,
     /// Standard normal: error of the step on several.
@@ -35,7 +39,12 @@ pub(super) enum Knob {
 }
 
 /// The factors between a curve and the engine.
-pub(super) const BETWEEN: [Knob; 3] = [Knob::Transfer, Knob::Mode, Knob::CustomOverLibrary];
+pub(super) const BETWEEN: [Knob; 4] = [
+    Knob::Transfer,
+    Knob::TransferOfEngine,
+    Knob::Mode,
+    Knob::CustomOverLibrary,
+];
 
 /// Number of knobs.
 pub(super) const KNOBS: usize = Knob::Repeat as usize + 1;

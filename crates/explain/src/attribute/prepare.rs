@@ -68,7 +68,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     }
 
     let step = plan(model, engine, batch, None);
-    let curves = Curves::choose(inputs, eager, &mut deck);
+    let curves = Curves::choose(inputs, eager, &step.collectives, &mut deck);
     let (mut terms, mut prefill_terms) = (None, Vec::new());
     let curves = curves.filter(|curves| {
         let far = curves.too_far(&step.collectives);
@@ -105,6 +105,17 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
                 caveats.push("the curve is too short for the messages of a prefill, which are taken to cost nothing".to_owned());
             }
         }
+    }
+    if terms
+        .iter()
+        .flatten()
+        .chain(&prefill_terms)
+        .any(|term| term.is_unstated)
+    {
+        deck.add(
+            Knob::UnstatedCurveSpread,
+            inputs.prior("unstated_curve_spread")?,
+        );
     }
     caveats.extend(engine.assumed.iter().chain(&model.assumed).cloned());
     caveats.dedup();

@@ -36,9 +36,11 @@ const SETTLES: [(Measurement, &[Knob]); 4] = [
         Measurement::Curve,
         &[
             Knob::Transfer,
+            Knob::TransferOfEngine,
             Knob::Mode,
             Knob::CustomOverLibrary,
             Knob::CurveError,
+            Knob::UnstatedCurveSpread,
         ],
     ),
     (

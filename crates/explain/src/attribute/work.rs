@@ -214,7 +214,7 @@ impl Prepared<'_> {
                 cause: Cause::Communication,
                 ms: range(shown, |draw| draw.communication.unwrap_or(0.0))?,
                 grade: Some(grade(terms)),
-                source: source(terms, &prior(Knob::Transfer)),
+                source: source(terms, &transfers(terms, prior)),
             });
         }
         bars.push(Bar {
@@ -279,12 +279,13 @@ impl Prepared<'_> {
 /// Curves that were given and not used, and why.
 fn unused(inputs: &Inputs) -> Vec<String> {
     let mut words = Vec::new();
-    if inputs.usable_curve().len() < inputs.curve.len() {
+    if inputs.curve_of_gpus().count() < inputs.curve.len() {
         words.push(
             "times of ranks in host memory are no curve of GPUs, nor of an engine's own collectives: left out"
                 .to_owned(),
         );
     }
+    words.extend(hidden(inputs));
     let points = inputs.usable_curve();
     if !points.is_empty() && points.iter().all(|point| point.ranks != inputs.tp) {
         let mut ranks: Vec<u32> = points.iter().map(|point| point.ranks).collect();
@@ -298,6 +299,31 @@ fn unused(inputs: &Inputs) -> Vec<String> {
         ));
     }
     words
+}
+
+/// Times that are not told from none at all, counted.
+fn hidden(inputs: &Inputs) -> Option<String> {
+    let all = inputs.curve_of_gpus().count();
+    let mut modes: Vec<String> = Vec::new();
+    let mut count = 0;
+    for point in inputs
+        .curve_of_gpus()
+        .filter(|point| !point.is_above_zero())
+    {
+        count += 1;
+        let mode = point
+            .mode
+            .map_or("no stated mode".to_owned(), |mode| mode.to_string());
+        if !modes.contains(&mode) {
+            modes.push(mode);
+        }
+    }
+    (count > 0).then(|| {
+        format!(
+            "{count} of {all} times of the curve ({}) have intervals that reach 0, so that the gap hides the call: left out; measure again with a smaller --gap or more --samples",
+            modes.join(" and ")
+        )
+    })
 }
 
 /// The grade of what makes up nine tenths of the time.
@@ -332,8 +358,28 @@ fn source(terms: &[Term], transfer: &str) -> String {
             cost.us, cost.kind
         ));
     }
-    let origin = groups.first().map_or("", |(cost, _)| cost.source.as_str());
-    format!("{}, {origin}; {transfer}", words.join(" + "))
+    let mut origins: Vec<&str> = Vec::new();
+    for (cost, _) in &groups {
+        // What was read off the all-reduce's curve names that curve with more words.
+        let is_said = |said: &&str| cost.source.starts_with(*said);
+        if !origins.iter().any(is_said) {
+            origins.push(&cost.source);
+        }
+    }
+    format!(
+        "{}, {}; {transfer}",
+        words.join(" + "),
+        origins.join(" and ")
+    )
+}
+
+/// The factors from the curves to the engine that the terms use, each once.
+fn transfers(terms: &[Term], prior: impl Fn(Knob) -> String) -> String {
+    let is_used = |knob: &Knob| terms.iter().any(|term| term.factors.contains(knob));
+    let used = [Knob::Transfer, Knob::TransferOfEngine]
+        .into_iter()
+        .filter(is_used);
+    used.map(prior).collect::<Vec<_>>().join("; ")
 }
 
 /// Mean requests per second of the runs of a size.

@@ -201,12 +201,13 @@ impl Prior {
             "start_to_start" => -1.0,
             "gemm_speedup" => 1.0,
             "prefix_cache_share" | "host_ms" | "host_eager_ms" | "unstated_spread" => 0.0,
-            "attention_us_per_layer" | "elementwise_us_per_layer" => 0.0,
+            "unstated_curve_spread" | "attention_us_per_layer" | "elementwise_us_per_layer" => 0.0,
             _ => f64::MIN_POSITIVE,
         };
         let ceiling = match self.name.as_str() {
             "gemm_speedup" => 2.0,
             "prefix_cache_share" | "start_to_start" | "unstated_spread" => 1.0,
+            "unstated_curve_spread" => 1.0,
             _ => f64::MAX,
         };
         if finite && self.low >= floor && self.high <= ceiling {

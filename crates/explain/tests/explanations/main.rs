@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod boxes;
+mod curves;
 mod field_case;
 mod planted;
 mod refusals;

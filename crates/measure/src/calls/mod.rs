@@ -7,5 +7,5 @@ mod series;
 
 pub use chosen::chosen;
 pub use regimes::{LARGE_MESSAGE, Regime, SMALL_MESSAGE, SizeTime, regimes};
-pub use rows::{ArmRow, Over, Row, RowTime, arm_rows, faster_though_larger, rows};
+pub use rows::{ArmRow, Over, Row, RowTime, arm_rows, faster_though_larger, is_above_zero, rows};
 pub use series::Series;

@@ -41,6 +41,21 @@ pub struct RowTime {
     pub over: Over,
 }
 
+impl RowTime {
+    /// As [`is_above_zero`].
+    #[must_use]
+    pub fn is_above_zero(&self) -> bool {
+        is_above_zero(self.value, self.interval.map(|interval| interval.low))
+    }
+}
+
+/// Whether a time with the lower end of its interval is told from none at all. What remains of an interleaved call once the work
+/// around it was subtracted may reach zero or lie below: then it is no time that a bandwidth or a cost could be worked out from.
+#[must_use]
+pub fn is_above_zero(us: f64, low: Option<f64>) -> bool {
+    us > 0.0 && us.is_finite() && low.is_none_or(|low| low > 0.0)
+}
+
 /// The rows of a record: series in the order of their first points, arms in the order given, sizes ascending.
 #[must_use]
 pub fn rows(collectives: &Collectives) -> Vec<Row<'_>> {
@@ -296,6 +311,16 @@ mod tests {
         let one = of(vec![point(8, 0, None, &[7.0; 6])]);
         let time = rows(&one)[0].time().unwrap();
         assert_eq!((time.n, time.over), (6, Over::Samples));
+    }
+
+    #[test]
+    fn a_time_whose_interval_reaches_zero_is_not_told_from_none() {
+        assert!(is_above_zero(139.0, None));
+        assert!(is_above_zero(139.0, Some(0.1)));
+        assert!(!is_above_zero(139.0, Some(0.0)));
+        assert!(!is_above_zero(139.0, Some(-500.0)));
+        assert!(!is_above_zero(-3.0, None));
+        assert!(!is_above_zero(f64::NAN, None));
     }
 
     #[test]

@@ -41,6 +41,7 @@ fn a_wrong_sum_is_wrong_on_its_rank_from_its_call_on() {
         let fault = Fault::CollectiveWrong {
             rank: 1,
             after_calls: 2,
+            captured: false,
         };
         return pass_with(test, &fault, 2);
     }

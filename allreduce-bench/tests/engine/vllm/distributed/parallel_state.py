@@ -15,17 +15,25 @@ state = SimpleNamespace(ranks=None, rank=None, group=None)
 
 def added(tensor, eager_us, graph_us):
     """The sum as a tensor of its own; in a capture it is made again by each replay."""
-    result = tensor.clone()
+    result = torch.Tensor([], tensor.dtype, tensor.device)
+    replays = 0
 
     def work(base_us):
         faults.at_call(tensor, state.rank)
-        result.numbers = faults.spoilt(torch.distributed.summed(tensor.numbers), state.rank)
+        numbers = faults.spoilt(torch.distributed.summed(tensor.numbers), state.rank, replays > 0)
+        if not faults.is_lost(numbers, replays):
+            result.numbers = numbers
         torch.cuda.takes(base_us + tensor.nbytes() / 2048)
+
+    def replay():
+        nonlocal replays
+        replays += 1
+        work(graph_us)
 
     if torch.cuda.recording is None:
         work(eager_us)
     else:
-        torch.cuda.recording.append(lambda: work(graph_us))
+        torch.cuda.recording.append(replay)
     return result
 
 
@@ -41,9 +49,12 @@ class CustomAllreduce:
 
 
 class PyNcclCommunicator:
-    disabled = False
+    def __init__(self):
+        self.disabled = os.environ.get("STAND_IN_PYNCCL") == "off"
 
     def all_reduce(self, tensor):
+        if self.disabled:
+            return None
         return added(tensor, 30.0, 30.0)
 
 
@@ -55,7 +66,11 @@ class Communicator:
     def all_reduce(self, tensor):
         if tensor.nbytes() <= faults.LIMIT and not self.ca_comm.disabled:
             return self.ca_comm.custom_all_reduce(tensor)
-        return self.pynccl_comm.all_reduce(tensor)
+        result = self.pynccl_comm.all_reduce(tensor)
+        if result is None:
+            result = tensor.clone()
+            torch.distributed.all_reduce(result, group=None)
+        return result
 
 
 class Group:

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::calls::is_above_zero;
 use crate::record::{CallMode, CollectiveKind};
 
 /// The time of one collective at one size.
@@ -33,4 +34,12 @@ pub struct CurvePoint {
     pub origin: String,
     /// The soft box behind it, where it is simulated.
     pub simulated: Option<String>,
+}
+
+impl CurvePoint {
+    /// Whether its time is told from none at all, as [`is_above_zero`] has it.
+    #[must_use]
+    pub fn is_above_zero(&self) -> bool {
+        is_above_zero(self.us, self.low)
+    }
 }

@@ -79,7 +79,8 @@ pub struct CallTrouble {
 
 impl CallFile {
     /// The points that a serving engine's calls are compared with: out of place, on the same buffers, of the first arm, and of
-    /// bf16 where the file has that, else of its first type.
+    /// bf16 where the file has that, else of its first type. An engine's own code is held to the library's type, or where it was not
+    /// timed in that, to its own bf16 or else first.
     #[must_use]
     pub fn curve(&self) -> Vec<CurvePoint> {
         let is_plain = |value: &&CallValue| {
@@ -88,15 +89,25 @@ impl CallFile {
                 && (series.arm.is_none() || series.arm == self.first_arm)
         };
         let plain = || self.values.iter().filter(is_plain);
-        let elements = || plain().map(|value| value.series.element);
-        let wanted = elements()
-            .find(|element| *element == Some(ElementType::Bf16))
-            .or_else(|| elements().next())
-            .flatten();
-        // An engine times what it sends; what does not say its type is taken as it is.
+        let elements = |by_engine: bool| {
+            let of = plain().filter(move |value| value.series.engine.is_some() == by_engine);
+            of.filter_map(|value| value.series.element)
+        };
+        let preferred = |by_engine: bool| {
+            let bf16 = elements(by_engine).find(|element| *element == ElementType::Bf16);
+            bf16.or_else(|| elements(by_engine).next())
+        };
+        let of_library = preferred(false);
+        let of_engine = of_library
+            .filter(|wanted| elements(true).any(|element| element == *wanted))
+            .or_else(|| preferred(true));
+        // What does not say its type is taken as it is.
         let is_wanted = |value: &&CallValue| {
-            let element = value.series.element;
-            element.is_none() || element == wanted || value.series.engine.is_some()
+            let wanted = match value.series.engine {
+                Some(_) => of_engine,
+                None => of_library,
+            };
+            value.series.element.is_none() || value.series.element == wanted
         };
         plain()
             .filter(is_wanted)

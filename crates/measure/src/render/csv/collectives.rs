@@ -145,7 +145,9 @@ fn row(
     row[30] = gap
         .as_ref()
         .map_or_else(String::new, |gap| number(gap.value));
-    row[12] = number(point.bus_gb_per_s(time.value));
-    row[13] = number(point.algorithm_gb_per_s(time.value));
+    if calls::is_above_zero(time.value, time.interval.map(|interval| interval.low)) {
+        row[12] = number(point.bus_gb_per_s(time.value));
+        row[13] = number(point.algorithm_gb_per_s(time.value));
+    }
     row
 }

@@ -2,10 +2,11 @@
 
 from types import SimpleNamespace
 
+import faults
 import torch
 from sglang.srt.runtime_context import get_parallel
 
-state = SimpleNamespace(ranks=None, group=None)
+state = SimpleNamespace(ranks=None, rank=None, group=None)
 
 
 class Group:
@@ -14,20 +15,20 @@ class Group:
         self.device_group = None
 
     def all_reduce(self, tensor):
-        def work():
-            tensor.numbers = torch.distributed.summed(tensor.numbers)
+        def work(is_replay):
+            tensor.numbers = faults.spoilt(torch.distributed.summed(tensor.numbers), state.rank, is_replay)
             torch.cuda.takes(40.0)
 
         if torch.cuda.recording is None:
-            work()
+            work(False)
         else:
-            torch.cuda.recording.append(work)
+            torch.cuda.recording.append(lambda: work(True))
         return tensor
 
 
 def init_distributed_environment(world_size, rank, distributed_init_method, local_rank, backend):
     torch.distributed.init_process_group(distributed_init_method, world_size, rank)
-    state.ranks = world_size
+    state.ranks, state.rank = world_size, rank
 
 
 def initialize_model_parallel(backend=None):

@@ -7,6 +7,7 @@ mod regimes;
 mod rows;
 mod steps;
 mod surroundings;
+mod totals;
 mod transport;
 
 pub(super) use record::tables;

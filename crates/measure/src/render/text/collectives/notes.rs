@@ -38,6 +38,7 @@ pub(super) fn notes(rows: &[Row<'_>]) -> Vec<String> {
         })
         .chain(sums(&caveats, quantities))
         .chain(few_launches(rows))
+        .chain(hidden(rows))
         .chain(not_monotonic(rows))
         .collect()
 }
@@ -82,6 +83,23 @@ fn few_launches(rows: &[Row<'_>]) -> Option<String> {
     rows.iter().any(is_few).then(|| {
         format!(
             "fewer than {MIN_FOR_INTERVAL} launches, so no interval over launches: raise --launches"
+        )
+    })
+}
+
+/// That the work between the calls hides some of them.
+fn hidden(rows: &[Row<'_>]) -> Option<String> {
+    let is_hidden = |row: &&Row<'_>| row.time().is_some_and(|time| !time.is_above_zero());
+    let sizes: Vec<String> = rows
+        .iter()
+        .filter(is_hidden)
+        .map(|row| ByteCount(row.bytes_per_rank).to_string())
+        .collect();
+    (!sizes.is_empty()).then(|| {
+        format!(
+            "{}: HIDDEN BY THE GAP: the interval reaches 0, so that the call is not told from the scatter of the work around it and has \
+             no bandwidth; choose a smaller --gap or more --samples",
+            sizes.join(", ")
         )
     })
 }

@@ -3,7 +3,7 @@
 use super::super::header::{cautions, devices, is_caution, opening};
 use super::super::record::{line, reservations};
 use super::steps::step_line;
-use super::{arms, notes, regimes, rows, surroundings, transport};
+use super::{arms, notes, regimes, rows, surroundings, totals, transport};
 use crate::calls;
 use crate::caveat::Caveat;
 use crate::record::{Collectives, PlannedStep, Record};
@@ -29,6 +29,7 @@ pub(in super::super) fn tables(
         text.extend(collectives.steps.iter().map(of));
     }
     let all = calls::rows(collectives);
+    text.push_str(&totals::section(&collectives.steps, &all, soft));
     for series in all.chunk_by(|a, b| a.series == b.series) {
         line(&mut text, &format!("\n{}", rows::title(series, soft)));
         text.push_str(&rows::table_of(series, collectives));
@@ -37,7 +38,7 @@ pub(in super::super) fn tables(
         }
     }
     text.push_str(&arms::section(collectives, &all));
-    text.push_str(&regimes::section(collectives, &all));
+    text.push_str(&regimes::section(collectives, &all, soft.is_some()));
     let general: Vec<String> = collectives
         .caveats
         .iter()

@@ -2,12 +2,12 @@
 
 use super::super::cell::{ABSENT, significant};
 use super::super::header::{indented, numbers_right, table};
-use crate::calls::{LARGE_MESSAGE, Row, SMALL_MESSAGE, SizeTime, chosen, regimes};
-use crate::record::Collectives;
+use crate::calls::{LARGE_MESSAGE, Row, RowTime, SMALL_MESSAGE, SizeTime, chosen, regimes};
+use crate::record::{CallMode, Collectives};
 use crate::unit::ByteCount;
 
 /// A row for each regime of each series, under a title; empty where no range has two sizes.
-pub(super) fn section(collectives: &Collectives, rows: &[Row<'_>]) -> String {
+pub(super) fn section(collectives: &Collectives, rows: &[Row<'_>], simulated: bool) -> String {
     let mut table = table();
     table.set_header(vec![
         "calls",
@@ -18,7 +18,12 @@ pub(super) fn section(collectives: &Collectives, rows: &[Row<'_>]) -> String {
         "B GB/s",
     ]);
     let mut is_empty = true;
+    // What this machine needs to play a box in real time describes neither.
+    let is_played = |row: &Row<'_>| simulated && row.series.mode == Some(CallMode::HostSynced);
     for series in rows.chunk_by(|a, b| a.series == b.series) {
+        if is_played(&series[0]) {
+            continue;
+        }
         let sizes: Vec<SizeTime> = series
             .iter()
             .filter_map(|row| size_time(collectives, row))
@@ -65,7 +70,7 @@ fn size_time(collectives: &Collectives, row: &Row<'_>) -> Option<SizeTime> {
     Some(SizeTime {
         bytes_per_rank: row.bytes_per_rank,
         algorithm_bytes: row.first().algorithm_bytes(),
-        us: row.time()?.value,
+        us: row.time().filter(RowTime::is_above_zero)?.value,
         chosen: chosen(collectives, row),
     })
 }

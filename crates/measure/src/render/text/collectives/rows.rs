@@ -3,7 +3,7 @@
 use super::super::cell::{ABSENT, significant, with_interval};
 use super::super::header::{indented, numbers_right, table};
 use super::steps::uses;
-use crate::calls::{Over, Row, chosen};
+use crate::calls::{Over, Row, RowTime, chosen};
 use crate::record::{CallMode, CollectiveOutcome, CollectivePoint, Collectives, Verification};
 use crate::unit::ByteCount;
 
@@ -145,10 +145,11 @@ fn numbers(row: &Row<'_>, columns: &Columns) -> Vec<String> {
         cells.push(number(row.gap()));
     }
     let point = row.first();
-    cells.push(number(time.map(|time| point.bus_gb_per_s(time.value))));
+    let told = time.filter(RowTime::is_above_zero);
+    cells.push(number(told.map(|time| point.bus_gb_per_s(time.value))));
     if columns.algorithm {
         cells.push(number(
-            time.map(|time| point.algorithm_gb_per_s(time.value)),
+            told.map(|time| point.algorithm_gb_per_s(time.value)),
         ));
     }
     cells

@@ -33,7 +33,7 @@ pub(super) fn step_line(step: &PlannedStep) -> String {
 }
 
 /// `batch 16`, `batch 15 padded to 16`, `prefill of 512 tokens with batch 3`.
-fn step_name(step: &PlannedStep) -> String {
+pub(super) fn step_name(step: &PlannedStep) -> String {
     let batch = if step.padded_batch == step.batch {
         format!("batch {}", step.batch)
     } else {

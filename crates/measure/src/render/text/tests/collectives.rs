@@ -138,6 +138,7 @@ fn whole(points: Vec<CollectivePoint>) -> Record {
 #[test]
 fn each_mode_has_a_table_with_sizes_uses_and_bandwidths() {
     // 262,144 B in 95 us are 2.759 GB/s; with two ranks busbw = algbw * 2(2-1)/2, the same.
+    // A step of 160 calls of 20, 100 or 95 us takes 3.2, 16 or 15.2 ms.
     let made = whole(vec![
         point(16 << 10, CallMode::BackToBack, measured(20.0)),
         point(256 << 10, CallMode::BackToBack, measured(100.0)),
@@ -155,6 +156,11 @@ fn each_mode_has_a_table_with_sizes_uses_and_bandwidths() {
     Steps whose sizes are measured
       qwen2.5-72b on vLLM 0.13.0 graph, TP2, batch 1: 160 collectives, 2.50 MiB a rank
       qwen2.5-72b on vLLM 0.13.0 graph, TP2, batch 15 padded to 16: 160 collectives, 40 MiB a rank
+
+    Collectives of a step: each call's time as often as the step issues it, in ms; interval: the ends of the calls' 95% intervals added up, n: the least behind a time
+      batch 1, back_to_back: 3.20 [3.17 .. 3.26], n 6, 160 calls
+      batch 15 padded to 16, back_to_back: 16.00 [15.84 .. 16.32], n 6, 160 calls
+      batch 15 padded to 16, graph: 15.20 [15.05 .. 15.50], n 6, 160 calls
 
     all_reduce of bf16 on 2 ranks: us a call (back_to_back, mean of calls queued one after another), median ± wider side of its 95% interval
       size a rank            us         interval  n  busbw GB/s  data   used by
@@ -445,4 +451,44 @@ fn what_the_sizes_show_is_told_as_a_description() {
 
     complete; exit code 0
     "#);
+}
+
+#[test]
+fn a_call_that_the_gap_hides_has_no_bandwidth() {
+    // The median of -500 .. 778 is (-50 + 328) / 2 = 139 us; six samples' interval is their range.
+    let samples = |of: &[f64]| {
+        let timing = time(1.0).timing;
+        let time = Quantity::from_samples(
+            of.to_vec(),
+            Unit::Microseconds,
+            timing,
+            StopReason::MaxSamples,
+        );
+        CollectiveOutcome::Measured {
+            time: Box::new(time.unwrap()),
+            verification: Verification::Passed,
+            gap: Some(self::time(50.0)),
+        }
+    };
+    let hidden = samples(&[-500.0, -100.0, -50.0, 328.0, 400.0, 778.0]);
+    let mut made = whole(vec![
+        point(4 << 20, CallMode::Interleaved, hidden),
+        point(8 << 20, CallMode::Interleaved, measured(429.7152)),
+    ]);
+    if let Payload::Collectives(collectives) = &mut made.payload {
+        collectives.steps.clear();
+    }
+    let text = record(&made);
+    let row = text.lines().find(|line| line.contains("139.00")).unwrap();
+    assert!(row.contains("-500.00 .. 778.00"), "{row}");
+    assert!(row.contains("—  exact"), "{row}");
+    assert!(
+        text.contains("\n  4 MiB: HIDDEN BY THE GAP: the interval reaches 0"),
+        "{text}"
+    );
+    // One size that is told makes no regime.
+    assert!(!text.contains("What these sizes show"), "{text}");
+    let csv = crate::render::csv::record(&made);
+    let cells: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!((cells[6], cells[12], cells[13]), ("139", "", ""));
 }

@@ -1,0 +1,149 @@
+//! Which curve is taken, in which mode, and what is said of it.
+
+use crate::boxes::{GRAPH_ALL_GATHER, nvidia, point, rtxpro6000_mig};
+use explain::{Attribution, Cause, Claim, Grade, Inputs, attribute, explain, text};
+use measure::record::{CallMode, CollectiveKind, PeerVerdict};
+use tp_plan::EngineFacts;
+
+const DRAWS: u32 = 20_000;
+
+/// 161 all-reduces of 60 us and an all-gather of 400 us: 10.06 ms a step.
+fn with_curve(mode: CallMode) -> Inputs {
+    let mut inputs = rtxpro6000_mig();
+    inputs.curve = vec![
+        point(CollectiveKind::AllReduce, 256 << 10, 60.0),
+        point(CollectiveKind::AllGather, GRAPH_ALL_GATHER, 400.0),
+    ];
+    for point in &mut inputs.curve {
+        point.mode = Some(mode);
+    }
+    inputs
+}
+
+/// Makes the intervals of a mode reach below zero.
+fn hide(inputs: &mut Inputs, mode: CallMode) {
+    for point in &mut inputs.curve {
+        if point.mode == Some(mode) {
+            (point.low, point.high) = (Some(-500.0), Some(778.0));
+        }
+    }
+}
+
+fn names(got: &Attribution) -> Vec<&str> {
+    got.priors.iter().map(|prior| prior.name.as_str()).collect()
+}
+
+#[test]
+fn what_an_interleaved_curve_shows_already_is_not_counted_again() {
+    let inputs = with_curve(CallMode::Interleaved);
+    let got = attribute(&inputs, 1, DRAWS).unwrap();
+    let bar = got.bar(Cause::Communication).unwrap();
+    assert_eq!(bar.grade, Some(Grade::C));
+    // 10.06 ms times 0.95 to 1.1 is 9.56 to 11.07; half a per cent of error of the points on top.
+    assert!(bar.ms.low > 9.5 && bar.ms.high < 11.15, "{bar:?}");
+    let names = names(&got);
+    assert!(names.contains(&"in_situ_interleaved"), "{names:?}");
+    assert!(!names.contains(&"in_situ"), "{names:?}");
+    let words = text(&explain(&inputs, 1, 4000));
+    assert!(words.contains("this box, interleaved ("), "{words}");
+    let words = text(&explain(&with_curve(CallMode::Graph), 1, 4000));
+    assert!(words.contains("this box, graph ("), "{words}");
+}
+
+#[test]
+fn times_that_the_gap_hides_are_left_out_and_the_next_mode_is_taken() {
+    let mut inputs = with_curve(CallMode::Interleaved);
+    hide(&mut inputs, CallMode::Interleaved);
+    inputs.curve.extend(with_curve(CallMode::Graph).curve);
+    let got = attribute(&inputs, 1, DRAWS).unwrap();
+    let bar = got.bar(Cause::Communication).unwrap();
+    assert!(bar.source.contains("this box, graph"), "{}", bar.source);
+    let said = "2 of 4 times of the curve (interleaved) have intervals that reach 0";
+    let is_said = |caveat: &String| caveat.starts_with(said);
+    assert!(got.caveats.iter().any(is_said), "{:?}", got.caveats);
+}
+
+#[test]
+fn where_only_a_far_size_is_told_the_next_mode_is_taken_too() {
+    let mut inputs = with_curve(CallMode::Interleaved);
+    hide(&mut inputs, CallMode::Interleaved);
+    let mut far = point(CollectiveKind::AllReduce, 64 << 20, 5000.0);
+    far.mode = Some(CallMode::Interleaved);
+    inputs.curve.push(far);
+    inputs.curve.extend(with_curve(CallMode::Graph).curve);
+    let got = attribute(&inputs, 1, DRAWS).unwrap();
+    let bar = got.bar(Cause::Communication).unwrap();
+    assert!(bar.source.contains("this box, graph"), "{}", bar.source);
+}
+
+#[test]
+fn where_the_gap_hides_every_time_there_is_no_curve() {
+    let mut inputs = with_curve(CallMode::Interleaved);
+    hide(&mut inputs, CallMode::Interleaved);
+    // Nobody published anything of this GPU either.
+    inputs.known.gpu = None;
+    let got = attribute(&inputs, 1, DRAWS).unwrap();
+    assert!(
+        !matches!(got.claim, Claim::Estimated) && got.bar(Cause::Communication).is_none(),
+        "{:?}",
+        got.claim
+    );
+    let said = "2 of 2 times of the curve (interleaved)";
+    let is_said = |caveat: &String| caveat.starts_with(said);
+    assert!(got.caveats.iter().any(is_said), "{:?}", got.caveats);
+}
+
+#[test]
+fn a_curve_without_intervals_is_not_known_exactly() {
+    let bar_of = |inputs: &Inputs| {
+        let got = attribute(inputs, 1, DRAWS).unwrap();
+        let is_assumed = names(&got).contains(&"unstated_curve_spread");
+        (got.bar(Cause::Communication).unwrap().ms, is_assumed)
+    };
+    let mut inputs = with_curve(CallMode::Graph);
+    inputs.priors.set("in_situ=1..1".parse().unwrap()).unwrap();
+    // Intervals of 99% to 101%: ln(1.01 / 0.99) / 3.92 = 0.51% of 10.06 ms; 5% to 95% are 3.29 of these, 0.17 ms.
+    let (stated, is_assumed) = bar_of(&inputs);
+    assert!(stated.high - stated.low < 0.2, "{stated:?}");
+    assert!(!is_assumed);
+    for point in &mut inputs.curve {
+        (point.low, point.high) = (None, None);
+    }
+    // At least 1%: 0.33 ms.
+    let (unstated, is_assumed) = bar_of(&inputs);
+    assert!(unstated.high - unstated.low > 0.33, "{unstated:?}");
+    assert!(is_assumed);
+}
+
+#[test]
+fn an_engines_hot_graph_beside_the_librarys_interleaved_curve_is_said() {
+    let mut inputs = with_curve(CallMode::Interleaved);
+    inputs.around = nvidia(Some(true), "", 96);
+    inputs.engines = vec![
+        EngineFacts::vllm(1, &inputs.around),
+        EngineFacts::vllm(2, &inputs.around),
+    ];
+    inputs.known.mig = false;
+    inputs.known.peers = vec![PeerVerdict::Direct; 2];
+    let mut own = point(CollectiveKind::AllReduce, 256 << 10, 50.0);
+    own.engine = Some("vllm 0.13.0".to_owned());
+    inputs.curve.push(own.clone());
+    let said = "timed in interleaved, and the engine's own all-reduce from one in graph";
+    let is_said = |got: &Attribution| got.caveats.iter().any(|caveat| caveat.contains(said));
+    let got = attribute(&inputs, 1, DRAWS).unwrap();
+    assert!(is_said(&got), "{:?}", got.caveats);
+    // The all-gather has the one factor, the engine's all-reduces the other: 161 * 50 us * 0.9 to 1.3 + 400 us * 0.95 to 1.1
+    // is 7.6 to 10.9 ms.
+    let names = names(&got);
+    assert!(
+        names.contains(&"in_situ") && names.contains(&"in_situ_interleaved"),
+        "{names:?}"
+    );
+    let bar = got.bar(Cause::Communication).unwrap();
+    assert!(bar.ms.low > 7.5 && bar.ms.high < 11.0, "{bar:?}");
+    // Of one mode there is nothing to say.
+    own.mode = Some(CallMode::Interleaved);
+    inputs.curve.pop();
+    inputs.curve.push(own);
+    assert!(!is_said(&attribute(&inputs, 1, DRAWS).unwrap()));
+}
