@@ -32,6 +32,7 @@ const LAUNCHERS: &[Launcher] = &[
         hosts: &[],
         job: &[
             "TORCHELASTIC_RUN_ID",
+            "MASTER_ADDR",
             "MASTER_PORT",
             "TORCHELASTIC_RESTART_COUNT",
         ],
@@ -68,6 +69,27 @@ const LAUNCHERS: &[Launcher] = &[
         job: &["SLURM_JOB_ID", STEP],
     },
 ];
+
+/// Numbers of ranks as launchers tell them that are not known here: Hydra without a local rank (Cray PALS), Flux, MVAPICH2, IBM's jsrun.
+const UNKNOWN: [&str; 5] = [
+    "PMI_SIZE",
+    "PALS_SIZE",
+    "FLUX_JOB_SIZE",
+    "MV2_COMM_WORLD_SIZE",
+    "JSM_NAMESPACE_SIZE",
+];
+
+/// Why not to go on where another launcher started several copies: each would measure everything, all at once.
+fn unknown(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let mut sizes = UNKNOWN
+        .into_iter()
+        .filter_map(|name| Some((name, variable(name)?.parse::<u64>().ok()?)));
+    let (name, size) = sizes.find(|(_, size)| *size > 1)?;
+    Some(format!(
+        "{name} is {size}: a launcher that is not known here started this program, and {size} copies would disturb each other; start it with \
+         mpirun of Open MPI, MPICH or Intel MPI, srun or torchrun, or one copy with --no-launcher"
+    ))
+}
 
 /// A step's number: absent in the shell of `salloc` and in a batch script.
 const STEP: &str = "SLURM_STEP_ID";
@@ -110,7 +132,7 @@ impl Place {
             marks.all(|mark| variable(mark).is_some())
         };
         let Some(launcher) = LAUNCHERS.iter().find(started) else {
-            return Ok(None);
+            return unknown(variable).map_or(Ok(None), Err);
         };
         let is_special = |step: u64| step >= SPECIAL_STEPS;
         if launcher.marks == [STEP]
@@ -221,6 +243,18 @@ mod tests {
         // torchrun within srun: the inner one counts.
         let both = [&torchrun[..], &SRUN].concat();
         assert_eq!(place(&both).unwrap().unwrap().launcher, "torchrun");
+    }
+
+    #[test]
+    fn copies_of_a_launcher_that_is_not_known_do_not_measure_at_once() {
+        // As Cray's PALS sets them: no local rank that Hydra would set.
+        let told =
+            place(&[("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("PALS_RANKID", "0")]).unwrap_err();
+        assert!(
+            told.contains("PMI_SIZE is 2") && told.contains("--no-launcher"),
+            "{told}"
+        );
+        assert_eq!(place(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), Ok(None));
     }
 
     #[test]
