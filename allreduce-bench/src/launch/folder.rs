@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use program::Stop;
+use program::{Stop, provenance};
 use rustix::fs::OFlags;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +25,9 @@ const CALL: &str = "leader";
 
 /// For how long the counter of an earlier leader is watched; one that lives moves it each second.
 const WATCH: Duration = Duration::from_millis(2500);
+
+/// Letters of a job's name: a file's name has 255 bytes on Linux's file systems, and user and launcher stand in it as well.
+const MOST_LETTERS: usize = 200;
 
 /// Where the copies of this job meet.
 ///
@@ -54,11 +57,18 @@ pub(super) fn meeting_place(place: &Place, args: &LaunchArgs) -> Result<PathBuf,
         _ if place.several_hosts => "job".to_owned(),
         _ => format!("of-{}", std::os::unix::process::parent_id()),
     };
+    // What names a job may do so on one host only, as torchrun's own defaults do: `none` at port 29500 of 127.0.0.1.
+    let host = provenance::host().filter(|_| place.one_host);
+    let job = [Some(job), host]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("-");
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
     let job: String = job
         .chars()
         .map(|letter| if plain(letter) { letter } else { '_' })
-        .take(64)
+        .take(MOST_LETTERS)
         .collect();
     let user = rustix::process::geteuid().as_raw();
     Ok(base.join(format!("tplens-{user}-{}-{job}", place.launcher)))

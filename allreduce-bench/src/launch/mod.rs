@@ -11,6 +11,7 @@ mod link;
 mod place;
 mod post;
 mod seat;
+mod unknown;
 mod words;
 
 pub(crate) use args::LaunchArgs;

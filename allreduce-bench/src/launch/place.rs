@@ -1,6 +1,7 @@
 //! Which launcher started this process, and as which of its ranks: read from the launcher's variables.
 
 use super::args::LaunchArgs;
+use super::unknown::refusal;
 
 /// A launcher by the variables that it sets for each process. Of several names the first that is set counts.
 struct Launcher {
@@ -32,9 +33,9 @@ const LAUNCHERS: &[Launcher] = &[
         hosts: &[],
         job: &[
             "TORCHELASTIC_RUN_ID",
-            "MASTER_ADDR",
             "MASTER_PORT",
             "TORCHELASTIC_RESTART_COUNT",
+            "MASTER_ADDR",
         ],
     },
     Launcher {
@@ -70,27 +71,6 @@ const LAUNCHERS: &[Launcher] = &[
     },
 ];
 
-/// Numbers of ranks as launchers tell them that are not known here: Hydra without a local rank (Cray PALS), Flux, MVAPICH2, IBM's jsrun.
-const UNKNOWN: [&str; 5] = [
-    "PMI_SIZE",
-    "PALS_SIZE",
-    "FLUX_JOB_SIZE",
-    "MV2_COMM_WORLD_SIZE",
-    "JSM_NAMESPACE_SIZE",
-];
-
-/// Why not to go on where another launcher started several copies: each would measure everything, all at once.
-fn unknown(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let mut sizes = UNKNOWN
-        .into_iter()
-        .filter_map(|name| Some((name, variable(name)?.parse::<u64>().ok()?)));
-    let (name, size) = sizes.find(|(_, size)| *size > 1)?;
-    Some(format!(
-        "{name} is {size}: a launcher that is not known here started this program, and {size} copies would disturb each other; start it with \
-         mpirun of Open MPI, MPICH or Intel MPI, srun or torchrun, or one copy with --no-launcher"
-    ))
-}
-
 /// A step's number: absent in the shell of `salloc` and in a batch script.
 const STEP: &str = "SLURM_STEP_ID";
 
@@ -110,6 +90,8 @@ pub(crate) struct Place {
     pub(crate) local_rank: u32,
     /// Whether some ranks are known to be on another host.
     pub(super) several_hosts: bool,
+    /// Whether all ranks are known to be on this host.
+    pub(super) one_host: bool,
     /// What tells this job of the launcher from its others; empty where it says nothing.
     pub(super) job: String,
 }
@@ -118,7 +100,7 @@ impl Place {
     /// The place of this process; `None` where no launcher started it, where it is alone, or where launchers are to be ignored.
     ///
     /// # Errors
-    /// The variables of a launcher contradict each other, or one is missing.
+    /// The variables of a launcher contradict each other, or one is missing; or a launcher is none of those that are known.
     pub(crate) fn find(args: &LaunchArgs) -> Result<Option<Self>, String> {
         if args.no_launcher {
             return Ok(None);
@@ -127,19 +109,16 @@ impl Place {
     }
 
     fn among(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
-        let started = |launcher: &&Launcher| {
-            let mut marks = launcher.marks.iter();
-            marks.all(|mark| variable(mark).is_some())
+        let is_special = |step: String| step.parse::<u64>().is_ok_and(|step| step >= SPECIAL_STEPS);
+        let is_set = |mark: &&str| match variable(mark) {
+            Some(step) if **mark == *STEP => !is_special(step),
+            value => value.is_some(),
         };
+        let started = |launcher: &&Launcher| launcher.marks.iter().all(is_set);
+        let alone = |is_told| refusal(&variable, is_told).map_or(Ok(None), Err);
         let Some(launcher) = LAUNCHERS.iter().find(started) else {
-            return unknown(variable).map_or(Ok(None), Err);
+            return alone(false);
         };
-        let is_special = |step: u64| step >= SPECIAL_STEPS;
-        if launcher.marks == [STEP]
-            && variable(STEP).is_some_and(|step| step.parse().is_ok_and(is_special))
-        {
-            return Ok(None);
-        }
         let first = |names: &[&str]| names.iter().find_map(|name| variable(name));
         let number = |names: &[&'static str]| -> Result<u32, String> {
             let (name, value) = (names.join(" or "), first(names));
@@ -161,20 +140,25 @@ impl Place {
                 launcher.name
             ));
         }
+        if size == 1 {
+            return alone(true);
+        }
         let given = |names: &[&str]| first(names).and_then(|text| text.parse::<u32>().ok());
-        let elsewhere = given(launcher.local_size).is_some_and(|here| here != size);
-        let hosts = given(launcher.hosts).is_some_and(|hosts| hosts > 1);
+        let are_all_here = given(launcher.local_size).map(|here| here == size);
+        let is_one_host = given(launcher.hosts).map(|hosts| hosts <= 1);
+        let says = |told: bool| [are_all_here, is_one_host].contains(&Some(told));
         let job: Vec<String> = launcher
             .job
             .iter()
             .filter_map(|name| variable(name))
             .collect();
-        Ok((size > 1).then(|| Self {
+        Ok(Some(Self {
             launcher: launcher.name,
             rank,
             size,
             local_rank,
-            several_hosts: elsewhere || hosts,
+            several_hosts: says(false),
+            one_host: says(true) && !says(false),
             job: job.join("-"),
         }))
     }
@@ -205,6 +189,7 @@ mod tests {
     fn each_launcher_tells_rank_size_and_local_rank() {
         let torchrun = [
             ("TORCHELASTIC_RUN_ID", "none"),
+            ("MASTER_ADDR", "node7"),
             ("MASTER_PORT", "29500"),
             ("RANK", "1"),
             ("WORLD_SIZE", "2"),
@@ -223,19 +208,23 @@ mod tests {
             ("PMI_SIZE", "2"),
             ("MPI_LOCALRANKID", "1"),
         ];
-        for (variables, launcher, rank, size, local_rank, several_hosts, job) in [
-            (&torchrun[..], "torchrun", 1, 2, 1, false, "none-29500"),
-            (&open_mpi, "mpirun", 3, 4, 1, true, "9.1"),
-            (&hydra, "mpirun", 1, 2, 1, false, ""),
+        let (here, apart) = ((false, true), (true, false));
+        for (variables, launcher, rank, size, local_rank, hosts, job) in [
+            (&torchrun[..], "torchrun", 1, 2, 1, here, "none-29500-node7"),
+            (&open_mpi, "mpirun", 3, 4, 1, apart, "9.1"),
+            // It says nothing of hosts.
+            (&hydra, "mpirun", 1, 2, 1, (false, false), ""),
             // The step's six tasks, not the job's eight.
-            (&SRUN, "srun", 5, 6, 1, true, "77-0"),
+            (&SRUN, "srun", 5, 6, 1, apart, "77-0"),
         ] {
+            let (several_hosts, one_host) = hosts;
             let expected = Place {
                 launcher,
                 rank,
                 size,
                 local_rank,
                 several_hosts,
+                one_host,
                 job: job.to_owned(),
             };
             assert_eq!(place(variables), Ok(Some(expected)));
@@ -246,15 +235,26 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_a_launcher_that_is_not_known_do_not_measure_at_once() {
-        // As Cray's PALS sets them: no local rank that Hydra would set.
-        let told =
-            place(&[("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("PALS_RANKID", "0")]).unwrap_err();
-        assert!(
-            told.contains("PMI_SIZE is 2") && told.contains("--no-launcher"),
-            "{told}"
-        );
-        assert_eq!(place(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), Ok(None));
+    fn what_is_not_known_is_refused_unless_a_known_launcher_speaks_for_all_its_ranks() {
+        // As HPE's PALS sets them: no local rank as Hydra has it.
+        let pals = [("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("PALS_RANKID", "0")];
+        assert!(place(&pals).unwrap_err().contains("PALS_RANKID=0"));
+        // The same in an interactive step, which is 0xfffffffa and none of srun's.
+        let inside = [&pals[..], &[(STEP, "4294967290")]].concat();
+        assert!(place(&inside).unwrap_err().contains("PMI_SIZE=2"));
+        // `srun --mpi=pmi2` sets them as well.
+        let slurm = [&pals[..], &SRUN].concat();
+        assert_eq!(place(&slurm).unwrap().unwrap().launcher, "srun");
+        // One rank of Open MPI in each of two copies.
+        let alone = [
+            ("OMPI_COMM_WORLD_RANK", "0"),
+            ("OMPI_COMM_WORLD_SIZE", "1"),
+            ("OMPI_COMM_WORLD_LOCAL_RANK", "0"),
+        ];
+        let each = [&pals[..], &alone].concat();
+        assert!(place(&each).unwrap_err().contains("PMI_SIZE=2"));
+        let one = [&alone[..], &[("PMIX_RANK", "0")]].concat();
+        assert_eq!(place(&one), Ok(None));
     }
 
     #[test]

@@ -71,6 +71,10 @@ impl Scratch {
                 "PMI",
                 "MPI_",
                 "TORCHELASTIC_",
+                "PALS_",
+                "FLUX_",
+                "MV2_",
+                "JSM_",
                 "VIRTUAL_ENV",
             ];
             name != "TPLENS_SKIP_LOG" && beginnings.iter().any(|start| name.starts_with(start))

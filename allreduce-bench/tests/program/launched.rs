@@ -49,6 +49,7 @@ fn srun(rank: usize) -> Vec<(&'static str, String)> {
 fn torchrun(rank: usize) -> Vec<(&'static str, String)> {
     vec![
         ("TORCHELASTIC_RUN_ID", "none".to_owned()),
+        ("MASTER_ADDR", "127.0.0.1".to_owned()),
         ("MASTER_PORT", "29500".to_owned()),
         ("RANK", rank.to_string()),
         ("WORLD_SIZE", "2".to_owned()),
@@ -360,7 +361,10 @@ fn a_folder_that_is_not_this_users_alone_is_refused() {
     };
     run("there is no such folder");
     std::fs::create_dir(scratch.join("shared")).unwrap();
-    let folder = scratch.join(&format!("shared/tplens-{}-srun-77-0", user.as_raw()));
+    // All ranks of this step are on one host, whose name the folder has.
+    let host = rustix::system::uname();
+    let host = host.nodename().to_str().unwrap();
+    let folder = scratch.join(&format!("shared/tplens-{}-srun-77-0-{host}", user.as_raw()));
     std::fs::create_dir(&folder).unwrap();
     std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o750)).unwrap();
     run("is open to others (mode 750");
@@ -393,6 +397,53 @@ fn what_cannot_be_a_launch_is_refused_in_words() {
     run(&broken, &[]).is_wrong_usage("OMPI_COMM_WORLD_SIZE is not set");
     run(&open_mpi(0), &["--tp", "3"]).is_wrong_usage("the 2 ranks that mpirun started");
     is_empty(&scratch.join("tmp"));
+}
+
+#[test]
+fn copies_of_a_launcher_that_is_not_known_measure_nothing() {
+    let scratch = Scratch::new();
+    // As HPE's PALS starts two copies.
+    for rank in ["0", "1"] {
+        let variables = [("PMI_RANK", rank), ("PMI_SIZE", "2"), ("PALS_RANKID", rank)];
+        let variables = variables.map(|(name, value)| (name, value.to_owned()));
+        let ran = Ran::of(copy(&scratch, &variables, &ON_HOST).output().unwrap());
+        ran.is_wrong_usage(&format!(
+            "(PMI_SIZE=2, PMI_RANK={rank}, PALS_RANKID={rank})"
+        ));
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains("--no-launcher"), "{}", ran.stderr);
+    }
+    assert!(!scratch.join("out").exists());
+    is_empty(&scratch.join("tmp"));
+}
+
+#[test]
+fn torchruns_of_the_same_name_and_port_at_other_addresses_do_not_meet() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.join("shared")).unwrap();
+    let at = |address: &'static str| {
+        let mut variables = torchrun(1);
+        variables.retain(|(name, _)| !["MASTER_ADDR", "LOCAL_RANK"].contains(name));
+        // The second of two hosts.
+        variables.retain(|(name, _)| *name != "LOCAL_WORLD_SIZE");
+        variables.extend([
+            ("MASTER_ADDR", address.to_owned()),
+            ("LOCAL_RANK", "0".to_owned()),
+            ("LOCAL_WORLD_SIZE", "1".to_owned()),
+        ]);
+        let waits = ["--rendezvous", "shared", "--rendezvous-wait", "1"];
+        let arguments = ["--backend", "host"].into_iter().chain(waits);
+        let arguments: Vec<&str> = arguments.collect();
+        Ran::of(copy(&scratch, &variables, &arguments).output().unwrap())
+    };
+    // A follower names the folder in which it waited in vain.
+    for (address, other) in [("node-a", "node-b"), ("node-b", "node-a")] {
+        let ran = at(address);
+        assert_eq!(ran.code, 3, "{}", ran.stderr);
+        let folder = format!("-torchrun-none-29500-{address} ");
+        assert!(ran.stderr.contains(&folder), "{}", ran.stderr);
+        assert!(!ran.stderr.contains(other), "{}", ran.stderr);
+    }
 }
 
 #[test]
