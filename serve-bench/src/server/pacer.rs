@@ -215,12 +215,14 @@ impl Pace {
                 last: emitted.finished,
                 due,
             };
+            if emitted.finished {
+                self.counters.finished.fetch_add(1, Relaxed);
+            }
             // Nobody reads where the request was cancelled during its last step.
             if let Some(reply) = self.replies.get(&emitted.id) {
                 let _ = reply.send(token);
             }
             if emitted.finished {
-                self.counters.finished.fetch_add(1, Relaxed);
                 self.replies.remove(&emitted.id);
             }
         }
