@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use measure::record::{Arm, LinkDevice, TransportFacts};
+use program::Stop;
 use supervisor::Signal;
 use topology::{Machine, Sysfs, peer_surroundings};
 
@@ -80,7 +81,9 @@ pub(super) fn logged_run(
         Err(Trouble::Interrupted(signal)) => return Err(signal),
         Err(Trouble::Failed { reason }) => Some(reason),
         Err(Trouble::Hang { doing, .. }) => Some(doing),
-        Err(Trouble::Stop(_)) => Some("its processes could not be started".to_owned()),
+        Err(Trouble::Stop(Stop::Interrupted(signal))) => return Err(signal),
+        Err(Trouble::Stop(Stop::Usage(reason) | Stop::Refused(reason))) => Some(reason),
+        Err(Trouble::Stop(Stop::Internal(error))) => Some(format!("{error:#}")),
     };
     let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if log.channels.is_empty() && not_told.is_none() {
