@@ -6,7 +6,9 @@
 # Each pair is one launch of both programs, in ABBA order over pairs; a launch's figure for a size is the median of its batches.
 # The ratio is MPI's time over ours, the median over pairs with the interval that lies between the order statistics which hold
 # the median with at least 95%. It judges nothing. It needs cargo, mpicc and mpirun of Open MPI, CPUs 0 and 1, and quiet: what
-# else runs on these CPUs is in the figures. With TPLENS_BENCH_FIRST, words to run each launch with, such as "chrt -f 10".
+# else runs on these CPUs is in the figures. Neither program writes its message anew between calls: a rank that reads the other's
+# memory in place may have it in its cache still, and takes longer where the message is new. With TPLENS_BENCH_FIRST, words to
+# run each launch with, such as "chrt -f 10".
 set -eu
 
 die() {

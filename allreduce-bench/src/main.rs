@@ -7,7 +7,6 @@ mod cli;
 mod compare;
 mod engine_probe;
 mod launch;
-mod library;
 mod messages;
 mod output;
 mod parent;
@@ -42,7 +41,7 @@ fn rendering(forms: &Forms) -> Rendering {
 type Child = fn() -> anyhow::Result<()>;
 const CHILDREN: [(&str, Child); 4] = [
     (inventory::CHILD, inventory::child::run),
-    (library::CHILD, library::run),
+    (inventory::library::CHILD, inventory::library::run),
     (peers::CHILD, peers::run),
     (rank::CHILD, rank::run),
 ];

@@ -3,6 +3,7 @@
 //! The parent loads no vendor library; each rank is a process of its own, as in a serving engine, and may die or hang alone.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use device::collectives::UniqueId;
 use inventory::Built;
@@ -83,6 +84,9 @@ pub(crate) enum RankReply {
         gap_microseconds: Vec<f64>,
         /// What held the calls of a sample until all were queued.
         gate: Gate,
+        /// Where a soft box's time was played in real time.
+        #[serde(default)]
+        played: Option<Played>,
     },
     /// The backend does not have the mode, or the library does not do the call.
     NotThere {
@@ -100,6 +104,37 @@ pub(crate) enum RankReply {
     Failed {
         reason: String,
     },
+}
+
+/// How a rank came along while it played a soft box's time in real time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Played {
+    /// Samples in which the bytes were there later than the box says.
+    pub(crate) late: u32,
+    /// How long the samples took together.
+    pub(crate) took: Duration,
+    /// How long of that the rank waited for a CPU that others had; `None` where the kernel does not say.
+    pub(crate) waited: Option<Duration>,
+}
+
+impl Played {
+    /// With the samples that were taken before.
+    pub(crate) fn after(self, earlier: Option<Self>) -> Self {
+        earlier.map_or(self, |earlier| Self {
+            late: self.late + earlier.late,
+            took: self.took + earlier.took,
+            waited: self.waited.zip(earlier.waited).map(|(a, b)| a + b),
+        })
+    }
+
+    /// The worse of two ranks in the same samples.
+    pub(crate) fn beside(self, other: Option<Self>) -> Self {
+        other.map_or(self, |other| Self {
+            late: self.late.max(other.late),
+            took: self.took.min(other.took),
+            waited: self.waited.zip(other.waited).map(|(a, b)| a.max(b)),
+        })
+    }
 }
 
 /// What a serving engine says of the calls that were timed last.

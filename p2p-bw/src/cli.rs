@@ -10,8 +10,11 @@ use program::outputs::Outputs;
 
 use crate::cases;
 use crate::compare::CompareArgs;
+use crate::doctor::DoctorArgs;
 use crate::formats::{Format, Forms};
 use crate::monitor::MonitorArgs;
+use crate::numa::NumaArgs;
+use crate::topo::TopoArgs;
 
 /// Measures the links of a GPU box: host and GPU, GPU and GPU, with intervals, the link each number went over, and
 /// the fraction of what that link can carry.
@@ -43,6 +46,14 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Writes links, PCIe bytes, clocks, power and CPU use by NUMA node as JSON lines while something else runs.
     Monitor(MonitorArgs),
+    /// Shows what is where: the matrix of GPUs and NICs, links, slots and NUMA nodes, of this machine or of a captured text.
+    Topo(TopoArgs),
+    /// Measures how far host memory is from each GPU and node, proves where memory is, and starts programs bound to nodes.
+    Numa(Box<NumaArgs>),
+    /// Checks what slows or breaks copies between GPUs: IOMMU, ACS, links, limits, versions, variables.
+    ///
+    /// Exit code 1 where something is bad.
+    Doctor(DoctorArgs),
 }
 
 /// What to measure and how.

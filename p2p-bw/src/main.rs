@@ -7,11 +7,14 @@ mod cases;
 mod children;
 mod cli;
 mod compare;
+mod doctor;
 mod formats;
 mod messages;
 mod monitor;
+mod numa;
 mod parent;
 mod pictures;
+mod topo;
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -21,7 +24,7 @@ use measure::exit;
 use measure::record::Record;
 use measure::render::csv;
 use program::outputs::{self, Rendering};
-use program::{command_line, say};
+use program::{Stop, command_line, say};
 use supervisor::Interrupt;
 
 use crate::children::Child;
@@ -55,6 +58,15 @@ fn main() -> ExitCode {
             Some(Command::Show { path, csv, forms }) => show(&path, csv, &forms),
             Some(Command::Compare(args)) => compared(&args),
             Some(Command::Monitor(args)) => watch(&args),
+            Some(Command::Topo(args)) => ended(topo::run(&args)),
+            Some(Command::Doctor(args)) => match interrupt() {
+                Ok(interrupt) => ended(doctor::run(&args, &interrupt, &|line| say!("{line}"))),
+                Err(code) => code,
+            },
+            Some(Command::Numa(args)) => match interrupt() {
+                Ok(interrupt) => ended(numa::run(&args, &interrupt)),
+                Err(code) => code,
+            },
             None => measure(&cli.run),
         },
     })
@@ -122,6 +134,11 @@ fn watch(args: &MonitorArgs) -> u8 {
     };
     monitor::run(args, &interrupt, &|line| say!("{line}"), &mut sink)
         .unwrap_or_else(|stop| outputs::stopped(&stop))
+}
+
+/// The exit code of a subcommand, with what stopped it said.
+fn ended(outcome: Result<u8, Stop>) -> u8 {
+    outcome.unwrap_or_else(|stop| outputs::stopped(&stop))
 }
 
 /// Begins to catch signals; the exit code where that cannot be.

@@ -8,7 +8,7 @@ use inventory::Built;
 use measure::caveat::Caveat;
 use measure::plan::{Plan, StopReason};
 use measure::quantity::{TimeSource, Timing, Unit};
-use measure::record::{Endpoint, Placement, StepOutcome, Verification};
+use measure::record::{Endpoint, HostMemoryOutcome, Placement, StepOutcome, Verification};
 use serde::{Deserialize, Serialize};
 use topology::PcieLink;
 
@@ -40,6 +40,8 @@ pub(crate) struct Job {
     pub(crate) verify: bool,
     /// CPUs that the issuing thread belongs to; empty where unknown or of no meaning.
     pub(crate) cpus: Vec<usize>,
+    /// Node on which the issuing thread is wanted, and proven to be; `None` where that does not matter.
+    pub(crate) thread_node: Option<u32>,
 }
 
 impl Job {
@@ -86,6 +88,8 @@ pub(crate) enum JobOutcome {
         stopped: StopReason,
         verification: Verification,
         placement: Option<Placement>,
+        /// Where the issuing thread was, where it was wanted on a node.
+        thread: Option<Placement>,
         caveats: Vec<Caveat>,
     },
     Skipped {
@@ -107,6 +111,30 @@ pub(crate) struct Series {
     /// The clock behind it.
     pub(crate) source: TimeSource,
     pub(crate) samples: Vec<f64>,
+}
+
+/// Asks for host memory of a node by the CPUs of a node.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HostMemoryRequest {
+    /// CPUs of the thread; empty where the kernel shows no node.
+    pub(crate) cpus: Vec<usize>,
+    pub(crate) cpu_node: Option<u32>,
+    pub(crate) memory_node: Option<u32>,
+    /// Bytes of each of the two buffers of the copy.
+    pub(crate) copy_bytes: u64,
+    pub(crate) chain_bytes: u64,
+    /// Samples of each quantity at most.
+    pub(crate) samples: usize,
+}
+
+/// What comes back.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub(crate) enum HostMemoryReply {
+    /// Still at it; restarts the deadline.
+    Doing { doing: String },
+    /// It ended.
+    Done { outcome: Box<HostMemoryOutcome> },
 }
 
 /// Asks for the probe of one ordered pair.

@@ -1,14 +1,13 @@
 //! `allreduce-bench library`: which collective library loads, and what it says, without a device of its vendor.
 
 use device::collectives::Inspection;
+use inventory::library::inspected;
 use inventory::{BackendArg, Built};
 use measure::exit;
 use program::Stop;
-use program::child::{SHORT_LADDER, last_line, start};
-use supervisor::{Event, Interrupt};
+use supervisor::Interrupt;
 
 use crate::cli::LibraryArgs;
-use crate::library::{CHILD, LibraryReply, LibraryRequest};
 
 /// What the library says, as text, and the exit code: 0 where it answers.
 ///
@@ -36,7 +35,7 @@ pub(crate) fn library(args: &LibraryArgs, interrupt: &Interrupt) -> Result<(Stri
     }
     let mut reasons = Vec::new();
     for backend in backends {
-        match ask(backend, args, interrupt)? {
+        match inspected(backend, args.ccl.as_deref(), args.deadline, interrupt)? {
             Ok(inspection) => return Ok(told(&inspection)),
             Err(reason) => reasons.push(format!("{}: {reason}", backend.name())),
         }
@@ -45,39 +44,6 @@ pub(crate) fn library(args: &LibraryArgs, interrupt: &Interrupt) -> Result<(Stri
         "no collective library answers: {}",
         reasons.join("; ")
     )))
-}
-
-fn ask(
-    backend: Built,
-    args: &LibraryArgs,
-    interrupt: &Interrupt,
-) -> Result<Result<Inspection, String>, Stop> {
-    let mut child = start(CHILD, CHILD)?;
-    let request = LibraryRequest {
-        backend,
-        path: args.ccl.clone(),
-    };
-    child.send(&request).map_err(anyhow::Error::from)?;
-    let told = match child.next::<LibraryReply>(args.deadline, interrupt) {
-        Event::Message(LibraryReply::Told { inspection }) => Ok(*inspection),
-        Event::Message(LibraryReply::NotTold { reason }) => Err(reason),
-        Event::Interrupted(signal) => {
-            child.end(SHORT_LADDER);
-            return Err(Stop::Interrupted(signal));
-        }
-        Event::Silent { waited } => Err(format!(
-            "no answer within {:.0} s: {}",
-            waited.as_secs_f64(),
-            last_line(&child.tail())
-        )),
-        Event::Exited(status) => Err(format!(
-            "it ended with {status}: {}",
-            last_line(&child.tail())
-        )),
-        Event::Garbled { error, .. } => Err(error),
-    };
-    child.end(SHORT_LADDER);
-    Ok(told)
 }
 
 /// An id's bytes are not shown: whoever has them can join.

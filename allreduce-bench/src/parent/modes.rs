@@ -3,12 +3,15 @@
 use inventory::Built;
 use measure::caveat::Caveat;
 use measure::record::CallMode;
-use topology::Sysfs;
 
+use crate::messages::Played;
 use crate::rank::SOFT_CLOCK;
 
-/// The load of a machine that does nothing else: its average lags behind what this program itself did before.
-const IDLE_LOAD: f64 = 1.0;
+/// The part of the samples that may be late: of the others are the median and the 90th percentile.
+const MAY_BE_LATE: f64 = 0.1;
+
+/// The part of the time that a rank may wait for its CPU.
+const MAY_WAIT: f64 = 0.05;
 
 /// The clock that ranks run by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,14 +66,11 @@ pub(super) fn not_here(mode: CallMode, backend: Built) -> Option<String> {
         .then(|| "the host backend has no graphs".to_owned())
 }
 
-/// What to know of a soft box's time that this machine played in real time.
-pub(super) fn in_real_time(ranks: u32) -> Caveat {
+/// What to know of a soft box's time that this machine played in real time, in so many samples.
+pub(super) fn in_real_time(ranks: u32, samples: usize, played: Option<Played>) -> Caveat {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let load = Sysfs::real()
-        .read_text("proc/loadavg")
-        .and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
     Caveat::Note {
-        text: match cannot_judge(ranks, cpus, load) {
+        text: match cannot_judge((ranks, cpus), samples, played) {
             Some(why) => format!("{IN_REAL_TIME}; it is shown and is not to be judged: {why}"),
             None => IN_REAL_TIME.to_owned(),
         },
@@ -80,29 +80,44 @@ pub(super) fn in_real_time(ranks: u32) -> Caveat {
 const IN_REAL_TIME: &str = "a soft box's host-synced call is played in real time: the box's time and what this machine needs to \
                             issue a call and to wait for it";
 
-/// Why real time says little of a box here: each rank needs a CPU for itself and another one for what its machine does besides.
-fn cannot_judge(ranks: u32, cpus: usize, load: Option<f64>) -> Option<String> {
-    let needed = 2 * ranks as usize;
-    if cpus < needed {
+/// Why real time says little of a box here, by what was seen while it was played and not by what came of it: each rank needs a CPU
+/// to itself, and a machine that moves the bytes within the box's time.
+fn cannot_judge(
+    (ranks, cpus): (u32, usize),
+    samples: usize,
+    played: Option<Played>,
+) -> Option<String> {
+    if cpus < ranks as usize {
         return Some(format!(
-            "{ranks} ranks need {needed} CPUs for that, and there are {cpus}"
+            "{ranks} ranks need {ranks} CPUs for that, and there are {cpus}"
+        ));
+    }
+    let Some((played, waited)) = played.and_then(|played| Some((played, played.waited?))) else {
+        return Some("nothing says whether the ranks had their CPUs to themselves".to_owned());
+    };
+    let waited = waited.as_secs_f64() / played.took.as_secs_f64().max(f64::MIN_POSITIVE);
+    if waited > MAY_WAIT {
+        let percent = waited * 100.0;
+        return Some(format!(
+            "others had the CPU of a rank for {percent:.0}% of the time"
         ));
     }
     #[expect(
         clippy::cast_precision_loss,
-        reason = "a machine has far fewer than 2^53 CPUs"
+        reason = "there are far fewer than 2^53 samples"
     )]
-    let idle = (cpus - needed) as f64 + IDLE_LOAD;
-    let load = load.filter(|load| *load > idle)?;
-    Some(format!(
-        "the load is {load:.1} on {cpus} CPUs, of which {ranks} ranks need {needed}"
-    ))
+    let late = f64::from(played.late) / samples.max(1) as f64;
+    let percent = late * 100.0;
+    (late > MAY_BE_LATE).then(|| {
+        format!("this machine moved the bytes later than the box in {percent:.0}% of the calls")
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use CallMode::{BackToBack, Graph, HostSynced, Interleaved};
+    use std::time::Duration;
 
     #[test]
     fn all_that_the_backend_has_is_measured_unless_some_were_asked_for() {
@@ -139,13 +154,34 @@ mod tests {
         );
     }
 
+    fn played(late: u32, waited_us: u64) -> Option<Played> {
+        Some(Played {
+            late,
+            took: Duration::from_millis(10),
+            waited: Some(Duration::from_micros(waited_us)),
+        })
+    }
+
     #[test]
-    fn real_time_is_judged_on_idle_cpus_twice_as_many_as_ranks() {
-        assert_eq!(cannot_judge(2, 4, Some(0.9)), None);
-        assert_eq!(cannot_judge(2, 4, None), None);
-        assert!(cannot_judge(2, 3, Some(0.0)).unwrap().contains("4 CPUs"));
-        // 16 CPUs less 4 leave 12 for others, and one is let pass: 13.
-        assert_eq!(cannot_judge(2, 16, Some(13.0)), None);
-        assert!(cannot_judge(2, 16, Some(13.5)).unwrap().contains("13.5"));
+    fn real_time_is_judged_where_each_rank_had_a_cpu_to_itself() {
+        // 5% of 10 ms are 500 us.
+        let of = |cpus, played| cannot_judge((2, cpus), 200, played);
+        assert_eq!(of(2, played(0, 500)), None);
+        assert!(of(2, played(0, 1000)).unwrap().contains("10% of the time"));
+        assert!(of(1, played(0, 0)).unwrap().contains("2 CPUs"));
+        let unknown = played(0, 0).map(|played| Played {
+            waited: None,
+            ..played
+        });
+        assert!(of(2, unknown).is_some() && of(2, None).is_some());
+    }
+
+    #[test]
+    fn real_time_is_judged_where_the_bytes_were_there_in_time() {
+        // 20 of 200 are 10%, 21 more.
+        let of = |late| cannot_judge((2, 2), 200, played(late, 0));
+        assert_eq!(of(20), None);
+        assert!(of(100).unwrap().contains("50% of the calls"));
+        assert!(of(21).is_some());
     }
 }

@@ -12,7 +12,7 @@ use measure::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
 use measure::record::{CallMode, CollectiveOutcome, Verification};
 
 use super::group::{Group, Opened, Trouble};
-use crate::messages::{Job, RankReply, RankRequest};
+use crate::messages::{Job, Played, RankReply, RankRequest};
 
 /// Calls between two marks last about this long together, so that the marks do not matter.
 const WINDOW_US: f64 = 200.0;
@@ -44,7 +44,7 @@ pub(super) fn measure(
     mode: CallMode,
     plan: Plan,
     gap_us: f64,
-) -> Result<CollectiveOutcome, Trouble> {
+) -> Result<(CollectiveOutcome, Option<Played>), Trouble> {
     let series = Series {
         job,
         ranks,
@@ -58,7 +58,7 @@ pub(super) fn measure(
                 verification = worse(verification, seen);
             }
             RankReply::NotThere { reason } => {
-                return Ok(CollectiveOutcome::NotApplicable { reason });
+                return Ok((CollectiveOutcome::NotApplicable { reason }, None));
             }
             other => return Err(group.out_of_turn(&other)),
         }
@@ -69,7 +69,9 @@ pub(super) fn measure(
     };
     let once = match series.round(group, first, 1)? {
         Round::Timed(taken) => taken.slowest[0],
-        Round::NotThere(reason) => return Ok(CollectiveOutcome::NotApplicable { reason }),
+        Round::NotThere(reason) => {
+            return Ok((CollectiveOutcome::NotApplicable { reason }, None));
+        }
     };
     let calls = match mode {
         CallMode::HostSynced => 1,
@@ -88,7 +90,7 @@ pub(super) fn measure(
         let next = next_round(taken.slowest.len(), &plan);
         match series.round(group, calls, next)? {
             Round::Timed(more) => taken.append(more),
-            Round::NotThere(reason) => return Ok(CollectiveOutcome::Failed { reason }),
+            Round::NotThere(reason) => return Ok((CollectiveOutcome::Failed { reason }, None)),
         }
         let times = taken.times();
         match sampling.stop(&[&times]) {
@@ -113,7 +115,8 @@ pub(super) fn measure(
         copies_per_sample: calls,
         warmup_copies,
     };
-    Ok(outcome(taken, timing, stopped, verification))
+    let played = taken.played;
+    Ok((outcome(taken, timing, stopped, verification), played))
 }
 
 fn outcome(
@@ -165,6 +168,8 @@ struct Taken {
     /// Interleaved: the slowest rank's time of the gap alone.
     gaps: Vec<f64>,
     gate: Option<Gate>,
+    /// Where a soft box's time was played in real time.
+    played: Option<Played>,
 }
 
 impl Taken {
@@ -172,6 +177,7 @@ impl Taken {
         self.slowest.extend(more.slowest);
         self.gaps.extend(more.gaps);
         self.gate = more.gate;
+        self.played = more.played.map(|played| played.after(self.played));
     }
 
     /// What the call itself took in each sample.
@@ -204,16 +210,19 @@ impl Series {
             times.len() == wanted && gaps.len() == self.gap_us.map_or(0, |_| wanted)
         };
         let (mut ranks, mut gaps, mut held) = (Vec::new(), Vec::new(), None);
+        let mut all_played = None;
         for reply in group.all(&doing, self.longer(calls), request)? {
             match reply {
                 RankReply::Timed {
                     microseconds,
                     gap_microseconds,
                     gate,
+                    played,
                 } if is_whole(&microseconds, &gap_microseconds) => {
                     ranks.push(microseconds);
                     gaps.push(gap_microseconds);
                     held = Some(gate);
+                    all_played = played.map(|played| played.beside(all_played));
                 }
                 RankReply::NotThere { reason } => return Ok(Round::NotThere(reason)),
                 other => return Err(group.out_of_turn(&other)),
@@ -223,6 +232,7 @@ impl Series {
             slowest: slowest(&ranks),
             gaps: slowest(&gaps),
             gate: held,
+            played: all_played,
         }))
     }
 
@@ -381,6 +391,7 @@ mod tests {
             slowest: whole.to_vec(),
             gaps: gaps.to_vec(),
             gate: Some(Gate::None),
+            played: None,
         };
         outcome(taken, timing, StopReason::MaxSamples, Verification::Passed)
     }

@@ -26,7 +26,7 @@ use super::transport::{Around, logged_run};
 use super::wanted::{Steps, Wanted};
 use crate::cli::RunArgs;
 use crate::engine_probe::Probe;
-use crate::messages::Job;
+use crate::messages::{Job, Played};
 
 /// One run under way.
 pub(super) struct Session<'a> {
@@ -244,9 +244,9 @@ impl<'a> Session<'a> {
             let of_library = launch.engine.is_none();
             let not_here = not_here(mode, self.chosen.backend).filter(|_| of_library);
             let outcome = match not_here {
-                Some(reason) => CollectiveOutcome::NotApplicable { reason },
+                Some(reason) => (CollectiveOutcome::NotApplicable { reason }, None),
                 None => match launch.variant.losses.leave_out(&wanted) {
-                    Some(reason) => CollectiveOutcome::Skipped { reason },
+                    Some(reason) => (CollectiveOutcome::Skipped { reason }, None),
                     None => self.tried(launch, &mut ranks, &wanted, mode, pace)?,
                 },
             };
@@ -265,13 +265,14 @@ impl<'a> Session<'a> {
         launch: &mut Launch<'_>,
         wanted: &Wanted,
         mode: CallMode,
-        outcome: CollectiveOutcome,
+        (outcome, played): (CollectiveOutcome, Option<Played>),
     ) -> Result<(), Break> {
         let engine = self.engine_of(launch)?;
         let mut caveats = Vec::new();
         if let CollectiveOutcome::Measured { time, .. } = &outcome {
             caveats.extend(reservations(time));
-            caveats.extend((launch.clock == Clock::Wall).then(|| in_real_time(self.ranks())));
+            let is_played = launch.clock == Clock::Wall;
+            caveats.extend(is_played.then(|| in_real_time(self.ranks(), time.n, played)));
         }
         let point = CollectivePoint {
             kind: wanted.kind,

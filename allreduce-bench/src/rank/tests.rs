@@ -55,6 +55,7 @@ fn timed(reply: RankReply) -> (Vec<f64>, Vec<f64>, Gate) {
             microseconds,
             gap_microseconds,
             gate,
+            played: None,
         } => (microseconds, gap_microseconds, gate),
         other => panic!("{other:?}"),
     }

@@ -14,6 +14,7 @@ use measure::quantity::Gate;
 use measure::record::CallMode;
 
 use super::bench::{Bench, GraphOf, Say, out_of_turn};
+use super::cpu::Watch;
 use super::gap::Gap;
 use crate::messages::RankReply;
 
@@ -66,8 +67,15 @@ impl<C: Collectives> Bench<C> {
         };
         match mode {
             CallMode::HostSynced => {
-                let microseconds = said_rarely(samples, say, |_| self.host_synced())?;
-                Ok(timed(microseconds, Vec::new(), Gate::None))
+                let watch = Watch::start();
+                let taken = said_rarely(samples, say, |_| self.host_synced())?;
+                let (microseconds, late): (_, Vec<bool>) = taken.into_iter().unzip();
+                Ok(RankReply::Timed {
+                    microseconds,
+                    gap_microseconds: Vec::new(),
+                    gate: Gate::None,
+                    played: watch.map(|watch| watch.end(&late)),
+                })
             }
             CallMode::BackToBack => self.batches(samples, batch(Series::Calls, false), say),
             CallMode::Graph if self.captured(Series::Calls, calls)? => {
@@ -118,17 +126,21 @@ impl<C: Collectives> Bench<C> {
         Ok(timed(with_call, gaps, gate))
     }
 
-    /// One call by the host's clock, from a state in which all ranks have just met.
-    fn host_synced(&self) -> Result<f64> {
+    /// One call by the host's clock, from a state in which all ranks have just met; with whether its bytes came later than a soft
+    /// box says.
+    fn host_synced(&self) -> Result<(f64, bool)> {
         self.work()?.replayed.set(None);
         self.meet()?;
         self.wait()?;
+        let communicator = &self.member()?.communicator;
+        let late = communicator.late_calls();
         let start = Instant::now();
         self.call()?;
         self.stream.synchronize()?;
         let took = start.elapsed();
-        self.member()?.communicator.async_error()?;
-        Ok(took.as_secs_f64() * 1e6)
+        communicator.async_error()?;
+        let is_late = communicator.late_calls() != late;
+        Ok((took.as_secs_f64() * 1e6, is_late))
     }
 
     /// The mean of one batch.
@@ -252,6 +264,7 @@ fn timed(microseconds: Vec<f64>, gap_microseconds: Vec<f64>, gate: Gate) -> Rank
         microseconds,
         gap_microseconds,
         gate,
+        played: None,
     }
 }
 

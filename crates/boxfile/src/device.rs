@@ -62,6 +62,15 @@ pub struct Device {
     /// Payload rate device to host into registered memory, decimal GB/s; absent: `d2h_pinned`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub d2h_registered: Option<Figure>,
+    /// Payload rate host to device from registered huge pages, decimal GB/s; absent: `h2d_registered`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub h2d_huge: Option<Figure>,
+    /// Payload rate device to host into registered huge pages, decimal GB/s; absent: `d2h_registered`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub d2h_huge: Option<Figure>,
+    /// What smaller pageable copies reach, where the driver treats them in another way; absent: as larger ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pageable_up_to: Option<PageableUpTo>,
     /// Copy within the device, bytes copied per second (each byte is read once and written once, and counted once), decimal GB/s.
     pub local: Figure,
     /// Time from the start of a copy until its first byte moves, microseconds.
@@ -99,6 +108,18 @@ pub struct KernelFigures {
     pub host_chase_ns: Figure,
     /// Time of one dependent load from the device's own memory, nanoseconds.
     pub local_chase_ns: Figure,
+}
+
+/// What pageable copies of up to some size reach, which a driver sends through a buffer of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageableUpTo {
+    /// The largest such copy in bytes.
+    pub bytes: u64,
+    /// Payload rate host to device, decimal GB/s, in place of [`Device::h2d_pageable`].
+    pub h2d: Figure,
+    /// Payload rate device to host, decimal GB/s, in place of [`Device::d2h_pageable`].
+    pub d2h: Figure,
 }
 
 /// What somebody else already holds on a device.

@@ -45,6 +45,12 @@ pub enum Fault {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<usize>,
     },
+    /// Placing host memory on a node is refused with EPERM, as default profiles of containers do.
+    MbindRefused {
+        /// The node; absent: every node.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<u32>,
+    },
     /// After this many copies that touch the device, the next is refused and the device stays lost in this process.
     DeviceLost {
         /// The device.

@@ -1,6 +1,7 @@
-//! The box file's top level and its host side: nodes, ports, segments, noise. Devices, peers and faults have files of their own.
+//! The box file's top level and its host side: nodes, ports, segments, noise. Devices, network
+//! cards, peers, what is far and faults have files of their own.
 
-use crate::{Collective, Device, Fault, Figure, Link, Peer, PeerDefault, Vendor};
+use crate::{Collective, Device, Far, Fault, Figure, Link, Nic, Peer, PeerDefault, Vendor};
 use serde::{Deserialize, Serialize};
 
 /// A described box.
@@ -48,6 +49,12 @@ pub struct BoxFile {
     /// GPUs, in the order in which the driver counts them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device: Vec<Device>,
+    /// Network cards, which only the sysfs tree shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nic: Vec<Nic>,
+    /// What copies lose between nodes; without any, memory is as good on every node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub far: Vec<Far>,
     /// What holds for every pair of devices; absent means no peer access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_default: Option<PeerDefault>,

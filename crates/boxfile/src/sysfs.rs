@@ -1,11 +1,12 @@
 //! Writes the sysfs and procfs files of a described box below a folder, so that what reads a machine's topology can read
 //! the box instead. It reads none of the running machine's files, and writes only what is listed here: PCI functions, links,
 //! NUMA nodes, CPUs, boot id, cpuinfo; in `gpus` the windows and what AMD's driver shows, in `isolation` ACS and IOMMU groups;
-//! in `mx_smi` that program. Interrupts and drivers are not shown, of config space only what says how peer requests go.
+//! in `mx_smi` that program, in `nics` network cards. Interrupts and drivers are not shown, of config space only what says how peer requests go.
 
 mod gpus;
 mod isolation;
 mod mx_smi;
+mod nics;
 
 use crate::{BoxError, BoxFile, Link, cpulist};
 use std::fs;
@@ -49,7 +50,21 @@ pub fn write_tree(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
         };
         folder.write()?;
     }
+    for nic in &described.nic {
+        let folder = Function {
+            described,
+            root,
+            address: &nic.address,
+            pci_id: &nic.pci_id,
+            class: &nic.class,
+            node: nic.node,
+            link: nic.link,
+            maximum: nic.maximum,
+        };
+        folder.write()?;
+    }
     gpus::write(described, root)?;
+    nics::write(described, root)?;
     isolation::write(described, root)?;
     mx_smi::write(described, root)?;
     for (index, device) in described.device.iter().enumerate() {

@@ -2,9 +2,11 @@
 //! the devices' side in `gpus`; syntax is the parser's matter.
 
 mod collectives;
+mod far;
 mod faults;
 mod gpus;
 mod host;
+mod nics;
 
 use crate::{BoxError, BoxFile, Figure, Link, SCHEMA, Vendor};
 
@@ -124,6 +126,8 @@ impl BoxFile {
         for (index, device) in self.device.iter().enumerate() {
             self.check_device(&keys, index, device)?;
         }
+        self.check_nics(&keys)?;
+        self.check_far(&keys)?;
         self.check_peers(&keys)?;
         self.check_collectives(&keys)?;
         self.check_noise(&keys)?;

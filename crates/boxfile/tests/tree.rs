@@ -126,7 +126,10 @@ fn every_builtin_tree_can_be_written_twice() {
         let shown = fs::read_dir(folder.0.join("sys/bus/pci/devices"))
             .expect("listed")
             .count();
-        assert_eq!(shown, described.port.len() + described.device.len());
+        assert_eq!(
+            shown,
+            described.port.len() + described.device.len() + described.nic.len()
+        );
     }
 }
 

@@ -18,6 +18,9 @@ pub enum HostKind {
     WriteCombined,
     /// Ordinary memory that was given to the driver to lock and map afterwards.
     Registered,
+    /// As registered, but of huge pages: reserved ones, else transparent ones where all of it was given as such. The host
+    /// backend has no driver to register them with.
+    HugePages,
 }
 
 /// Which clock a backend's events read.
@@ -116,11 +119,22 @@ pub trait Device: Clone {
     /// Out of memory, or the device is lost.
     fn alloc(&self, bytes: usize) -> Result<Self::DeviceBuffer>;
 
-    /// Allocates host memory for copies with this device, on a NUMA node where one is given.
+    /// Allocates host memory for copies with this device, on a NUMA node where one is given: of the soft box where the driver is
+    /// a soft one, else of this machine.
     ///
     /// # Errors
-    /// Out of memory, a refused binding, or a kind that the backend does not have.
+    /// Out of memory, a refused binding, huge pages that are not given, or a kind that the backend does not have.
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer>;
+
+    /// Tells a soft driver on which node of its box the calling thread runs from now on, for what it allocates and copies;
+    /// `None` takes that back. `false` where the driver is none: there `numa` moves the thread.
+    ///
+    /// # Errors
+    /// The box has no such node, or it has no CPUs.
+    fn run_on(&self, node: Option<u32>) -> Result<bool> {
+        let _ = node;
+        Ok(false)
+    }
 
     /// Why memory of this device is not bound to its node, where it should be and the system refused.
     fn binding_refused(&self) -> Option<String> {

@@ -15,6 +15,7 @@ pub mod kernel;
 mod library;
 pub mod management;
 mod memory;
+mod nodes;
 pub mod pattern;
 mod places;
 mod registry;

@@ -148,3 +148,52 @@ fn every_operation_is_right_around_the_lengths_where_ways_change() {
         }
     }
 }
+
+/// One rank: calls in place on one buffer, each with bytes of its own that were written just before and are read just after.
+fn changes(library: &SharedMemory, id: &UniqueId, ranks: u32, rank: u32) {
+    const CALLS: usize = 60;
+    const BYTES: usize = 128 << 10;
+    let device = Host::open().unwrap().device(rank as usize).unwrap();
+    let communicator = library.join(&device, id, ranks, rank).unwrap();
+    let (stream, memory) = (device.stream().unwrap(), device.alloc(BYTES).unwrap());
+    let all = || {
+        device
+            .alloc_host(HostKind::Pageable, CALLS * BYTES, None)
+            .unwrap()
+    };
+    let filled = |value: &dyn Fn(usize) -> usize| -> Vec<u8> {
+        (0..CALLS)
+            .flat_map(|call| (value(call) as f32).to_ne_bytes().repeat(BYTES / 4))
+            .collect()
+    };
+    let (own, sums) = (all(), all());
+    let value = |call: usize, rank: u32| call * 10 + rank as usize;
+    let bytes = filled(&|call| value(call, rank));
+    own.with_bytes(|to| to.copy_from_slice(&bytes)).unwrap();
+    for call in 0..CALLS {
+        let (at, place) = (call * BYTES, (&memory, 0));
+        stream.host_to_device(place, (&own, at), BYTES).unwrap();
+        let (kind, element) = (Operation::AllReduce, Element::F32);
+        communicator
+            .queue(kind, place, place, BYTES / 4, element, &stream)
+            .unwrap();
+        stream.device_to_host((&sums, at), place, BYTES).unwrap();
+    }
+    stream.synchronize().unwrap();
+    let right = filled(&|call| (0..ranks).map(|rank| value(call, rank)).sum());
+    assert!(sums.with_bytes(|seen| *seen == *right).unwrap(), "{rank}");
+}
+
+#[test]
+fn a_buffer_may_change_as_soon_as_its_call_is_done() {
+    for ranks in [2, 3] {
+        let library = SharedMemory::open(None).unwrap();
+        let id = library.unique_id().unwrap();
+        std::thread::scope(|scope| {
+            for rank in 0..ranks {
+                let (library, id) = (&library, &id);
+                scope.spawn(move || changes(library, id, ranks, rank));
+            }
+        });
+    }
+}

@@ -10,6 +10,7 @@ pub mod caveats;
 pub mod child;
 mod choose;
 mod describe;
+pub mod library;
 mod memory;
 mod messages;
 pub mod played;

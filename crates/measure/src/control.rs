@@ -2,7 +2,8 @@
 //! never measured.
 
 /// The text with line breaks as spaces and other control characters as U+FFFD.
-pub(crate) fn replaced(text: &str) -> String {
+#[must_use]
+pub fn replaced(text: &str) -> String {
     text.replace("\r\n", " ")
         .replace('\n', " ")
         .replace(char::is_control, "\u{fffd}")

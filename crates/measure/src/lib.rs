@@ -9,11 +9,12 @@
 pub mod calls;
 pub mod caveat;
 pub mod clock;
-mod control;
+pub mod control;
 pub mod exit;
 pub mod export;
 pub mod import;
 pub mod metric;
+pub mod near;
 pub mod plan;
 pub mod quantity;
 pub mod record;

@@ -17,6 +17,34 @@ impl Errno {
     }
 }
 
+impl Errno {
+    /// The symbol of the kernel's headers, such as `EPERM`; `None` for one that these calls do not give.
+    pub fn name(self) -> Option<&'static str> {
+        NAMES
+            .iter()
+            .find(|(number, _)| *number == self.0)
+            .map(|(_, name)| *name)
+    }
+}
+
+/// What the manual pages of these calls list, and what a filter of a container gives.
+const NAMES: &[(i32, &str)] = &[
+    (libc::EPERM, "EPERM"),
+    (libc::ENOENT, "ENOENT"),
+    (libc::ESRCH, "ESRCH"),
+    (libc::EIO, "EIO"),
+    (libc::E2BIG, "E2BIG"),
+    (libc::EAGAIN, "EAGAIN"),
+    (libc::ENOMEM, "ENOMEM"),
+    (libc::EACCES, "EACCES"),
+    (libc::EFAULT, "EFAULT"),
+    (libc::EBUSY, "EBUSY"),
+    (libc::ENODEV, "ENODEV"),
+    (libc::EINVAL, "EINVAL"),
+    (libc::ENOSYS, "ENOSYS"),
+    (libc::EHWPOISON, "EHWPOISON"),
+];
+
 impl fmt::Display for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         io::Error::from_raw_os_error(self.0).fmt(f)
@@ -92,23 +120,108 @@ pub enum NumaError {
         /// The reason.
         errno: Errno,
     },
+    /// Pages were not moved.
+    #[error("moving pages to NUMA node {node} (move_pages) was refused: {errno}; {}", hint(*errno))]
+    Move {
+        /// The node that was asked for.
+        node: u32,
+        /// The reason.
+        errno: Errno,
+    },
+    /// There are no huge pages for a region.
+    #[error(
+        "{pages} huge pages of {} were refused{}: {errno}; {}",
+        size(*page_bytes),
+        on(*node),
+        more_huge_pages(*pages, *free, path.as_deref())
+    )]
+    HugePages {
+        /// How many are needed.
+        pages: usize,
+        /// The size of one in bytes.
+        page_bytes: usize,
+        /// The node that was asked for.
+        node: Option<u32>,
+        /// How many are free there, where the kernel says.
+        free: Option<u64>,
+        /// The file that sets how many there are; `None` for transparent ones, which no count limits.
+        path: Option<String>,
+        /// The reason.
+        errno: Errno,
+    },
+    /// Another process was not bound, or its memory not moved.
+    #[error("{call} of process {pid} was refused: {errno}; {}", process_hint(*errno))]
+    Process {
+        /// The system call.
+        call: &'static str,
+        /// The process or thread.
+        pid: u32,
+        /// The reason.
+        errno: Errno,
+    },
+    /// A file of procfs cannot be read or holds something else than the kernel writes there.
+    #[error("{path}: {reason}; see that procfs is mounted and that the process is yours")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A name is none of the calls that can be refused.
+    #[error("`{name}` is no call that can be refused; choose among {known}")]
+    NoSuchCall {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A filter of system calls was not installed.
+    #[error("seccomp was refused: {errno}; the kernel needs CONFIG_SECCOMP_FILTER")]
+    Filter {
+        /// The reason.
+        errno: Errno,
+    },
 }
 
 impl NumaError {
     /// Whether the system forbids the call itself (`EPERM`, `EACCES`, `ENOSYS`), as containers do; the same call with
     /// other arguments would be refused too.
     pub fn is_forbidden(&self) -> bool {
-        let errno = match self {
-            Self::NoCpu => return false,
+        let forbids = |errno: Errno| [libc::EPERM, libc::EACCES, libc::ENOSYS].contains(&errno.0);
+        self.errno().is_some_and(forbids)
+    }
+
+    /// The kernel's error number; `None` where no call was made.
+    pub fn errno(&self) -> Option<Errno> {
+        match self {
+            Self::NoCpu | Self::Unreadable { .. } | Self::NoSuchCall { .. } => None,
             Self::Pin { errno, .. }
             | Self::Thread { errno, .. }
             | Self::Policy { errno, .. }
             | Self::Bind { errno, .. }
             | Self::Map { errno, .. }
             | Self::Lock { errno, .. }
-            | Self::Query { errno } => errno,
-        };
-        [libc::EPERM, libc::EACCES, libc::ENOSYS].contains(&errno.0)
+            | Self::Query { errno }
+            | Self::Move { errno, .. }
+            | Self::HugePages { errno, .. }
+            | Self::Process { errno, .. }
+            | Self::Filter { errno } => Some(*errno),
+        }
+    }
+
+    /// The system call that was refused; `None` where no call was made.
+    pub fn call(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NoCpu | Self::Unreadable { .. } | Self::NoSuchCall { .. } => return None,
+            Self::Pin { .. } => "sched_setaffinity",
+            Self::Policy { .. } => "set_mempolicy",
+            Self::Bind { .. } => "mbind",
+            Self::Map { .. } | Self::HugePages { .. } => "mmap",
+            Self::Lock { .. } => "mlock",
+            Self::Query { .. } | Self::Move { .. } => "move_pages",
+            Self::Thread { call, .. } | Self::Process { call, .. } => call,
+            Self::Filter { .. } => "seccomp",
+        })
     }
 }
 
@@ -125,6 +238,32 @@ pub(crate) fn size(bytes: usize) -> String {
     match tenths % 10 {
         0 => format!("{} {unit}", tenths / 10),
         tenth => format!("{}.{tenth} {unit}", tenths / 10),
+    }
+}
+
+/// ` on NUMA node 1`, or nothing.
+fn on(node: Option<u32>) -> String {
+    node.map_or_else(String::new, |node| format!(" on NUMA node {node}"))
+}
+
+/// How to get more huge pages.
+fn more_huge_pages(pages: usize, free: Option<u64>, path: Option<&str>) -> String {
+    let Some(path) = path else {
+        return "see /sys/kernel/mm/transparent_hugepage/enabled, which `never` switches off"
+            .to_owned();
+    };
+    let free = free.map_or_else(String::new, |free| format!("{free} are free; "));
+    format!("{free}as root, write a number that leaves {pages} free to {path}")
+}
+
+/// What to try after a refusal to change another process.
+fn process_hint(errno: Errno) -> &'static str {
+    match errno.0 {
+        libc::EPERM | libc::EACCES => {
+            "it belongs to another user, or a container needs `--cap-add SYS_NICE`"
+        }
+        libc::ESRCH => "it has ended",
+        _ => hint(errno),
     }
 }
 
@@ -159,6 +298,33 @@ mod tests {
              a container needs `--cap-add SYS_NICE` or a seccomp profile that allows the call"
         );
         assert!(error.is_forbidden());
+    }
+
+    #[test]
+    fn refused_huge_pages_name_the_file_and_the_number() {
+        let mut error = NumaError::HugePages {
+            pages: 8,
+            page_bytes: 2 << 20,
+            node: Some(1),
+            free: Some(3),
+            path: Some("/sys/x/nr_hugepages".into()),
+            errno: Errno(libc::ENOMEM),
+        };
+        assert_eq!(
+            error.to_string(),
+            "8 huge pages of 2 MiB were refused on NUMA node 1: Cannot allocate memory (os error 12); 3 are free; \
+             as root, write a number that leaves 8 free to /sys/x/nr_hugepages"
+        );
+        assert_eq!(error.call(), Some("mmap"));
+        assert_eq!(error.errno().and_then(Errno::name), Some("ENOMEM"));
+        if let NumaError::HugePages { node, path, .. } = &mut error {
+            (*node, *path) = (None, None);
+        }
+        let text = error.to_string();
+        assert!(
+            text.contains("were refused: ") && text.contains("transparent_hugepage"),
+            "{text}"
+        );
     }
 
     #[test]

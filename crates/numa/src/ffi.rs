@@ -16,6 +16,9 @@ const WORD_BITS: usize = c_ulong::BITS as usize;
 /// The kernel takes one off the number of bits it is given (`get_nodes` in mm/mempolicy.c).
 const MASK_BITS: c_ulong = MAX_NODES as c_ulong + 1;
 
+/// Of linux/mempolicy.h: moves pages that only this process uses.
+const MPOL_MF_MOVE: c_int = 2;
+
 /// A set of nodes as the kernel takes it, with a word more than needed for calls that round up.
 pub(crate) type NodeMask = [c_ulong; MAX_NODES / WORD_BITS + 1];
 
@@ -50,21 +53,27 @@ pub(crate) fn page_bytes() -> usize {
         .unwrap_or(4096)
 }
 
-/// CPU set of the calling thread as words of bits; sched_getaffinity(2) with room for `words`.
-pub(crate) fn affinity(words: usize) -> Result<Vec<c_ulong>, Errno> {
+/// CPU set of a thread as words of bits; sched_getaffinity(2) with room for `words`. Thread 0 is the caller.
+pub(crate) fn affinity(thread: i32, words: usize) -> Result<Vec<c_ulong>, Errno> {
     let mut mask: Vec<c_ulong> = vec![0; words];
     let bytes = size_of_val(mask.as_slice());
-    // SAFETY: the kernel writes at most `bytes` bytes to `mask`, which we own and which is that long. Thread 0 is the
-    // caller.
-    check(unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, bytes, mask.as_mut_ptr()) })?;
+    // SAFETY: the kernel writes at most `bytes` bytes to `mask`, which we own and which is that long.
+    check(unsafe {
+        libc::syscall(
+            libc::SYS_sched_getaffinity,
+            thread,
+            bytes,
+            mask.as_mut_ptr(),
+        )
+    })?;
     Ok(mask)
 }
 
-/// Restricts the calling thread; sched_setaffinity(2).
-pub(crate) fn set_affinity(mask: &[c_ulong]) -> Result<(), Errno> {
+/// Restricts a thread; sched_setaffinity(2). Thread 0 is the caller.
+pub(crate) fn set_affinity(thread: i32, mask: &[c_ulong]) -> Result<(), Errno> {
     let bytes = size_of_val(mask);
-    // SAFETY: the kernel reads `bytes` bytes from `mask`, which is that long. Thread 0 is the caller.
-    check(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, bytes, mask.as_ptr()) })
+    // SAFETY: the kernel reads `bytes` bytes from `mask`, which is that long.
+    check(unsafe { libc::syscall(libc::SYS_sched_setaffinity, thread, bytes, mask.as_ptr()) })
 }
 
 /// CPU and node the calling thread runs on; getcpu(2).
@@ -129,6 +138,77 @@ pub(crate) fn nodes_of_pages(addresses: &[usize]) -> Result<Vec<c_int>, Errno> {
     Ok(status)
 }
 
+/// Moves pages of this process, each to the node of its place in `nodes`, and gives for each its node or the negated error
+/// number of its own; move_pages(2). Both lists are equally long.
+pub(crate) fn move_pages(addresses: &[usize], nodes: &[c_int]) -> Result<Vec<c_int>, Errno> {
+    let count = addresses.len().min(nodes.len());
+    let mut status: Vec<c_int> = vec![-libc::ENOENT; count];
+    let (pages, targets, answers) = (addresses.as_ptr(), nodes.as_ptr(), status.as_mut_ptr());
+    let (count, flags) = (count as c_ulong, MPOL_MF_MOVE);
+    // SAFETY: the kernel reads `count` addresses and `count` ints and writes `count` ints, which the lists hold. Contents and
+    // addresses of a page stay as they are when it moves. Process 0 is the caller.
+    check(unsafe {
+        libc::syscall(
+            libc::SYS_move_pages,
+            0,
+            count,
+            pages,
+            targets,
+            answers,
+            flags,
+        )
+    })?;
+    Ok(status)
+}
+
+/// Moves a process's pages from nodes to nodes and gives how many stayed; migrate_pages(2).
+pub(crate) fn migrate_pages(process: i32, from: &NodeMask, to: &NodeMask) -> Result<u64, Errno> {
+    let (from, to) = (from.as_ptr(), to.as_ptr());
+    // SAFETY: the kernel reads MASK_BITS rounded up to words from both masks, which are that long. The process sees no change.
+    let answer = unsafe { libc::syscall(libc::SYS_migrate_pages, process, MASK_BITS, from, to) };
+    check(answer)?;
+    Ok(answer.unsigned_abs())
+}
+
+/// Makes the kernel answer some system calls of every thread of this process with an error number; seccomp(2).
+pub(crate) fn refuse_calls(numbers: &[c_long], errno: Errno) -> Result<(), Errno> {
+    let step = |code: u32, value: u32, jump: u8| libc::sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf: jump,
+        k: value,
+    };
+    // The number is the first field of `struct seccomp_data`; all calls of this process have this build's numbers, so that the
+    // architecture is not looked at.
+    let mut filter = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
+    let refusal = libc::SECCOMP_RET_ERRNO | errno.0.unsigned_abs();
+    for number in numbers {
+        let number = u32::try_from(*number).map_err(|_| Errno(libc::EINVAL))?;
+        filter.push(step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, number, 1));
+        filter.push(step(libc::BPF_RET | libc::BPF_K, refusal, 0));
+    }
+    filter.push(step(
+        libc::BPF_RET | libc::BPF_K,
+        libc::SECCOMP_RET_ALLOW,
+        0,
+    ));
+    let program = libc::sock_fprog {
+        len: u16::try_from(filter.len()).map_err(|_| Errno(libc::E2BIG))?,
+        filter: filter.as_mut_ptr(),
+    };
+    let (yes, no): (c_ulong, c_ulong) = (1, 0);
+    // SAFETY: prctl(2) with PR_SET_NO_NEW_PRIVS takes numbers only.
+    check(c_long::from(unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, yes, no, no, no)
+    }))?;
+    let (operation, flags) = (
+        libc::SECCOMP_SET_MODE_FILTER,
+        libc::SECCOMP_FILTER_FLAG_TSYNC,
+    );
+    // SAFETY: the kernel reads `len` instructions from `filter`, which lives until the call returns, and checks them.
+    check(unsafe { libc::syscall(libc::SYS_seccomp, operation, flags, &raw const program) })
+}
+
 /// The soft limit of locked memory in bytes, `None` where there is no limit; getrlimit(2).
 pub(crate) fn lock_limit() -> Result<Option<u64>, Errno> {
     let mut limit = libc::rlimit {
@@ -143,9 +223,12 @@ pub(crate) fn lock_limit() -> Result<Option<u64>, Errno> {
 
 /// A private anonymous region of memory, unmapped when it is dropped.
 ///
-/// It owns `bytes` bytes from `start` on, page aligned, readable and writable, that nothing else of this process uses.
+/// It owns `mapped` bytes from `base` on, that nothing else of this process uses; of these, the `bytes` bytes from `start` on,
+/// page aligned, readable and writable, are the region.
 #[derive(Debug)]
 pub(crate) struct Mapping {
+    base: NonNull<u8>,
+    mapped: usize,
     start: NonNull<u8>,
     bytes: usize,
 }
@@ -158,15 +241,50 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     /// Maps whole pages, all zero and not yet backed by memory; mmap(2). `bytes` is above 0.
     pub(crate) fn new(bytes: usize) -> Result<Self, Errno> {
+        Self::map(bytes, 0)
+    }
+
+    /// The same of huge pages that the administrator has reserved; `bytes` is a multiple of their size.
+    pub(crate) fn of_huge_pages(bytes: usize) -> Result<Self, Errno> {
+        Self::map(bytes, libc::MAP_HUGETLB)
+    }
+
+    /// The same of ordinary pages, with a first address that is a multiple of `alignment`, a power of two.
+    pub(crate) fn aligned(bytes: usize, alignment: usize) -> Result<Self, Errno> {
+        let more = bytes.checked_add(alignment).ok_or(Errno(libc::ENOMEM))?;
+        let mut mapping = Self::map(more, 0)?;
+        let skipped = mapping.base.as_ptr().align_offset(alignment);
+        if skipped > alignment {
+            return Err(Errno(libc::EINVAL));
+        }
+        // SAFETY: `skipped` is at most `alignment`, which the mapping is longer than by `bytes`.
+        mapping.start = unsafe { mapping.base.add(skipped) };
+        mapping.bytes = bytes;
+        Ok(mapping)
+    }
+
+    fn map(bytes: usize, more_flags: c_int) -> Result<Self, Errno> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | more_flags;
         // SAFETY: without MAP_FIXED the kernel picks a range that is free; the mapping is ours and unmapped in `drop`.
         let start = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(Errno::last());
         }
         let start = NonNull::new(start.cast()).ok_or(Errno(libc::ENOMEM))?;
-        Ok(Self { start, bytes })
+        Ok(Self {
+            base: start,
+            mapped: bytes,
+            start,
+            bytes,
+        })
+    }
+
+    /// Asks for transparent huge pages, or for memory now (`MADV_HUGEPAGE`, `MADV_POPULATE_WRITE`); madvise(2).
+    pub(crate) fn advise(&self, advice: c_int) -> Result<(), Errno> {
+        // SAFETY: the range is our own mapping, and neither advice changes what it holds.
+        let answer = unsafe { libc::madvise(self.start.as_ptr().cast(), self.bytes, advice) };
+        check(c_long::from(answer))
     }
 
     /// Binds the region to nodes before it is touched; mbind(2) with MPOL_BIND.
@@ -220,8 +338,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range was mapped in `new`, is unmapped only here, and no slice of it outlives `self`.
-        let answer = unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+        // SAFETY: the range was mapped in `map`, is unmapped only here, and no slice of it outlives `self`.
+        let answer = unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
         debug_assert_eq!(answer, 0, "munmap of our own mapping");
     }
 }

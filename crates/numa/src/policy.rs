@@ -6,8 +6,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::error::NumaError;
+use crate::error::{Errno, NumaError};
 use crate::ffi::{self, RawPolicy};
+
+/// Of linux/mempolicy.h; not every release of `libc` has it.
+const MPOL_PREFERRED_MANY: libc::c_int = 5;
 
 /// Where the kernel takes memory from when a thread touches a page for the first time (set_mempolicy(2)).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub enum MemoryPolicy {
     Bind(Vec<u32>),
     /// This node, others when it is full.
     Preferred(u32),
+    /// These nodes, the nearest of them first, others when they are full; Linux 5.15 and newer.
+    PreferredMany(Vec<u32>),
     /// These nodes in turn, page by page.
     Interleave(Vec<u32>),
 }
@@ -34,11 +39,26 @@ pub struct PolicyGuard {
 }
 
 impl MemoryPolicy {
+    /// Sets it for the calling thread and for what it starts from now on.
+    pub(crate) fn set(&self) -> Result<(), NumaError> {
+        let nodes = ffi::node_mask(self.nodes()).map_err(|errno| self.refused(errno))?;
+        let mode = self.mode();
+        ffi::set_policy(&RawPolicy { mode, nodes }).map_err(|errno| self.refused(errno))
+    }
+
+    fn refused(&self, errno: Errno) -> NumaError {
+        NumaError::Policy {
+            policy: self.to_string(),
+            errno,
+        }
+    }
+
     fn mode(&self) -> libc::c_int {
         match self {
             Self::Default => libc::MPOL_DEFAULT,
             Self::Bind(_) => libc::MPOL_BIND,
             Self::Preferred(_) => libc::MPOL_PREFERRED,
+            Self::PreferredMany(_) => MPOL_PREFERRED_MANY,
             Self::Interleave(_) => libc::MPOL_INTERLEAVE,
         }
     }
@@ -46,7 +66,7 @@ impl MemoryPolicy {
     fn nodes(&self) -> &[u32] {
         match self {
             Self::Default => &[],
-            Self::Bind(nodes) | Self::Interleave(nodes) => nodes,
+            Self::Bind(nodes) | Self::PreferredMany(nodes) | Self::Interleave(nodes) => nodes,
             Self::Preferred(node) => std::slice::from_ref(node),
         }
     }
@@ -58,6 +78,7 @@ impl fmt::Display for MemoryPolicy {
             Self::Default => f.write_str("default"),
             Self::Bind(nodes) => write!(f, "bind to nodes {nodes:?}"),
             Self::Preferred(node) => write!(f, "prefer node {node}"),
+            Self::PreferredMany(nodes) => write!(f, "prefer nodes {nodes:?}"),
             Self::Interleave(nodes) => write!(f, "interleave nodes {nodes:?}"),
         }
     }
@@ -66,14 +87,8 @@ impl fmt::Display for MemoryPolicy {
 impl PolicyGuard {
     /// Sets the policy of the calling thread; a node that does not exist, and an empty list of nodes, are errors.
     pub fn set(policy: &MemoryPolicy) -> Result<Self, NumaError> {
-        let refuse = |errno| NumaError::Policy {
-            policy: policy.to_string(),
-            errno,
-        };
-        let nodes = ffi::node_mask(policy.nodes()).map_err(refuse)?;
-        let former = ffi::policy().map_err(refuse)?;
-        let mode = policy.mode();
-        ffi::set_policy(&RawPolicy { mode, nodes }).map_err(refuse)?;
+        let former = ffi::policy().map_err(|errno| policy.refused(errno))?;
+        policy.set()?;
         Ok(Self {
             former: Some(former),
             stays_on_its_thread: PhantomData,

@@ -1,6 +1,7 @@
 //! Where the calling thread may run and where it runs.
 //!
-//! Only the calling thread is pinned; threads that it starts afterwards inherit its CPUs.
+//! Only the calling thread is pinned; threads and processes that it starts afterwards inherit its CPUs. Other processes are
+//! pinned in `process.rs`.
 
 use std::ffi::c_ulong;
 
@@ -25,27 +26,36 @@ pub struct Running {
 /// CPUs that are offline or not in the process's cpuset are left out by the kernel; it is an error where none is left.
 /// To be certain, compare [`allowed_cpus`] afterwards.
 pub fn pin_thread_to_cpus(cpus: &[usize]) -> Result<(), NumaError> {
+    let mask = cpu_mask(cpus)?;
+    ffi::set_affinity(0, &mask).map_err(|errno| refused(cpus, errno))
+}
+
+/// CPUs as the kernel takes them.
+pub(crate) fn cpu_mask(cpus: &[usize]) -> Result<Vec<c_ulong>, NumaError> {
     let highest = cpus.iter().copied().max().ok_or(NumaError::NoCpu)?;
-    let refuse = |errno| NumaError::Pin {
-        cpus: cpus.to_vec(),
-        errno,
-    };
     let words = highest / WORD_BITS + 1;
     if words > MOST_WORDS {
-        return Err(refuse(Errno(libc::EINVAL)));
+        return Err(refused(cpus, Errno(libc::EINVAL)));
     }
     let mut mask: Vec<c_ulong> = vec![0; words];
     for &cpu in cpus {
         mask[cpu / WORD_BITS] |= 1 << (cpu % WORD_BITS);
     }
-    ffi::set_affinity(&mask).map_err(refuse)
+    Ok(mask)
+}
+
+fn refused(cpus: &[usize], errno: Errno) -> NumaError {
+    NumaError::Pin {
+        cpus: cpus.to_vec(),
+        errno,
+    }
 }
 
 /// The CPUs that the calling thread may run on, smallest first.
 pub fn allowed_cpus() -> Result<Vec<usize>, NumaError> {
     let mut words = 1024 / WORD_BITS;
     let mask = loop {
-        match ffi::affinity(words) {
+        match ffi::affinity(0, words) {
             Ok(mask) => break mask,
             // The kernel has more CPUs than there was room for.
             Err(Errno(libc::EINVAL)) if words < MOST_WORDS => words *= 2,

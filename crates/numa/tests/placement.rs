@@ -55,7 +55,7 @@ fn on_node_0(bytes: usize) -> Option<HostPages> {
         bytes,
         &Placement {
             node: Some(0),
-            lock: false,
+            ..Placement::default()
         },
     ))
 }
@@ -140,7 +140,7 @@ fn a_node_that_does_not_exist_is_refused_and_named() {
     for node in [NO_NODE, 1024, u32::MAX] {
         let asked = Placement {
             node: Some(node),
-            lock: false,
+            ..Placement::default()
         };
         let error = HostPages::allocate(MIB, &asked).unwrap_err();
         assert!(matches!(error, NumaError::Bind { node: named, bytes: MIB, .. } if named == node));
@@ -177,8 +177,8 @@ fn a_size_of_nothing_or_of_everything_is_refused() {
 #[test]
 fn locked_memory_is_locked_or_the_limit_is_named() {
     let asked = Placement {
-        node: None,
         lock: true,
+        ..Placement::default()
     };
     match HostPages::allocate(64 * 1024, &asked) {
         Ok(pages) => assert_eq!(locked_kib(&pages), Some(64)),

@@ -18,5 +18,6 @@ mod waterfall;
 pub use curves::{CurvePoint, CurveSeries, Curves, SizeMark};
 pub use heat_map::{HeatCell, HeatMap};
 pub use page::{Block, Page, Section, Table};
+pub use svg::{Anchor, Drawing as SvgFile};
 pub use sweep::{DISTINCT_CURVES, Sweep, SweepPoint, SweepSeries};
 pub use waterfall::{Bar, BarKind, Waterfall};

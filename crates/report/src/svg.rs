@@ -28,15 +28,19 @@ const HATCH: &str = "<defs><pattern id=\"hatch\" width=\"7\" height=\"7\" patter
                      patternTransform=\"rotate(45)\"><line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"7\"/></pattern></defs>";
 
 /// A drawing under construction.
-pub(crate) struct Drawing {
+#[derive(Debug)]
+pub struct Drawing {
     body: String,
 }
 
 /// Where a text stands relative to its point.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Anchor {
+pub enum Anchor {
+    /// It begins at its point.
     Start,
+    /// Its middle stands there.
     Middle,
+    /// It ends there.
     End,
 }
 
@@ -54,7 +58,8 @@ impl Drawing {
     }
 
     /// Begins a drawing that is a file of its own, on white paper, with its style in it.
-    pub(crate) fn file(width: f64, height: f64, title: &str) -> Self {
+    #[must_use]
+    pub fn file(width: f64, height: f64, title: &str) -> Self {
         let mut body = String::new();
         let title = escape(title);
         let _ = write!(
@@ -68,7 +73,7 @@ impl Drawing {
     }
 
     /// A filled rectangle.
-    pub(crate) fn rectangle(&mut self, class: &str, (x, y): (f64, f64), (w, h): (f64, f64)) {
+    pub fn rectangle(&mut self, class: &str, (x, y): (f64, f64), (w, h): (f64, f64)) {
         let _ = write!(
             self.body,
             "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{h:.1}\"/>",
@@ -85,7 +90,7 @@ impl Drawing {
     }
 
     /// A line through points.
-    pub(crate) fn path(&mut self, class: &str, points: &[(f64, f64)]) {
+    pub fn path(&mut self, class: &str, points: &[(f64, f64)]) {
         let through: Vec<String> = points
             .iter()
             .map(|(x, y)| format!("{x:.1},{y:.1}"))
@@ -106,7 +111,7 @@ impl Drawing {
     }
 
     /// A text.
-    pub(crate) fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
+    pub fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
@@ -120,7 +125,8 @@ impl Drawing {
     }
 
     /// The finished element.
-    pub(crate) fn end(mut self) -> String {
+    #[must_use]
+    pub fn end(mut self) -> String {
         self.body.push_str("</svg>");
         self.body
     }

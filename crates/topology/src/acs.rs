@@ -67,9 +67,18 @@ pub(crate) fn ports_between(
 }
 
 fn control(sysfs: &Sysfs, address: PciAddress) -> Fact<Option<u16>> {
-    match sysfs.read_bytes(format!("sys/bus/pci/devices/{address}/config")) {
+    control_of(
+        sysfs
+            .read_bytes(format!("sys/bus/pci/devices/{address}/config"))
+            .as_deref(),
+    )
+}
+
+/// The ACS control register in a configuration space.
+pub(crate) fn control_of(config: Option<&[u8]>) -> Fact<Option<u16>> {
+    match config {
         None => Fact::Unknown("its configuration space is not shown".to_owned()),
-        Some(config) => control_in(&config),
+        Some(config) => control_in(config),
     }
 }
 

@@ -44,7 +44,8 @@ impl std::fmt::Display for LargeBar {
 }
 
 /// The window of a GPU's memory: what AMD's driver says of it, else the largest one that could be it.
-pub(crate) fn of(sysfs: &Sysfs, gpu: &PciDevice) -> Fact<LargeBar> {
+#[must_use]
+pub fn large_bar(sysfs: &Sysfs, gpu: &PciDevice) -> Fact<LargeBar> {
     let number = |name: &str| attribute(sysfs, gpu.address, name)?.parse().ok();
     let told = number("mem_info_vis_vram_total").zip(number("mem_info_vram_total"));
     if let Some((window_bytes, memory_bytes)) = told {

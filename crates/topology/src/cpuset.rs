@@ -99,7 +99,8 @@ impl FromStr for CpuSet {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let first = number(first).ok_or_else(refuse)?;
             let last = number(last).ok_or_else(refuse)?;
-            if first > last {
+            // A list that names the same CPUs again and again would fill the memory.
+            if first > last || cpus.len() > HIGHEST_CPU {
                 return Err(refuse());
             }
             cpus.extend(first..=last);

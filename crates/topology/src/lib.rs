@@ -1,4 +1,5 @@
-//! The box that was found: NUMA nodes, CPUs, GPUs on PCI Express and the links above them, read from sysfs and procfs.
+//! The box that was found: NUMA nodes, CPUs, GPUs and network cards on PCI Express and the links above them, read from sysfs
+//! and procfs.
 //!
 //! Everything is read through [`Sysfs`], whose root can be any folder, so that a test or a soft box gives its own tree.
 //! This crate loads no vendor library, starts no process and does not judge what it finds: it says what the kernel says,
@@ -8,12 +9,21 @@
 
 mod acs;
 mod address;
+mod aer;
 mod bar;
+pub mod captured;
 mod cpuset;
+mod express;
+mod guest;
 mod iommu;
+mod kfd;
 mod link;
 mod machine;
+mod matrices;
+mod matrix;
 pub mod mx_smi;
+mod nccl;
+mod nic;
 mod node;
 mod path;
 mod payload;
@@ -21,19 +31,29 @@ mod pci;
 mod slot;
 mod surroundings;
 mod sysfs;
+mod tree;
 
 pub use acs::AcsPort;
 pub use address::{AddressError, PciAddress};
-pub use bar::LargeBar;
+pub use aer::AerCounters;
+pub use bar::{LargeBar, large_bar};
 pub use cpuset::{CpuSet, CpuSetError};
+pub use express::{Aspm, PcieSettings};
+pub use guest::{GpuInstance, MigGpu, Platform, gpu_name};
 pub use iommu::IommuMode;
+pub use kfd::{KfdLink, KfdLinkKind, KfdNode, xgmi};
 pub use link::{LinkError, PcieLink};
 pub use machine::{Machine, TopologyError};
+pub use matrices::{Matrices, Placed};
+pub use matrix::{End, EndKind, Matrix};
 pub use mx_smi::{Fabric, with_fabric};
+pub use nccl::NcclPlace;
+pub use nic::{Gid, Interface, Nic, RdmaDevice, RdmaPort};
 pub use node::{Cpus, NumaNode};
-pub use path::PathType;
+pub use path::{PathType, PathTypeError};
 pub use payload::max_payload_bytes;
 pub use pci::PciDevice;
 pub use slot::{LinkEnds, LinkStatus, SlotLink, SlotLinkUnknown, SlotPath, links, sample_current};
 pub use surroundings::{Crossing, Fact, PeerSurroundings, peer_surroundings};
 pub use sysfs::Sysfs;
+pub use tree::{PciFunction, PciTree};

@@ -4,7 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::iommu::{self, IommuMode};
 use crate::node::cpuinfo_value;
+use crate::surroundings::Fact;
 use crate::{Cpus, NumaNode, PathType, PciAddress, PciDevice, Sysfs};
 
 /// The box that was found.
@@ -77,6 +79,11 @@ impl Machine {
     /// The NUMA node of a number.
     pub fn node(&self, id: u32) -> Option<&NumaNode> {
         self.nodes.iter().find(|node| node.id == id)
+    }
+
+    /// What the IOMMU does with the requests of a function.
+    pub fn iommu(&self, sysfs: &Sysfs, address: PciAddress) -> Fact<IommuMode> {
+        iommu::mode(sysfs, self.hypervisor == Some(true), address)
     }
 
     /// The path between two GPUs; [`PathType::Unknown`] where one of them is not in [`Machine::gpus`].

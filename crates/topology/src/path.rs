@@ -3,60 +3,110 @@
 //! The class is derived from the PCI tree alone, but for a link beside it, which `mx_smi.rs` reads; whether peer copies
 //! work on the path is measured, not derived.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::PciDevice;
 
 /// What lies between two devices, nearest first, named as `nvidia-smi topo -m` does.
+///
+/// Serialised as its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum PathType {
     /// The same PCI function, as two MIG instances of one GPU are.
-    #[serde(rename = "X")]
     Same,
+    /// So many bonded NVLinks, beside PCI Express: `nvidia-smi topo -m` says so, the PCI tree does not.
+    Nv(u8),
     /// MetaXLink, beside PCI Express: `mx-smi topo -m` says so, the PCI tree does not.
-    #[serde(rename = "MX")]
     Mx,
+    /// AMD's xGMI, beside PCI Express: the KFD's topology says so, the PCI tree does not.
+    Xgmi,
     /// At most one PCIe switch.
-    #[serde(rename = "PIX")]
     Pix,
     /// Several PCIe switches, without a host bridge.
-    #[serde(rename = "PXB")]
     Pxb,
     /// One PCIe host bridge.
-    #[serde(rename = "PHB")]
     Phb,
     /// Several host bridges of one NUMA node.
-    #[serde(rename = "NODE")]
     Node,
     /// The link between NUMA nodes.
-    #[serde(rename = "SYS")]
     Sys,
     /// Different host bridges, of which at least one has no known NUMA node, or a device that was not found.
-    #[serde(rename = "UNKNOWN")]
     Unknown,
 }
 
+/// A text is no path class.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not a path class; the classes are X, NV1 and so on, MX, XGMI, PIX, PXB, PHB, NODE, SYS and UNKNOWN"
+)]
+pub struct PathTypeError(pub String);
+
+/// The classes without a number, and their names.
+const NAMES: [(PathType, &str); 9] = [
+    (PathType::Same, "X"),
+    (PathType::Mx, "MX"),
+    (PathType::Xgmi, "XGMI"),
+    (PathType::Pix, "PIX"),
+    (PathType::Pxb, "PXB"),
+    (PathType::Phb, "PHB"),
+    (PathType::Node, "NODE"),
+    (PathType::Sys, "SYS"),
+    (PathType::Unknown, "UNKNOWN"),
+];
+
 impl PathType {
-    /// The name in `nvidia-smi topo -m`, for [`PathType::Mx`] in `mx-smi topo -m`; `UNKNOWN` is ours.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Same => "X",
-            Self::Mx => "MX",
-            Self::Pix => "PIX",
-            Self::Pxb => "PXB",
-            Self::Phb => "PHB",
-            Self::Node => "NODE",
-            Self::Sys => "SYS",
-            Self::Unknown => "UNKNOWN",
+    /// The name in `nvidia-smi topo -m`, for [`PathType::Mx`] in `mx-smi topo -m`, for [`PathType::Xgmi`] in `rocm-smi --showtopo`;
+    /// `UNKNOWN` is ours.
+    pub fn name(self) -> Cow<'static, str> {
+        match (self, NAMES.iter().find(|(class, _)| *class == self)) {
+            (Self::Nv(links), _) => Cow::Owned(format!("NV{links}")),
+            (_, Some((_, name))) => Cow::Borrowed(name),
+            // No class is missing above.
+            (_, None) => Cow::Borrowed(""),
         }
+    }
+}
+
+impl FromStr for PathType {
+    type Err = PathTypeError;
+
+    /// Parses a name; NVLinks are 1 to 255.
+    fn from_str(text: &str) -> Result<Self, PathTypeError> {
+        let named = NAMES.iter().find(|(_, name)| *name == text);
+        let links = || {
+            let links = text.strip_prefix("NV")?;
+            let plain = links.bytes().all(|byte| byte.is_ascii_digit());
+            links.parse().ok().filter(|links| plain && *links > 0)
+        };
+        named
+            .map(|(class, _)| *class)
+            .or_else(|| links().map(Self::Nv))
+            .ok_or_else(|| PathTypeError(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for PathType {
+    type Error = PathTypeError;
+
+    fn try_from(text: String) -> Result<Self, PathTypeError> {
+        text.parse()
+    }
+}
+
+impl From<PathType> for String {
+    fn from(class: PathType) -> Self {
+        class.name().into_owned()
     }
 }
 
 impl fmt::Display for PathType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(&self.name())
     }
 }
 

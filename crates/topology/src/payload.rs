@@ -2,14 +2,8 @@
 //!
 //! Only the superuser may read beyond the first 64 bytes of a function's `config` file; for others there is no answer.
 
+use crate::express::payload;
 use crate::{PciAddress, PciDevice, Sysfs};
-
-/// PCI Local Bus Specification 3.0, section 6.7: where the list of capabilities starts.
-const CAPABILITIES_POINTER: usize = 0x34;
-/// PCI Express Base Specification 3.0, section 7.8: number of the PCI Express capability.
-const PCI_EXPRESS: u8 = 0x10;
-/// Same, section 7.8.4: Device Control register, whose bits 7:5 hold log2(bytes / 128).
-const DEVICE_CONTROL: usize = 8;
 
 /// The payload limit in bytes (MPS) that is set on the way to a device: the minimum over the device and its bridges.
 ///
@@ -21,24 +15,7 @@ pub fn max_payload_bytes(sysfs: &Sysfs, device: &PciDevice) -> Option<u32> {
 }
 
 fn of_function(sysfs: &Sysfs, address: PciAddress) -> Option<u32> {
-    of_config(&sysfs.read_bytes(format!("sys/bus/pci/devices/{address}/config"))?)
-}
-
-fn of_config(config: &[u8]) -> Option<u32> {
-    let mut at = usize::from(*config.get(CAPABILITIES_POINTER)? & !3);
-    // The list lies in the 192 bytes after the header, so a longer walk is a loop.
-    for _ in 0..48 {
-        if at < 0x40 {
-            return None;
-        }
-        if *config.get(at)? == PCI_EXPRESS {
-            let code = config.get(at + DEVICE_CONTROL)? >> 5;
-            // Codes 6 and 7 are reserved.
-            return (code <= 5).then(|| 128 << code);
-        }
-        at = usize::from(*config.get(at + 1)? & !3);
-    }
-    None
+    payload(&sysfs.read_bytes(format!("sys/bus/pci/devices/{address}/config"))?)
 }
 
 #[cfg(test)]
@@ -59,21 +36,21 @@ mod tests {
     fn the_limit_is_128_shifted_by_bits_7_to_5() {
         // 0b001_10000: code 1, 128 << 1 = 256; the low bits are other settings.
         for (byte, bytes) in [(0x10, 128), (0x30, 256), (0x5f, 512), (0xa0, 4096)] {
-            assert_eq!(of_config(&config(byte)), Some(bytes));
+            assert_eq!(payload(&config(byte)), Some(bytes));
         }
-        assert_eq!(of_config(&config(0xe0)), None);
+        assert_eq!(payload(&config(0xe0)), None);
     }
 
     #[test]
     fn a_short_read_or_a_broken_list_gives_no_limit() {
         let whole = config(0x30);
-        assert_eq!(of_config(&whole[..64]), None, "what others than root read");
-        assert_eq!(of_config(&[]), None);
+        assert_eq!(payload(&whole[..64]), None, "what others than root read");
+        assert_eq!(payload(&[]), None);
         let mut looped = whole.clone();
         looped[0x41] = 0x40;
-        assert_eq!(of_config(&looped), None);
+        assert_eq!(payload(&looped), None);
         let mut without = whole;
         without[0x41] = 0;
-        assert_eq!(of_config(&without), None);
+        assert_eq!(payload(&without), None);
     }
 }

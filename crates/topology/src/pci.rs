@@ -1,4 +1,4 @@
-//! [`PciDevice`]: a GPU on PCI Express and the bridges above it, from `/sys/bus/pci/devices`.
+//! [`PciDevice`]: a function on PCI Express, mostly a GPU, and the bridges above it, from `/sys/bus/pci/devices`.
 //!
 //! It knows vendors and classes by number only; names, memory sizes and drivers belong to the vendors' libraries.
 
@@ -22,12 +22,12 @@ const GPUS: &[(u16, u32)] = &[
     (0x9999, 0x12),
 ];
 
-/// One PCI function that is a GPU, and the bridges between it and the CPU.
+/// One PCI function, and the bridges between it and the CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PciDevice {
     /// Where it sits.
     pub address: PciAddress,
-    /// PCI vendor number: 0x10de NVIDIA, 0x1002 AMD, 0x9999 MetaX.
+    /// PCI vendor number: of GPUs 0x10de NVIDIA, 0x1002 AMD, 0x9999 MetaX.
     pub vendor: u16,
     /// PCI device number.
     pub device_id: u16,
@@ -55,31 +55,28 @@ impl PciDevice {
         &self.chain[..outside]
     }
 
+    /// Whether it is what counts as a GPU here.
+    pub fn is_gpu(&self) -> bool {
+        is_gpu(u32::from(self.vendor), self.class)
+    }
+
     /// Every GPU, by its address.
     pub(crate) fn read_gpus(sysfs: &Sysfs) -> Result<Vec<Self>, TopologyError> {
-        let mut addresses: Vec<PciAddress> = sysfs
-            .names("sys/bus/pci/devices")
-            .iter()
-            .filter_map(|name| name.parse().ok())
-            .collect();
-        addresses.sort();
-        let mut gpus = Vec::new();
-        for address in addresses {
-            let (Some(vendor), Some(device_id), Some(class)) = (
-                number(sysfs, address, "vendor"),
-                number(sysfs, address, "device"),
-                number(sysfs, address, "class"),
-            ) else {
-                continue;
-            };
-            if GPUS
-                .iter()
-                .any(|&(v, base)| u32::from(v) == vendor && base == class >> 16)
-            {
-                gpus.push(Self::read(sysfs, address, [vendor, device_id, class])?);
-            }
-        }
-        Ok(gpus)
+        let numbered = addresses(sysfs)
+            .into_iter()
+            .filter_map(|address| Some((address, numbers(sysfs, address)?)));
+        numbered
+            .filter(|(_, [vendor, _, class])| is_gpu(*vendor, *class))
+            .map(|(address, numbers)| Self::read(sysfs, address, numbers))
+            .collect()
+    }
+
+    /// The function at an address; `None` where it has no number of vendor, device or class.
+    pub(crate) fn read_at(
+        sysfs: &Sysfs,
+        address: PciAddress,
+    ) -> Option<Result<Self, TopologyError>> {
+        numbers(sysfs, address).map(|numbers| Self::read(sysfs, address, numbers))
     }
 
     fn read(
@@ -93,7 +90,7 @@ impl PciDevice {
             vendor: low_half(vendor),
             device_id: low_half(device_id),
             class,
-            node: attribute(sysfs, address, "numa_node").and_then(|node| node.parse().ok()),
+            node: node(sysfs, address),
             on_card_bridges: on_card_bridges(sysfs, low_half(vendor), &chain),
             chain,
             root,
@@ -101,9 +98,34 @@ impl PciDevice {
     }
 }
 
+/// Every function's address, in order.
+pub(crate) fn addresses(sysfs: &Sysfs) -> Vec<PciAddress> {
+    let names = sysfs.names("sys/bus/pci/devices");
+    let mut addresses: Vec<PciAddress> =
+        names.iter().filter_map(|name| name.parse().ok()).collect();
+    addresses.sort();
+    addresses
+}
+
+/// Numbers of vendor, device and class.
+fn numbers(sysfs: &Sysfs, address: PciAddress) -> Option<[u32; 3]> {
+    let number = |name| number(sysfs, address, name);
+    Some([number("vendor")?, number("device")?, number("class")?])
+}
+
+fn is_gpu(vendor: u32, class: u32) -> bool {
+    let is_of = |&(known, base): &(u16, u32)| u32::from(known) == vendor && base == class >> 16;
+    GPUS.iter().any(is_of)
+}
+
 /// The text of `/sys/bus/pci/devices/ADDRESS/NAME`.
 pub(crate) fn attribute(sysfs: &Sysfs, address: PciAddress, name: &str) -> Option<String> {
     sysfs.read_text(format!("sys/bus/pci/devices/{address}/{name}"))
+}
+
+/// The NUMA node of a function; `None` where the kernel says -1 or nothing.
+pub(crate) fn node(sysfs: &Sysfs, address: PciAddress) -> Option<u32> {
+    attribute(sysfs, address, "numa_node").and_then(|node| node.parse().ok())
 }
 
 /// A number that sysfs writes as `0x10de`.

@@ -84,37 +84,10 @@ pub fn sample_current(sysfs: &Sysfs, addresses: &[PciAddress]) -> Vec<Option<Pci
 }
 
 impl Machine {
-    /// The links that count between a GPU and the root complex.
-    ///
-    /// On an AMD card with its own switch the GPU's link and the port above it are inside the card, and the switch's
-    /// upstream port faces the slot. Where that switch is hidden, the reason is given instead of the inner link.
-    ///
-    /// Under a hypervisor the ports above the card are its inventions (QEMU's say `2.5 GT/s` and x1 whatever lies
-    /// below), so the card's own end stands alone, and narrower links further up in the host are not seen.
+    /// The links that count between a GPU and the root complex, as [`SlotPath::of`] says.
     pub fn slot_path(&self, gpu: PciAddress) -> Result<SlotPath, SlotLinkUnknown> {
         let device = self.gpu(gpu).ok_or(SlotLinkUnknown::NoSuchGpu(gpu))?;
-        let invented = self.hypervisor == Some(true);
-        let on_card = device.on_card_bridges.min(device.chain.len());
-        if device.is_amd() && on_card == 0 && (device.chain.is_empty() || invented) {
-            return Err(SlotLinkUnknown::SwitchHidden(gpu));
-        }
-        let mut hops = device.chain.clone();
-        hops.push(device.address);
-        hops.truncate(hops.len() - on_card);
-        let card = hops[hops.len() - 1];
-        if invented {
-            hops = vec![card];
-        }
-        // Root port, then upstream and downstream port of each switch, then the card: ports pair up from the card on.
-        let links = hops
-            .rchunks(2)
-            .rev()
-            .map(|ports| LinkEnds {
-                upper: (ports.len() == 2).then(|| ports[0]),
-                lower: ports[ports.len() - 1],
-            })
-            .collect();
-        Ok(SlotPath { card, links })
+        SlotPath::of(device, self.hypervisor == Some(true))
     }
 
     /// [`Machine::slot_path`] of a device at the address that its driver gives, or in words why there is none.
@@ -131,6 +104,47 @@ impl Machine {
 }
 
 impl SlotPath {
+    /// The links that count between a card and the root complex.
+    ///
+    /// On an AMD card with its own switch the GPU's link and the port above it are inside the card, and the switch's
+    /// upstream port faces the slot. Where that switch is hidden, the reason is given instead of the inner link.
+    ///
+    /// Under a hypervisor the ports above the card are its inventions (QEMU's say `2.5 GT/s` and x1 whatever lies
+    /// below), so the card's own end stands alone, and narrower links further up in the host are not seen.
+    pub fn of(device: &PciDevice, is_guest: bool) -> Result<Self, SlotLinkUnknown> {
+        let on_card = device.on_card_bridges.min(device.chain.len());
+        let may_hide = device.is_amd() && device.is_gpu();
+        if may_hide && on_card == 0 && (device.chain.is_empty() || is_guest) {
+            return Err(SlotLinkUnknown::SwitchHidden(device.address));
+        }
+        let mut hops = device.chain.clone();
+        hops.push(device.address);
+        hops.truncate(hops.len() - on_card);
+        let card = hops[hops.len() - 1];
+        if is_guest {
+            hops = vec![card];
+        }
+        // Root port, then upstream and downstream port of each switch, then the card: ports pair up from the card on.
+        let links = hops
+            .rchunks(2)
+            .rev()
+            .map(|ports| LinkEnds {
+                upper: (ports.len() == 2).then(|| ports[0]),
+                lower: ports[ports.len() - 1],
+            })
+            .collect();
+        Ok(Self { card, links })
+    }
+
+    /// The best that the card's own end of the slot can do, and the best that the slot's end can.
+    pub fn best(&self, sysfs: &Sysfs) -> (Option<PcieLink>, Option<PcieLink>) {
+        let slot = self.links.last().and_then(|ends| ends.upper);
+        (
+            read(sysfs, self.card, "max"),
+            slot.and_then(|port| read(sysfs, port, "max")),
+        )
+    }
+
     /// The narrowest link now, by raw rate, with the best its ends can do; where two are equal, the one nearer the root.
     pub fn read(&self, sysfs: &Sysfs) -> Result<SlotLink, SlotLinkUnknown> {
         let (ends, current) = self.narrowest(sysfs)?;
@@ -178,7 +192,7 @@ impl LinkEnds {
 }
 
 /// `current` or `max` link of a function.
-fn read(sysfs: &Sysfs, address: PciAddress, which: &str) -> Option<PcieLink> {
+pub(crate) fn read(sysfs: &Sysfs, address: PciAddress, which: &str) -> Option<PcieLink> {
     let speed = attribute(sysfs, address, &format!("{which}_link_speed"))?;
     let width = attribute(sysfs, address, &format!("{which}_link_width"))?;
     PcieLink::parse(&speed, &width)

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::acs::{self, AcsPort};
-use crate::bar::{self, LargeBar};
+use crate::bar::{LargeBar, large_bar};
 use crate::iommu::{self, IommuMode};
 use crate::{Machine, PathType, PciAddress, PciDevice, Sysfs};
 
@@ -109,7 +109,10 @@ pub fn peer_surroundings(
         },
         iommu: ends.map(|(address, _)| iommu::mode(sysfs, guest, address)),
         bars: ends.map(|(address, gpu)| {
-            gpu.map_or_else(|| Fact::Unknown(absent(address)), |gpu| bar::of(sysfs, gpu))
+            gpu.map_or_else(
+                || Fact::Unknown(absent(address)),
+                |gpu| large_bar(sysfs, gpu),
+            )
         }),
     }
 }
@@ -121,7 +124,7 @@ fn crossing(a: &PciDevice, b: &PciDevice) -> Fact<Crossing> {
         PathType::Phb => Crossing::RootComplex,
         PathType::Node => Crossing::RootComplexes,
         PathType::Sys => Crossing::Nodes,
-        PathType::Mx | PathType::Unknown => {
+        PathType::Nv(_) | PathType::Mx | PathType::Xgmi | PathType::Unknown => {
             return Fact::Unknown("the NUMA node of one of them is not shown".to_owned());
         }
     })

@@ -58,6 +58,13 @@ impl Sysfs {
         names
     }
 
+    /// The last name of what a symbolic link points to, such as a function's driver; also where that is not there, as in a copy of
+    /// some folders. `None` where there is no link.
+    pub fn link_name(&self, path: impl AsRef<Path>) -> Option<String> {
+        let target = fs::read_link(self.join(path.as_ref())).ok()?;
+        target.file_name()?.to_str().map(str::to_owned)
+    }
+
     /// The path with every symbolic link resolved, relative to the root; `None` where it is missing or leaves the root.
     pub fn canonical(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
         let root = fs::canonicalize(&self.root).ok()?;

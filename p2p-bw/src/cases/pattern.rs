@@ -42,6 +42,8 @@ pub(crate) enum Memory {
     Pageable,
     WriteCombined,
     Registered,
+    /// Huge pages, registered.
+    HugePages,
 }
 
 /// Which device's stream issues a copy between two devices.

@@ -65,7 +65,7 @@ macro_rules! core {
 }
 
 use Issuer::{Destination, Source};
-use Memory::{Pageable, Pinned, Registered, WriteCombined};
+use Memory::{HugePages, Pageable, Pinned, Registered, WriteCombined};
 use Pattern::{
     AllPairs, AllToHost, AllToOne, DeviceToHost, DriverStaged, HostAllBothWays, HostBothWays,
     HostToAll, HostToDevice, Local, OneToAll, Peer, PeerBothWays, Ring, Staged,
@@ -81,6 +81,8 @@ table! {
     "d2h_wc", DeviceToHost(WriteCombined), Bandwidth, [ce, sm], "device to host, write-combined memory";
     "h2d_registered", HostToDevice(Registered), Bandwidth, [ce, sm], "host to device, memory that was registered with the driver";
     "d2h_registered", DeviceToHost(Registered), Bandwidth, [ce, sm], "device to host, memory that was registered with the driver";
+    "h2d_huge", HostToDevice(HugePages), Bandwidth, [ce, sm], "host to device, huge pages that were registered with the driver";
+    "d2h_huge", DeviceToHost(HugePages), Bandwidth, [ce, sm], "device to host, huge pages that were registered with the driver";
     "host_bidir_pinned", HostBothWays(Pinned), Bandwidth, [ce core, sm], "host to device and back at once, pinned memory, equal sizes";
     "local", Local, Bandwidth, [ce core, sm], "within one device, payload counted once";
     "d2d_write", Peer(Source), Bandwidth, [ce core, sm core], "device to device, issued by the source";
@@ -102,6 +104,15 @@ table! {
     "local_chase", Local, Latency, [sm], "one load from the device's own memory, each after the one before, 2 MiB and so within its cache";
     "d2d_chase", Peer(Source), Latency, [sm core], "one load by the first device from the second's memory, each after the one before, 2 MiB";
     "small_copy_h2d", HostToDevice(Pinned), SmallCopies, [ce], "16 B from pinned memory to device: the host's time to issue one, and the time from one to the next";
+    "small_copy_d2h", DeviceToHost(Pinned), SmallCopies, [ce], "16 B from device to pinned memory: the host's time to issue one, and the time from one to the next";
+    "small_copy_h2d_pageable", HostToDevice(Pageable), SmallCopies, [ce], "the same from pageable memory to device";
+    "small_copy_d2h_pageable", DeviceToHost(Pageable), SmallCopies, [ce], "the same from device to pageable memory";
+    "small_copy_h2d_wc", HostToDevice(WriteCombined), SmallCopies, [ce], "the same from write-combined memory to device";
+    "small_copy_d2h_wc", DeviceToHost(WriteCombined), SmallCopies, [ce], "the same from device to write-combined memory";
+    "small_copy_h2d_registered", HostToDevice(Registered), SmallCopies, [ce], "the same from registered memory to device";
+    "small_copy_d2h_registered", DeviceToHost(Registered), SmallCopies, [ce], "the same from device to registered memory";
+    "small_copy_h2d_huge", HostToDevice(HugePages), SmallCopies, [ce], "the same from registered huge pages to device";
+    "small_copy_d2h_huge", DeviceToHost(HugePages), SmallCopies, [ce], "the same from device to registered huge pages";
     "small_copy_d2d", Peer(Source), SmallCopies, [ce], "16 B from device to device, issued by the source: the host's time to issue one, and the time from one to the next";
 }
 

@@ -26,7 +26,8 @@ pub(super) struct Bench<B: Backend> {
 pub(super) struct Station<D: Device> {
     pub(super) device: D,
     buffers: BTreeMap<usize, Rc<D::DeviceBuffer>>,
-    host: HashMap<(HostKind, usize), HostBuffer>,
+    /// By kind, the node on which it was wanted, and number.
+    host: HashMap<(HostKind, Option<u32>, usize), HostBuffer>,
     /// Its kernels, once asked for, or why there are none.
     kernels: Option<std::result::Result<Rc<Kernels<D>>, String>>,
 }
@@ -78,7 +79,7 @@ impl<B: Backend> Bench<B> {
             let count = |counts: &BTreeMap<usize, usize>| counts.get(ordinal).copied().unwrap_or(0);
             let (device, host) = (count(&needs.device), count(&needs.host));
             station.buffers.retain(|slot, _| *slot < device);
-            let kept = |(held, slot): &(HostKind, usize)| Some(*held) == kind && *slot < host;
+            let kept = |(held, _, slot): &(HostKind, _, usize)| Some(*held) == kind && *slot < host;
             station.host.retain(|key, _| kept(key));
         }
     }
@@ -133,8 +134,10 @@ impl<B: Backend> Bench<B> {
     ) -> Result<End<B::Device>> {
         let bytes = self.bytes;
         let station = self.station(ordinal)?;
-        let key = (kind, slot);
+        let key = (kind, node, slot);
         if !station.host.contains_key(&key) {
+            // One place at a time: what lies elsewhere only takes room.
+            station.host.retain(|(_, of, _), _| *of == node);
             say("allocating host memory");
             station
                 .host

@@ -1,9 +1,10 @@
-//! The child processes: inventory, probe, worker, monitor and sampler. Each is a hidden subcommand that the parent starts.
+//! The child processes: inventory, probe, worker, monitor, sampler and host memory. Each is a hidden subcommand that the parent starts.
 //!
 //! A child dies with its parent, takes requests on standard input and answers on the message pipe.
 
 mod bench;
 mod hold;
+mod host_memory;
 mod lanes;
 mod monitor;
 mod probe;
@@ -25,15 +26,19 @@ pub(crate) enum Child {
     Worker,
     Monitor,
     Sampler,
+    HostMemory,
+    Library,
 }
 
 /// Each child with the first argument that starts it.
-const CHILDREN: [(Child, &str); 5] = [
+const CHILDREN: [(Child, &str); 7] = [
     (Child::Inventory, inventory::CHILD),
     (Child::Probe, "__probe"),
     (Child::Worker, "__worker"),
     (Child::Monitor, "__monitor"),
     (Child::Sampler, "__sampler"),
+    (Child::HostMemory, "__host_memory"),
+    (Child::Library, inventory::library::CHILD),
 ];
 
 impl Child {
@@ -86,6 +91,8 @@ pub(crate) fn run(child: Child) -> Result<()> {
         Child::Worker => worker::run(Line::open()?),
         Child::Monitor => monitor::run(Line::open()?),
         Child::Sampler => crate::monitor::sampler::run(),
+        Child::HostMemory => host_memory::run(Line::open()?),
+        Child::Library => inventory::library::run(),
     }
 }
 

@@ -63,6 +63,7 @@ pub(super) fn host_kind(case: &Case) -> Option<HostKind> {
         Memory::Pageable => HostKind::Pageable,
         Memory::WriteCombined => HostKind::WriteCombined,
         Memory::Registered => HostKind::Registered,
+        Memory::HugePages => HostKind::HugePages,
     })
 }
 

@@ -14,6 +14,7 @@ use crate::cases::Case;
 use crate::messages::{Job, JobOutcome, WorkerReply, WorkerRequest};
 use run::Run;
 use verdicts::not_measured;
+pub(super) use verdicts::thread_place;
 
 pub(super) fn run(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
     match line.request()? {

@@ -250,9 +250,10 @@ impl BoxLinks<'_> {
     /// Whether a stream joins two devices, and by what is not known to be another link than PCIe.
     fn may_cross_pcie(&self, stream: &Stream) -> bool {
         match (stream.from, stream.to) {
-            (Endpoint::Device(a), Endpoint::Device(b)) => {
-                !matches!(self.links.path(a, b), PathType::Mx | PathType::Same)
-            }
+            (Endpoint::Device(a), Endpoint::Device(b)) => !matches!(
+                self.links.path(a, b),
+                PathType::Nv(_) | PathType::Mx | PathType::Xgmi | PathType::Same
+            ),
             _ => false,
         }
     }
@@ -288,8 +289,14 @@ impl BoxLinks<'_> {
             return Err("two instances on one device: no link between them".to_owned());
         }
         let goes_direct = pattern.uses_peer_access();
-        if path == Some(PathType::Mx) && goes_direct {
-            return Err("MetaXLink between them, whose ceiling is not known".to_owned());
+        let beside_pcie = match path {
+            Some(PathType::Nv(_)) => Some("NVLink"),
+            Some(PathType::Mx) => Some("MetaXLink"),
+            Some(PathType::Xgmi) => Some("xGMI"),
+            _ => None,
+        };
+        if let (Some(link), true) = (beside_pcie, goes_direct) {
+            return Err(format!("{link} between them, whose ceiling is not known"));
         }
         let part = match path {
             Some(PathType::Pix | PathType::Pxb) if goes_direct => Part::Card,

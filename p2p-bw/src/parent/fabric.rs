@@ -10,7 +10,7 @@ use measure::record::{LinkDevice, PairPath};
 use program::child::{SHORT_LADDER, last_line};
 use supervisor::{Event, Interrupt, Worker, WorkerSpec};
 use topology::mx_smi::{list, topo_m};
-use topology::{Fabric, Machine, PciAddress, Sysfs, with_fabric};
+use topology::{Fabric, Machine, PciAddress, PciDevice, Sysfs, with_fabric};
 
 /// PCI vendor, tool below the root, and its name where it is looked for in `$PATH`.
 const TOOLS: [(u16, &str, &str); 1] = [(0x9999, "opt/mxdriver/bin/mx-smi", "mx-smi")];
@@ -26,19 +26,12 @@ pub(super) fn paths(
     interrupt: &Interrupt,
 ) -> (Vec<PairPath>, Option<Caveat>) {
     let mut paths = inventory::paths(devices, machine);
-    let has_vendor = |vendor| {
-        let gpus = devices
-            .iter()
-            .filter_map(|device| machine.gpu(device.address?));
-        gpus.filter(|gpu| gpu.vendor == vendor).count() > 1
-    };
-    let Some((vendor, file, name)) = TOOLS.iter().find(|(vendor, ..)| has_vendor(*vendor)) else {
-        return (paths, None);
-    };
-    let fabric =
-        tool(sysfs.root(), file, name).and_then(|tool| read(&tool, *vendor, machine, interrupt));
-    match fabric {
-        Ok(fabric) => {
+    let gpus = devices
+        .iter()
+        .filter_map(|device| machine.gpu(device.address?));
+    match of(&gpus.collect::<Vec<_>>(), machine, sysfs, interrupt) {
+        None => (paths, None),
+        Some(Ok(fabric)) => {
             for pair in &mut paths {
                 if let (Some(a), Some(b)) = (devices[pair.a].address, devices[pair.b].address) {
                     pair.path = with_fabric(pair.path, a, b, &fabric);
@@ -46,11 +39,24 @@ pub(super) fn paths(
             }
             (paths, None)
         }
-        Err(reason) => {
+        Some(Err(reason)) => {
             let text = format!("links beside PCI Express are not known: {reason}");
             (paths, Some(Caveat::Note { text }))
         }
     }
+}
+
+/// The links beside PCI Express of several GPUs, or why they are not known; `None` where no tool knows such GPUs.
+pub(crate) fn of(
+    gpus: &[&PciDevice],
+    machine: &Machine,
+    sysfs: &Sysfs,
+    interrupt: &Interrupt,
+) -> Option<Result<Fabric, String>> {
+    let has_several = |vendor| gpus.iter().filter(|gpu| gpu.vendor == vendor).count() > 1;
+    let (vendor, file, name) = TOOLS.iter().find(|(vendor, ..)| has_several(*vendor))?;
+    let tool = tool(sysfs.root(), file, name);
+    Some(tool.and_then(|tool| read(&tool, *vendor, machine, interrupt)))
 }
 
 /// The tool below the root; on the machine itself also one in `$PATH`.

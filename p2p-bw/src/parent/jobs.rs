@@ -116,6 +116,7 @@ impl Session<'_> {
             plan: Plan::new(self.args.samples as usize, budget.share()),
             verify: !self.args.no_verify,
             cpus: self.cpus(point),
+            thread_node: None,
         }
     }
 

@@ -5,7 +5,7 @@ use measure::quantity::{Gate, Unit};
 use measure::record::{LinkUse, NamedQuantity, judged};
 
 /// Reservations about a measured point.
-pub(super) fn judge(quantities: &[NamedQuantity], link: &LinkUse, gate: Gate) -> Vec<Caveat> {
+pub(crate) fn judge(quantities: &[NamedQuantity], link: &LinkUse, gate: Gate) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     // What comes before the one launch of a chase is little against its steps.
     let needs_gate = |named: &NamedQuantity| named.quantity.unit != Unit::Nanoseconds;

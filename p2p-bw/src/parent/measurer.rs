@@ -21,7 +21,7 @@ const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
 const SLOWEST_WRITE_COMBINED_BYTES_PER_S: u64 = 25_000_000;
 
 /// How a job ended, seen from outside.
-pub(super) enum JobEnd {
+pub(crate) enum JobEnd {
     /// The worker answered.
     Done(JobOutcome),
     /// It made no progress; it was ended.
@@ -41,7 +41,7 @@ pub(super) enum JobEnd {
 }
 
 /// A worker, started when the first job needs it.
-pub(super) struct Measurer<'a> {
+pub(crate) struct Measurer<'a> {
     backend: Built,
     deadline: Duration,
     interrupt: &'a Interrupt,
@@ -49,7 +49,7 @@ pub(super) struct Measurer<'a> {
 }
 
 impl<'a> Measurer<'a> {
-    pub(super) fn new(backend: Built, deadline: Duration, interrupt: &'a Interrupt) -> Self {
+    pub(crate) fn new(backend: Built, deadline: Duration, interrupt: &'a Interrupt) -> Self {
         Self {
             backend,
             deadline,
@@ -59,7 +59,7 @@ impl<'a> Measurer<'a> {
     }
 
     /// Does one job; `on_sample` is called when copies begin to run and after each sample.
-    pub(super) fn run(&mut self, job: &Job, on_sample: &mut dyn FnMut()) -> Result<JobEnd, Stop> {
+    pub(crate) fn run(&mut self, job: &Job, on_sample: &mut dyn FnMut()) -> Result<JobEnd, Stop> {
         if self.worker.is_none() {
             self.worker = Some(Child::Worker.start()?);
             if let Err(reason) = self.send(&WorkerRequest::Open {
@@ -84,7 +84,7 @@ impl<'a> Measurer<'a> {
     }
 
     /// Ends the worker in good order.
-    pub(super) fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         if let Some(mut worker) = self.worker.take() {
             worker.end(Ladder::default());
         }
@@ -216,6 +216,7 @@ mod tests {
             plan: Plan::new(6, two),
             verify: true,
             cpus: Vec::new(),
+            thread_node: None,
         };
         // 64 KiB at 0.5 GB/s are 0.13 ms, less than is counted; 4e9 bytes are 8 s.
         assert_eq!(limit(two, &job("h2d_pinned_ce", 64 << 10)), two);
@@ -238,6 +239,7 @@ mod tests {
             plan: Plan::new(6, two),
             verify: true,
             cpus: Vec::new(),
+            thread_node: None,
         };
         // 1e9 bytes at 25 MB/s are 40 s.
         assert_eq!(limit(two, &job), Duration::from_secs(2 + 40));

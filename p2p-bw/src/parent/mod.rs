@@ -1,7 +1,7 @@
 //! The parent: chooses backend and devices, runs the children, keeps what they find. It loads no vendor library.
 
 mod ceiling;
-mod fabric;
+pub(crate) mod fabric;
 mod facts;
 mod health;
 mod intent;
@@ -14,8 +14,12 @@ mod monitor;
 mod outputs;
 mod plan;
 mod probes;
+mod quantities;
 mod run;
 mod session;
 mod verdict;
 
-pub(crate) use run::{Outcome, run};
+pub(crate) use judge::judge;
+pub(crate) use measurer::{JobEnd, Measurer};
+pub(crate) use quantities::quantities;
+pub(crate) use run::{DEFAULT_SOFT_BYTES, Outcome, default_host_bytes, run};

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use doctor::known::{HOST_HANGS, HostHang};
 use inventory::{Built, Found};
 use measure::record::{
     KernelAccess, LinkDevice, Links, LinksEvent, PeerProbe, PeerStep, PeerVerdict,
@@ -17,24 +18,9 @@ use super::verdict::{self, Judged};
 use crate::children::Child;
 use crate::messages::{ProbeReply, ProbeRequest, ProbeStep};
 
-/// Combinations that are known to take the host down; tried only with `--risk`.
-const KNOWN_HANGS: [KnownHang; 1] = [KnownHang {
-    name: "R9700",
-    devices: 4,
-    why: "direct PCIe peer copies hung the host on four R9700 (ROCm/rocm-systems#11348)",
-}];
-
 /// Why nothing can be done about it: NCCL's maintainer in NVIDIA/nccl#1716, and NVIDIA's vGPU documentation.
 const MIG_HAS_NONE: &str = "MIG instances have no peer access over PCIe or NVLink (NVIDIA/nccl#1716), so what they \
                             exchange goes through host memory";
-
-struct KnownHang {
-    /// Part of the device's name.
-    name: &'static str,
-    /// From this many devices in the box on, however many are chosen.
-    devices: usize,
-    why: &'static str,
-}
 
 /// The probes of one run.
 pub(super) struct Probes<'a> {
@@ -148,14 +134,14 @@ impl Probes<'_> {
         if let Some(reason) = self.remembered.unknown() {
             return Some((PeerVerdict::NotTried, reason));
         }
-        let named = |hang: &&KnownHang| {
+        let named = |hang: &&HostHang| {
             let is_one = |name: &str| name.contains(hang.name);
             let count = self.inventory.iter().filter(|found| is_one(&found.name));
             count.count() >= hang.devices
                 && is_one(&devices[from].name)
                 && is_one(&devices[to].name)
         };
-        KNOWN_HANGS.iter().find(named).map(|hang| {
+        HOST_HANGS.iter().find(named).map(|hang| {
             (
                 PeerVerdict::NotTried,
                 format!("{}; --risk tries it", hang.why),

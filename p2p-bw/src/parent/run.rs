@@ -20,13 +20,13 @@ use crate::cli::RunArgs;
 
 /// Bytes of one copy where `--sizes` does not say: larger than any GPU's cache; a soft box has none to outgrow.
 const DEFAULT_BYTES: u64 = 256 << 20;
-const DEFAULT_SOFT_BYTES: u64 = 16 << 20;
+pub(crate) const DEFAULT_SOFT_BYTES: u64 = 16 << 20;
 
 /// Bytes of one copy on the host backend at least, and at most.
 const HOST_BYTES: (u64, u64) = (64 << 20, 1 << 30);
 
 /// The smallest power of two above the last-level cache, within bounds; copies between two such buffers outgrow it twice.
-fn default_host_bytes(machine: &Machine) -> u64 {
+pub(crate) fn default_host_bytes(machine: &Machine) -> u64 {
     let cache = machine.cpus.last_level_cache_bytes.unwrap_or(0);
     (cache + 1)
         .next_power_of_two()

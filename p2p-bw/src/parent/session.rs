@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use inventory::{Built, Chosen, Found};
 use measure::caveat::Caveat;
-use measure::quantity::{Quantity, Timing};
 use measure::record::{
     Endpoint, LinkDevice, LinkUse, Links, LinksEvent, NamedQuantity, Outcome, Point,
 };
@@ -19,10 +18,11 @@ use super::measurer::{JobEnd, Measurer};
 use super::monitor::{Monitor, Readings};
 use super::plan::Planned;
 use super::probes::Probes;
+use super::quantities::quantities;
 use super::{ceiling, fabric, facts, link};
 use crate::cases::Pattern;
 use crate::cli::RunArgs;
-use crate::messages::{Job, JobOutcome, Series};
+use crate::messages::{Job, JobOutcome};
 
 /// One run under way.
 pub(super) struct Session<'a> {
@@ -313,23 +313,11 @@ impl<'a> Session<'a> {
                 verification,
                 placement,
                 mut caveats,
+                ..
             }) => {
-                let quantity = |series: Series| {
-                    let timing = Timing {
-                        source: series.source,
-                        ..timing
-                    };
-                    let quantity =
-                        Quantity::from_samples(series.samples, series.unit, timing, stopped)?;
-                    Some(NamedQuantity {
-                        name: series.name,
-                        quantity,
-                    })
-                };
-                let Some(quantities) = series.into_iter().map(quantity).collect::<Option<Vec<_>>>()
-                else {
-                    let reason = "a time was zero or not a number; use larger --sizes".to_owned();
-                    return Ok((Outcome::Failed { reason }, caveats));
+                let quantities = match quantities(series, timing, stopped) {
+                    Ok(quantities) => quantities,
+                    Err(reason) => return Ok((Outcome::Failed { reason }, caveats)),
                 };
                 let link = self.link_use(point, &readings, &quantities);
                 caveats.extend(judge(&quantities, &link, timing.gate));

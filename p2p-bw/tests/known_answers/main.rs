@@ -10,6 +10,7 @@ mod errors;
 mod expected;
 mod lanes;
 mod levels;
+mod numa;
 mod play;
 mod program;
 mod random;

@@ -169,7 +169,7 @@ fn assert_links(draw: &Draw, links: &Links) {
         };
         let [a, b] = [from, to].map(|position| physical(draw, links, position));
         if let Outcome::Measured { link, .. } = &point.outcome {
-            let is_mx = link.path.map(|path| path.name()) == Some("MX");
+            let is_mx = link.path.is_some_and(|path| path.name() == "MX");
             assert_eq!(
                 is_mx,
                 draw.described.peer_path(a, b).fabric,

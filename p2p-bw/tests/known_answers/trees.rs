@@ -83,7 +83,7 @@ fn the_l40_box_has_node_within_pairs_and_sys_between_them() {
         "SYS SYS NODE X",
     ];
     for (a, row) in printed.iter().enumerate() {
-        let read: Vec<&str> = (0..4).map(|b| tree.path(a, b).name()).collect();
+        let read: Vec<_> = (0..4).map(|b| tree.path(a, b).name()).collect();
         assert_eq!(read.join(" "), *row, "GPU{a}");
     }
     let nodes: Vec<Option<u32>> = tree.machine.gpus.iter().map(|gpu| gpu.node).collect();

@@ -85,7 +85,7 @@ pub(super) fn complete(folder: &Path) -> Option<Record> {
     let record = load(folder).ok()?;
     let has_summary = match &record.payload {
         Payload::Serve(serve) => serve.summary.is_some(),
-        Payload::Links(_) | Payload::Collectives(_) => true,
+        Payload::Links(_) | Payload::Collectives(_) | Payload::Numa(_) => true,
     };
     (record.status == Status::Complete && has_summary).then_some(record)
 }

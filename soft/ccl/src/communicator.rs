@@ -60,9 +60,6 @@ pub(crate) struct Progress {
     pub(crate) done: usize,
     /// Bytes of each message of the present exchange that are done.
     pub(crate) exchanged: Vec<usize>,
-    /// One piece as bytes, and its sum.
-    pub(crate) piece: Vec<u8>,
-    pub(crate) sum: Vec<f32>,
 }
 
 /// What meeting the other ranks came to.

@@ -11,6 +11,7 @@ type GetDevice = unsafe extern "C" fn(*mut c_int) -> c_int;
 type GetBusId = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
 type WriteErrorText = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 type AnswerErrorText = unsafe extern "C" fn(c_int) -> *const c_char;
+type Late = unsafe extern "C" fn() -> u64;
 type Enqueue = unsafe extern "C" fn(*const ForeignCall, *mut c_void) -> c_int;
 
 /// `CUDA_ERROR_INVALID_VALUE`, and the same of HIP and MACA.
@@ -49,6 +50,7 @@ pub(crate) struct Driver {
     get_bus_id: GetBusId,
     text_of: TextOf,
     enqueue: Enqueue,
+    late: Late,
 }
 
 impl Driver {
@@ -95,12 +97,15 @@ impl Driver {
         };
         // SAFETY: soft/cuda and soft/runtime declare it so, and no other library has it.
         let enqueue = unsafe { symbol::<Enqueue>(library, loaded, c"tplens_soft_enqueue") }?;
+        // SAFETY: as above.
+        let late = unsafe { symbol::<Late>(library, loaded, c"tplens_soft_late") }?;
         Ok(Self {
             word: names.word,
             get_device,
             get_bus_id,
             text_of,
             enqueue,
+            late,
         })
     }
 
@@ -125,6 +130,12 @@ impl Driver {
     pub(crate) unsafe fn enqueue(&self, work: &ForeignCall, stream: Handle) -> c_int {
         // SAFETY: the work is valid for reading; the caller promises the rest.
         unsafe { (self.enqueue)(work, stream.raw()) }
+    }
+
+    /// Works whose bytes were there later than the box says, of this process so far.
+    pub(crate) fn late_works(&self) -> u64 {
+        // SAFETY: takes nothing.
+        unsafe { (self.late)() }
     }
 
     /// A code of the driver as NCCL reports it.

@@ -49,6 +49,11 @@ macro_rules! library {
             }
 
             #[unsafe(no_mangle)]
+            extern "C" fn tplens_soft_late() -> u64 {
+                $crate::calls::late_calls(&$row)
+            }
+
+            #[unsafe(no_mangle)]
             extern "C" fn tplens_soft_box() -> *const c_char {
                 $crate::calls::box_name()
             }

@@ -36,6 +36,7 @@ mod log;
 mod membership;
 mod operation;
 mod segment;
+mod sum;
 mod table;
 
 #[doc(hidden)]

@@ -11,6 +11,7 @@ use crate::communicator::{Communicator, Meeting, Progress};
 use crate::driver::{Driver, INVALID_VALUE};
 use crate::element::Element;
 use crate::segment::{Place, SLOT};
+use crate::sum::add_up;
 use boxfile::CollectiveKind;
 use softbox::{ForeignCall, call_factor};
 use std::ffi::{c_int, c_void};
@@ -50,6 +51,9 @@ pub(crate) struct Message {
 /// An address and the bytes there.
 type Region = (usize, usize);
 
+/// What is read and what is written.
+type Pair = (Region, Region);
+
 impl Operation {
     /// Checks an operation against the box.
     pub(crate) fn new(
@@ -87,16 +91,16 @@ impl Operation {
     }
 
     /// Puts it into a stream of the soft driver.
-    pub(crate) fn enqueue(self, call: &str, stream: Handle) -> Outcome<()> {
+    pub(crate) fn enqueue(self, call: &str, stream: Handle, entered_ns: u64) -> Outcome<()> {
         let driver = Driver::get(self.communicator.library)?;
-        let Some(mut regions) = self.regions() else {
+        let Some((further, own)) = self.regions() else {
             return refuse(
                 Status::INVALID_ARGUMENT,
                 format!("{call} : more bytes than can be addressed"),
             );
         };
         let chain = self.communicator.number;
-        let work = |(from, to): (Region, Region)| ForeignCall {
+        let work = |(from, to): Pair| ForeignCall {
             chain,
             from: from.0 as u64,
             from_bytes: from.1,
@@ -106,6 +110,7 @@ impl Operation {
             finish: finish_nothing,
             release: release_nothing,
             data: null_mut(),
+            entered_ns,
         };
         let check = |work: &ForeignCall, code| {
             if code == INVALID_VALUE {
@@ -118,9 +123,8 @@ impl Operation {
             driver.check(code)
         };
         // A work names two regions to the driver; further ones are those of works that take no time and do nothing.
-        let own = regions.pop();
-        for further in regions {
-            let work = work(further);
+        for regions in further {
+            let work = work(regions);
             // SAFETY: the functions take null, and may be called by any thread; the stream is the driver's to refuse.
             let code = unsafe { driver.enqueue(&work, stream) };
             check(&work, code)?;
@@ -141,24 +145,28 @@ impl Operation {
         check(&work, code)
     }
 
-    /// What this rank reads and writes, in pairs; `None` where that cannot be addressed.
-    fn regions(&self) -> Option<Vec<(Region, Region)>> {
+    /// What this rank reads and writes, in pairs, of which the last stands apart; `None` where that cannot be addressed.
+    fn regions(&self) -> Option<(Vec<Pair>, Option<Pair>)> {
         let (ranks, own) = (self.communicator.ranks, self.communicator.rank);
         let of_all = self.bytes.checked_mul(ranks)?;
         let (read, write) = match self.kind {
             CollectiveKind::AllReduce | CollectiveKind::Broadcast => (self.bytes, self.bytes),
             CollectiveKind::AllGather => (self.bytes, of_all),
             CollectiveKind::ReduceScatter => (of_all, self.bytes),
-            CollectiveKind::SendRecv => return Some(self.message_regions()),
+            CollectiveKind::SendRecv => {
+                let mut regions = self.message_regions();
+                let last = regions.pop();
+                return Some((regions, last));
+            }
         };
         let to = (self.to, write);
         // What another rank than the root names as the source is not looked at.
         let reads = self.kind != CollectiveKind::Broadcast || own == self.root;
         let from = if reads { (self.from, read) } else { to };
-        Some(vec![(from, to)])
+        Some((Vec::new(), Some((from, to))))
     }
 
-    fn message_regions(&self) -> Vec<(Region, Region)> {
+    fn message_regions(&self) -> Vec<Pair> {
         let of = |is_send: bool| {
             let some = self
                 .messages
@@ -232,7 +240,7 @@ impl Operation {
     }
 
     /// Takes from one piece of all ranks, in their slots, what this rank gets.
-    fn take(&self, progress: &mut Progress, slot: usize, bytes: usize) {
+    fn take(&self, progress: &Progress, slot: usize, bytes: usize) {
         let (own, ranks) = (self.communicator.rank, self.communicator.ranks);
         let at = progress.done;
         match self.kind {
@@ -242,15 +250,13 @@ impl Operation {
                 }
             }
             CollectiveKind::Broadcast => self.copy((self.root, slot), bytes, self.to + at),
-            CollectiveKind::AllReduce => {
-                self.sum(progress, (slot, bytes), (0, bytes), self.to + at)
-            }
+            CollectiveKind::AllReduce => self.sum((slot, bytes), (0, bytes), self.to + at),
             CollectiveKind::ReduceScatter => {
                 // Of the piece the part that is this rank's, which may be nothing.
                 let first = (own * self.bytes).clamp(at, at + bytes);
                 let last = ((own + 1) * self.bytes).clamp(at, at + bytes);
                 let to = self.to + first.saturating_sub(own * self.bytes);
-                self.sum(progress, (slot, bytes), (first - at, last - first), to);
+                self.sum((slot, bytes), (first - at, last - first), to);
             }
             CollectiveKind::SendRecv => {}
         }
@@ -268,34 +274,16 @@ impl Operation {
         };
     }
 
-    /// Sums a part of the pieces of all ranks.
-    fn sum(
-        &self,
-        progress: &mut Progress,
-        (slot, whole): (usize, usize),
-        (skip, bytes): (usize, usize),
-        to: usize,
-    ) {
-        let (Some(element), false) = (self.element, bytes == 0) else {
+    /// Sums a part of the pieces of all ranks, in the order of the ranks.
+    fn sum(&self, (slot, whole): (usize, usize), (skip, bytes): (usize, usize), to: usize) {
+        let Some(element) = self.element else {
             return;
         };
-        let Progress { piece, sum, .. } = progress;
-        piece.resize(bytes, 0);
-        sum.clear();
-        sum.resize(bytes / element.width(), 0.0);
-        for rank in 0..self.communicator.ranks {
-            let from = (Place::Slot { rank, slot }, whole);
-            // SAFETY: the piece has this many bytes; the slot as in `copy`.
-            unsafe {
-                self.communicator
-                    .segment
-                    .take(from, skip, piece.as_mut_ptr(), bytes)
-            };
-            element.add(sum, piece);
-        }
-        element.write(sum, piece);
-        // SAFETY: the driver has checked that the target is allocated; the piece is this process's own.
-        unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), to as *mut u8, bytes) };
+        let (segment, ranks) = (&self.communicator.segment, self.communicator.ranks);
+        let source = |rank| segment.part((Place::Slot { rank, slot }, whole), skip, bytes);
+        let sources: Vec<*const u8> = (0..ranks).map(|rank| source(rank).cast_const()).collect();
+        // SAFETY: the slots hold these parts, and the target has room and is no slot; nobody writes the slots now, as in `copy`.
+        unsafe { add_up(element, &sources, to as *mut u8, bytes) };
     }
 
     /// Makes the first element of the result wrong: it changes a bit of its exponent, or of its last byte.

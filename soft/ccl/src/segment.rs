@@ -270,10 +270,20 @@ impl Segment {
         to: *mut u8,
         bytes: usize,
     ) {
-        assert!(skip + bytes <= whole, "a part of a piece");
-        let from = self.place(place, whole).wrapping_add(skip);
+        let from = self.part((place, whole), skip, bytes);
         // SAFETY: as `fill`.
         unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
+    }
+
+    /// Where a part of a piece of `whole` bytes lies: `bytes` of them from `skip` on.
+    pub(crate) fn part(
+        &self,
+        (place, whole): (Place, usize),
+        skip: usize,
+        bytes: usize,
+    ) -> *mut u8 {
+        assert!(skip + bytes <= whole, "a part of a piece");
+        self.place(place, whole).wrapping_add(skip)
     }
 
     /// Bytes of the longest piece in a mailbox.

@@ -2,7 +2,7 @@
 //! cost the box's time and this.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use softbox::{Foreign, ForeignWork, Issued, SoftDriver, ordinals, patiently};
+use softbox::{Foreign, ForeignWork, Issued, SoftDriver, monotonic_ns, ordinals, patiently};
 use std::sync::{Arc, Mutex};
 
 /// Work that takes no time and moves nothing.
@@ -39,6 +39,7 @@ fn calls(criterion: &mut Criterion) {
                 from: (at, 4096),
                 to: (at, 4096),
                 chain: 1,
+                entered_ns: monotonic_ns(),
             };
             patiently(&driver, |driver| driver.enqueue(work.clone(), stream)).expect("enqueues");
         };

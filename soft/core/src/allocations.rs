@@ -88,10 +88,14 @@ impl SoftDriver {
         if self.faults.allocation_fails(AllocSite::Host) {
             return Err(Code::OUT_OF_MEMORY.into());
         }
-        Ok(self
+        let address = self
             .memory
             .allocate_pinned(bytes, kind)
-            .ok_or(Code::OUT_OF_MEMORY)?)
+            .ok_or(Code::OUT_OF_MEMORY)?;
+        if let Some(node) = self.thread_node() {
+            self.memory.put_on(address, bytes, node);
+        }
+        Ok(address)
     }
 
     /// Frees pinned host memory after running everything that is pending.

@@ -1,19 +1,21 @@
 //! The soft driver's state, and its calls on devices and contexts. Memory is in `allocations`, access in `peers`, copies in
-//! `transfers`, kernels in `kernels`, streams and events in `streams`, graphs in `graphs`. Handles and pointers of C callers
+//! `transfers`, nodes in `nodes`, kernels in `kernels`, streams and events in `streams`, graphs in `graphs`. Handles and pointers of C callers
 //! are the soft libraries' matter.
 
+use crate::clock::Wall;
 use crate::faults::FaultBook;
 use crate::graphs::{Capture, Node};
 use crate::memory::Memory;
 use crate::noise::NoiseSource;
+use crate::pending::Pending;
 use crate::routes::Routes;
-use crate::transfers::{Patience, Transfer};
+use crate::transfers::Patience;
 use crate::{Code, Failure, Ordinal, Outcome, Simulation, Step};
 use boxfile::{BoxFile, Link, sysfs};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread::ThreadId;
 
 /// One process's driver for one box. Methods take ordinals as the driver counts devices.
 ///
@@ -29,6 +31,8 @@ pub struct SoftDriver {
     pub(crate) memory: Memory,
     pub(crate) noise: NoiseSource,
     pub(crate) faults: FaultBook,
+    /// The nodes of threads that were put on one.
+    pub(crate) threads: HashMap<ThreadId, u32>,
     pub(crate) enabled: BTreeSet<(usize, usize)>,
     /// Streams with their ordinal.
     pub(crate) streams: BTreeMap<u64, usize>,
@@ -36,7 +40,7 @@ pub struct SoftDriver {
     pub(crate) null_streams: Vec<u64>,
     /// Events with their ordinal and whether they keep time.
     pub(crate) events: BTreeMap<u64, (usize, bool)>,
-    pub(crate) pending: BTreeMap<u64, Transfer>,
+    pub(crate) pending: Pending,
     /// Operations that have ended and whose bytes were not moved yet, in the order of their ends.
     pub(crate) unmoved: VecDeque<u64>,
     /// Captures under way, by stream.
@@ -44,10 +48,12 @@ pub struct SoftDriver {
     pub(crate) graphs: BTreeMap<u64, Arc<[Node]>>,
     /// Executable graphs with their ordinal.
     pub(crate) executables: BTreeMap<u64, (usize, Arc<[Node]>)>,
-    /// The event behind the last work of each chain of another library.
-    pub(crate) chains: BTreeMap<u64, u64>,
-    /// Where virtual time follows the monotonic clock, when it began.
-    pub(crate) wall: Option<Instant>,
+    /// The last work of each chain of another library: its stream and its operation.
+    pub(crate) chains: BTreeMap<u64, (u64, u64)>,
+    /// Where virtual time follows the monotonic clock.
+    pub(crate) wall: Option<Wall>,
+    /// As [`SoftDriver::late_works`].
+    pub(crate) late: u64,
     /// Room for the operations that [`SoftDriver::finish_early`] has done.
     pub(crate) early: Vec<u64>,
     sysfs: Option<PathBuf>,
@@ -83,15 +89,17 @@ impl SoftDriver {
             retained: vec![0; seen.len()],
             used: vec![0; seen.len()],
             memory: Memory::default(),
+            threads: HashMap::new(),
             enabled: BTreeSet::new(),
             events: BTreeMap::new(),
-            pending: BTreeMap::new(),
+            pending: Pending::default(),
             unmoved: VecDeque::new(),
             captures: BTreeMap::new(),
             graphs: BTreeMap::new(),
             executables: BTreeMap::new(),
             chains: BTreeMap::new(),
             wall: None,
+            late: 0,
             early: Vec::new(),
             initialized: false,
             ordinals: seen,
@@ -242,10 +250,9 @@ impl SoftDriver {
             if done(&self.sim) {
                 return Ok(());
             }
-            if let Some(origin) = self.wall {
-                return self.wait_on(origin);
-            }
-            if self.step() == Step::Stuck {
+            if let Some(wall) = self.wall {
+                self.wait_on(wall)?;
+            } else if self.step() == Step::Stuck {
                 return Err(Failure::Hang);
             }
         }

@@ -1,6 +1,6 @@
 //! The process's box: found through the environment once, then shared by every thread behind one lock.
 
-use crate::{Code, Failure, Outcome, SoftDriver, ordinals, patiently};
+use crate::{Code, Failure, Outcome, SoftDriver, ordinals, patiently, patiently_since};
 use boxfile::{BoxFile, Vendor};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
@@ -55,9 +55,24 @@ pub fn with_driver<T>(
     vendor: Vendor,
     call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
 ) -> Outcome<T> {
+    patiently(driver_of(vendor)?, call)
+}
+
+/// As [`with_driver`], of a call that the program made then.
+///
+/// # Errors
+/// As [`with_driver`].
+pub fn with_driver_since<T>(
+    vendor: Vendor,
+    entered_ns: u64,
+    call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
+) -> Outcome<T> {
+    patiently_since(driver_of(vendor)?, entered_ns, call)
+}
+
+fn driver_of(vendor: Vendor) -> Outcome<&'static Mutex<SoftDriver>> {
     if described()?.vendor != vendor {
         return Err(Failure::Code(Code::NO_DEVICE));
     }
-    let driver = DRIVER.as_ref().map_err(|failure| *failure)?;
-    patiently(driver, call)
+    DRIVER.as_ref().map_err(|failure| *failure)
 }

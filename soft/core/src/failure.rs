@@ -1,7 +1,5 @@
 //! How a call into a soft driver can fail. Names and texts of codes are the libraries' matter.
 
-use std::time::Instant;
-
 /// A result of a soft driver call.
 pub type Outcome<T> = Result<T, Failure>;
 
@@ -15,8 +13,8 @@ pub enum Failure {
     /// Work of another library waits for another process: the caller must release the driver for a moment and call again.
     Blocked,
     /// On a wall clock, what the call waits for has not ended before this instant: the caller must release the driver until then
-    /// and call again.
-    Early(Instant),
+    /// and call again. As [`crate::monotonic_ns`].
+    Early(u64),
 }
 
 /// A driver error code; CUDA, HIP and MACA share these numbers (`cuda.h`, enum `cudaError_enum`).

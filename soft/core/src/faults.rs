@@ -86,6 +86,12 @@ impl FaultBook {
         self.faults.iter().any(due)
     }
 
+    /// Whether host memory cannot be placed on a node.
+    pub(crate) fn placing_is_refused(&self, node: u32) -> bool {
+        let refused = |fault: &Fault| matches!(fault, Fault::MbindRefused { node: of } if of.is_none_or(|of| of == node));
+        self.faults.iter().any(refused)
+    }
+
     /// Whether `accessor` is kept from accessing `peer`.
     pub(crate) fn is_denied(&self, accessor: usize, peer: usize) -> bool {
         self.faults

@@ -40,6 +40,8 @@ pub struct Foreign {
     pub to: (u64, usize),
     /// Works of one chain run one after another, also in different streams.
     pub chain: u64,
+    /// When the program called the other library, as [`crate::monotonic_ns`]: on a wall clock it is issued then.
+    pub entered_ns: u64,
 }
 
 /// The argument of `tplens_soft_enqueue`, which every soft driver library exports, as C has it.
@@ -64,6 +66,8 @@ pub struct ForeignCall {
     pub to_bytes: usize,
     /// As [`Foreign::chain`].
     pub chain: u64,
+    /// As [`Foreign::entered_ns`].
+    pub entered_ns: u64,
 }
 
 impl Foreign {
@@ -85,6 +89,7 @@ impl Foreign {
             from: (what.from, what.from_bytes),
             to: (what.to, what.to_bytes),
             chain: what.chain,
+            entered_ns: what.entered_ns,
             work: Arc::new(Caller(what)),
         })
     }
@@ -147,12 +152,12 @@ impl SoftDriver {
 
     pub(crate) fn issue_foreign(&mut self, foreign: Foreign, stream: u64, captured: bool) {
         let issued = foreign.work.issue(captured);
-        // Kept as long as the process: a communicator is seldom made.
-        let last = self.chains.entry(foreign.chain);
-        let last = *last.or_insert_with(|| self.sim.open_event());
-        self.sim.wait(stream, last);
+        if let Some(last) = self.chains.get(&foreign.chain) {
+            self.sim.wait_for(stream, *last);
+        }
         let operation = self.sim.run(stream, Flow::idle(issued.ns));
-        self.sim.record(last, stream);
+        // Kept as long as the process: a communicator is seldom made.
+        self.chains.insert(foreign.chain, (stream, operation));
         self.pending
             .insert(operation, Transfer::Foreign(foreign, issued.ticket));
     }

@@ -116,7 +116,7 @@ impl SoftDriver {
     pub(crate) fn open_raised(&mut self) -> bool {
         let mut raised = Vec::new();
         for operation in self.sim.closed_gates() {
-            if let Some(Transfer::Gate(gate)) = self.pending.get_mut(&operation)
+            if let Some(Transfer::Gate(gate)) = self.pending.get_mut(operation)
                 && self.memory.is_raised(gate.flag)
             {
                 gate.opened = true;
@@ -193,13 +193,18 @@ impl SoftDriver {
             (Reach::Own, Reach::Peer(peer)) => self.peer_kind(peer, ordinal, ordinal),
             _ => return Err(Code::NOT_SUPPORTED),
         };
-        let route = self.routes.of_kernel(kind, by).ok_or(Code::NOT_SUPPORTED)?;
         let bytes = (vectors * 16) as usize;
         let place = |address| {
             self.memory
                 .place(address, bytes)
                 .ok_or(Code::ILLEGAL_ADDRESS)
         };
+        let (to, from) = (place(to)?, place(from)?);
+        let side = self.host_side([to, from], bytes, None);
+        let route = self
+            .routes
+            .of_kernel(kind, by, side)
+            .ok_or(Code::NOT_SUPPORTED)?;
         Ok(Duty {
             flow: Flow {
                 latency_ns: route.latency_us * 1000.0,
@@ -208,7 +213,7 @@ impl SoftDriver {
                 segments: route.segments,
                 hung: false,
             },
-            copy: Some((Copy::between(place(to)?, place(from)?, bytes), kind)),
+            copy: Some((Copy::between(to, from, bytes), kind)),
         })
     }
 

@@ -19,8 +19,9 @@
 //!   of the stream's device is free; engines are given in order of readiness, ties in order of issue. MIG instances have
 //!   `copy_engines` each. A copy first spends its latency, holding the engine and no bandwidth, then moves its bytes as a flow.
 //! - Rates are max-min fair (progressive filling) over all flows that are moving. Each flow has a cap and crosses segments:
-//!   - host to device: cap `h2d_pinned`, `h2d_pageable`, `h2d_write_combined` or `h2d_registered`, by how all of the host
-//!     memory was come by (absent: as pinned); segments `devI.down` (capacity `h2d_pinned`) and the device's `host_segments`
+//!   - host to device: cap `h2d_pinned`, `h2d_pageable`, `h2d_write_combined`, `h2d_registered` or `h2d_huge`, by how all of the
+//!     host memory was come by (absent: huge as registered, others as pinned), and for pageable copies that are not larger than
+//!     `pageable_up_to.bytes` its rate; times the parts of "NUMA nodes" below; segments `devI.down` (capacity `h2d_pinned`) and the device's `host_segments`
 //!     downwards.
 //!   - device to host: cap `d2h_` and the same; segments `devI.up` (capacity `d2h_pinned`) and `host_segments` upwards.
 //!   - peer a to b, access enabled: cap and latency of the pair; segments `devA.up`, `devB.down` and the pair's segments
@@ -39,6 +40,15 @@
 //!   probability `slow_fraction` also 1 + `slow_extra`. The generator starts from the box's seed in every process.
 //! - A link that retrains scales `devI.up` and `devI.down` by new raw rate over the box's slot link's raw rate, from the
 //!   copy that triggers it on, also for copies under way. Caps stay.
+//! - NUMA nodes: with the device on node G, all of the host memory on M and the issuing thread on T, a copy between device and
+//!   host has the `[[far]]` table of (G, M), which is that of `nodes = [G, M]`, else of the distance from G to M. Its `latency_us`
+//!   is added to the latency, its part for direction and kind multiplies the cap, and its `segments` are crossed,
+//!   downwards where the bytes go to a node of a higher number, else upwards. The cap of a pageable copy is also multiplied by `pageable_thread` of the table of (T, M). A table
+//!   of a node and itself, and one that is not there, changes nothing. `devI.down` and `devI.up` have room for the largest part
+//!   above 1 of memory that devices reach. A copy kernel from or to host memory has the latency and the part, too; a chase has
+//!   not. `tplens_soft_place` and `tplens_soft_run_on` say where memory and threads are. A thread that was put nowhere is on
+//!   G. Memory that was placed nowhere is on the node of its thread: pinned of the one that allocated it, other of the one
+//!   that copies; was that put nowhere, then it is near to all.
 //! - Copies from and to pageable memory return when they have ended; others at once. Bytes move at the end of a copy, in the
 //!   order in which copies end. Freeing memory and destroying a stream first run everything that is pending.
 //!
@@ -57,9 +67,12 @@
 //! - The clock never runs ahead: who waits returns no earlier than the real instant of the virtual end. The driver is free for
 //!   other threads meanwhile, but for a copy from or to pageable memory. A query lets no time pass. A closed gate's flag is
 //!   looked at every 20 us of a wait.
+//! - Work of another library is issued at the instant at which the program called that library.
+//! - What is to be done at the end of what a call waits for is done up to 1 us before it; the call returns at the end.
 //! - Who waits or polls lets the works of other libraries move their bytes as soon as they have begun, so that they are there at
 //!   the end. Where this takes longer than the work's time, or another process comes late, the call returns later and
-//!   events still carry the virtual time.
+//!   events still carry the virtual time; such works are counted. The time of a work follows this process's call: where others
+//!   call later, on a GPU it would end later by that, and here it does not.
 //!
 //! Two processes on one box have two clocks: they do not contend. Memory pools do not exist here.
 //!
@@ -100,24 +113,29 @@ mod graphs;
 mod kernels;
 mod launches;
 mod memory;
+mod monotonic;
+mod nodes;
 mod noise;
 mod ordinals;
 mod peers;
+mod pending;
 mod routes;
 mod sim;
 mod streams;
 mod transfers;
 mod words;
 
-pub use clock::patiently;
+pub use clock::{patiently, patiently_since};
 pub use driver::SoftDriver;
-pub use environment::{box_name, described, sysfs_root, with_driver};
+pub use environment::{box_name, described, sysfs_root, with_driver, with_driver_since};
 pub use failure::{Code, Failure, Outcome};
 pub use fair::{Demand, fair_rates};
 pub use foreign::{Foreign, ForeignCall, ForeignWork, Issued};
 pub use graphs::CaptureState;
 pub use kernels::{Kernel, KernelName};
 pub use memory::HostAddress;
+pub use monotonic::monotonic_ns;
+pub use nodes::{make_host_huge, node_of_host, place_host, run_thread_on};
 pub use noise::call_factor;
 pub use ordinals::{Ordinal, ordinals};
 pub use sim::{EventTime, Flow, Simulation, Step};

@@ -38,6 +38,8 @@ pub(crate) enum HostMemory {
     Pinned,
     WriteCombined,
     Registered,
+    /// Registered, of huge pages.
+    Huge,
 }
 
 /// One place of a transfer, checked when it was made.
@@ -93,6 +95,14 @@ impl Drop for Mapping {
     }
 }
 
+/// What a program said of a range of host memory.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    bytes: usize,
+    node: Option<u32>,
+    huge: bool,
+}
+
 /// All memory of the process's driver.
 #[derive(Default)]
 pub(crate) struct Memory {
@@ -102,6 +112,8 @@ pub(crate) struct Memory {
     pinned: BTreeMap<usize, (Mapping, HostMemory)>,
     /// Registered host ranges: address and length.
     registered: BTreeMap<usize, usize>,
+    /// What was said of ranges that do not overlap, by address.
+    told: BTreeMap<usize, Told>,
 }
 
 impl Memory {
@@ -135,7 +147,54 @@ impl Memory {
 
     /// Frees pinned memory by its first address; false where it is none.
     pub(crate) fn free_pinned(&mut self, address: usize) -> bool {
-        self.pinned.remove(&address).is_some()
+        let was_there = self.pinned.remove(&address).is_some();
+        if was_there {
+            self.forget(address);
+        }
+        was_there
+    }
+
+    /// Notes the node of a host range; `false` for no bytes, and where the range overlaps another one in part.
+    pub(crate) fn put_on(&mut self, address: usize, bytes: usize, node: u32) -> bool {
+        self.tell(address, bytes, |told| told.node = Some(node))
+    }
+
+    /// Notes that a host range is huge pages, as [`Memory::put_on`].
+    pub(crate) fn make_huge(&mut self, address: usize, bytes: usize) -> bool {
+        self.tell(address, bytes, |told| told.huge = true)
+    }
+
+    fn tell(&mut self, address: usize, bytes: usize, say: impl FnOnce(&mut Told)) -> bool {
+        let Some(end) = address.checked_add(bytes).filter(|_| bytes > 0) else {
+            return false;
+        };
+        // Ranges do not overlap, so that only the last one that begins before this one's end can reach into it.
+        let last = self.told.range(..end).next_back();
+        let overlaps = last.is_some_and(|(start, told)| {
+            start + told.bytes > address && (*start, told.bytes) != (address, bytes)
+        });
+        if !overlaps {
+            say(self.told.entry(address).or_insert(Told {
+                bytes,
+                ..Told::default()
+            }));
+        }
+        !overlaps
+    }
+
+    /// Forgets what was said of the range that begins here.
+    pub(crate) fn forget(&mut self, address: usize) {
+        self.told.remove(&address);
+    }
+
+    /// The node of a whole host range; `None` where it does not lie in one that was put on a node.
+    pub(crate) fn node_of(&self, address: usize, bytes: usize) -> Option<u32> {
+        self.told_of(address, bytes)?.node
+    }
+
+    fn told_of(&self, address: usize, bytes: usize) -> Option<&Told> {
+        let (start, told) = self.told.range(..=address).next_back()?;
+        inside(*start, told.bytes, address, bytes).then_some(told)
     }
 
     /// Notes a host range as pinned; false where part of it is pinned already.
@@ -157,7 +216,15 @@ impl Memory {
         let pinned = self.pinned.range(..=address).next_back();
         let registered = self.registered.range(..=address).next_back();
         let pinned = pinned.map(|(start, (mapping, kind))| (*start, mapping.bytes, *kind));
-        let registered = registered.map(|(start, size)| (*start, *size, HostMemory::Registered));
+        let is_huge = || self.told_of(address, bytes).is_some_and(|told| told.huge);
+        let registered = registered.map(|(start, size)| {
+            let kind = if is_huge() {
+                HostMemory::Huge
+            } else {
+                HostMemory::Registered
+            };
+            (*start, *size, kind)
+        });
         [pinned, registered]
             .into_iter()
             .flatten()

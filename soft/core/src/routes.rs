@@ -2,7 +2,7 @@
 
 use crate::faults::CopyKind;
 use crate::memory::HostMemory;
-use boxfile::{BoxFile, Figure, Link};
+use boxfile::{BoxFile, Device, Far, Figure, Link};
 use std::collections::BTreeSet;
 
 /// What a copy crosses.
@@ -13,6 +13,17 @@ pub(crate) struct Route {
     pub(crate) cap: f64,
     /// A segment that both directions share stands here twice where the copy crosses it both ways.
     pub(crate) segments: Vec<usize>,
+}
+
+/// The host's side of a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HostSide {
+    pub(crate) memory: HostMemory,
+    /// The node of the memory; `None`: it is near to every device and thread.
+    pub(crate) node: Option<u32>,
+    /// The node of the thread that issues it; `None`: the device's.
+    pub(crate) thread: Option<u32>,
+    pub(crate) bytes: usize,
 }
 
 /// Segment numbers: `2 i` is device i upwards, `2 i + 1` downwards, then each named segment downwards and upwards (one number
@@ -34,7 +45,7 @@ impl Routes {
         let mut capacities: Vec<f64> = described
             .device
             .iter()
-            .flat_map(|device| [device.d2h_pinned.value, device.h2d_pinned.value])
+            .flat_map(|device| [Way::Up, Way::Down].map(|way| room(described, device, way)))
             .collect();
         let mut named = Vec::new();
         for segment in &described.segment {
@@ -69,31 +80,11 @@ impl Routes {
     }
 
     /// The route of a copy by a copy engine; `host` says what its host memory is, if it has any.
-    pub(crate) fn of(&self, kind: CopyKind, host: Option<HostMemory>) -> Route {
+    pub(crate) fn of(&self, kind: CopyKind, host: Option<HostSide>) -> Route {
         let device = |index: usize| &self.described.device[index];
         match kind {
-            CopyKind::H2d(i) => Route {
-                latency_us: device(i).copy_latency_us.value,
-                cap: host_cap(
-                    host,
-                    &device(i).h2d_pinned,
-                    &device(i).h2d_pageable,
-                    device(i).h2d_write_combined.as_ref(),
-                    device(i).h2d_registered.as_ref(),
-                ),
-                segments: self.segments(&[2 * i + 1], &[(&device(i).host_segments, Way::Down)]),
-            },
-            CopyKind::D2h(i) => Route {
-                latency_us: device(i).copy_latency_us.value,
-                cap: host_cap(
-                    host,
-                    &device(i).d2h_pinned,
-                    &device(i).d2h_pageable,
-                    device(i).d2h_write_combined.as_ref(),
-                    device(i).d2h_registered.as_ref(),
-                ),
-                segments: self.segments(&[2 * i], &[(&device(i).host_segments, Way::Up)]),
-            },
+            CopyKind::H2d(i) => self.of_host(i, Way::Down, host),
+            CopyKind::D2h(i) => self.of_host(i, Way::Up, host),
             CopyKind::Local(i) => Route {
                 latency_us: device(i).copy_latency_us.value,
                 cap: device(i).local.value,
@@ -135,13 +126,63 @@ impl Routes {
         }
     }
 
+    /// The route between a device and the host; without `host`, as near pinned memory.
+    fn of_host(&self, index: usize, way: Way, host: Option<HostSide>) -> Route {
+        let device = &self.described.device[index];
+        let rates = Rates::of(device, way);
+        let near = host.map_or(rates.pinned.value, |host| {
+            rates.near(host.memory, host.bytes)
+        });
+        let far = host.and_then(|host| self.far(device, host));
+        let part = host.zip(far).map(|(host, far)| part(far, way, host.memory));
+        let thread = host.and_then(|host| self.thread_part(device, host));
+        let own = match way {
+            Way::Up => 2 * index,
+            Way::Down => 2 * index + 1,
+        };
+        let beyond = far.map_or(&[][..], |far| &far.segments);
+        let across = match (device.node < host.and_then(|host| host.node), way) {
+            (true, Way::Up) | (false, Way::Down) => Way::Down,
+            (true, Way::Down) | (false, Way::Up) => Way::Up,
+        };
+        Route {
+            latency_us: device.copy_latency_us.value + far.map_or(0.0, |far| far.latency_us.value),
+            cap: near * part.unwrap_or(1.0) * thread.unwrap_or(1.0),
+            segments: self.segments(&[own], &[(&device.host_segments, way), (beyond, across)]),
+        }
+    }
+
+    /// What a device loses to the host memory of a copy; `None` where that is near.
+    fn far(&self, device: &Device, host: HostSide) -> Option<&Far> {
+        self.described.far(device.node?, host.node?)
+    }
+
+    /// What a pageable copy loses where its thread is not on the memory's node.
+    fn thread_part(&self, device: &Device, host: HostSide) -> Option<f64> {
+        let thread = host.thread.or(device.node)?;
+        let far = self.described.far(thread, host.node?)?;
+        (host.memory == HostMemory::Pageable).then_some(far.pageable_thread.value)
+    }
+
     /// The route of a copy kernel that device `by` launches; absent where it takes no kernels, and for what is staged.
-    pub(crate) fn of_kernel(&self, kind: CopyKind, by: usize) -> Option<Route> {
-        let kernels = self.described.device[by].kernels.as_ref()?;
-        let as_copy = self.of(kind, None);
+    pub(crate) fn of_kernel(
+        &self,
+        kind: CopyKind,
+        by: usize,
+        host: Option<HostSide>,
+    ) -> Option<Route> {
+        let device = &self.described.device[by];
+        let kernels = device.kernels.as_ref()?;
+        let as_copy = self.of(kind, host);
+        let far = host.and_then(|host| self.far(device, host));
+        let far_us = far.map_or(0.0, |far| far.latency_us.value);
+        let of_host = |figure: &Figure, way| {
+            let part = far.map_or(1.0, |far| part(far, way, HostMemory::Pinned));
+            (figure.value * part, far_us)
+        };
         let (cap, way_us) = match kind {
-            CopyKind::H2d(_) => (kernels.h2d.value, 0.0),
-            CopyKind::D2h(_) => (kernels.d2h.value, 0.0),
+            CopyKind::H2d(_) => of_host(&kernels.h2d, Way::Down),
+            CopyKind::D2h(_) => of_host(&kernels.d2h, Way::Up),
             CopyKind::Local(_) => (kernels.local.value, 0.0),
             CopyKind::Direct(a, b) => {
                 let path = self.described.peer_path(a, b);
@@ -184,21 +225,75 @@ impl Routes {
     }
 }
 
-/// The figure of a host copy from or to this kind of memory.
-fn host_cap(
-    host: Option<HostMemory>,
-    pinned: &Figure,
-    pageable: &Figure,
-    write_combined: Option<&Figure>,
-    registered: Option<&Figure>,
-) -> f64 {
-    let figure = match host {
-        None | Some(HostMemory::Pinned) => pinned,
-        Some(HostMemory::Pageable) => pageable,
-        Some(HostMemory::WriteCombined) => write_combined.unwrap_or(pinned),
-        Some(HostMemory::Registered) => registered.unwrap_or(pinned),
+/// What a device reaches in one direction from or to host memory.
+struct Rates<'a> {
+    pinned: &'a Figure,
+    pageable: &'a Figure,
+    /// The largest pageable copy that has a rate of its own, and that.
+    small: Option<(u64, &'a Figure)>,
+    write_combined: Option<&'a Figure>,
+    registered: Option<&'a Figure>,
+    huge: Option<&'a Figure>,
+}
+
+impl<'a> Rates<'a> {
+    fn of(device: &'a Device, way: Way) -> Self {
+        let small = device.pageable_up_to.as_ref();
+        match way {
+            Way::Down => Self {
+                pinned: &device.h2d_pinned,
+                pageable: &device.h2d_pageable,
+                small: small.map(|small| (small.bytes, &small.h2d)),
+                write_combined: device.h2d_write_combined.as_ref(),
+                registered: device.h2d_registered.as_ref(),
+                huge: device.h2d_huge.as_ref(),
+            },
+            Way::Up => Self {
+                pinned: &device.d2h_pinned,
+                pageable: &device.d2h_pageable,
+                small: small.map(|small| (small.bytes, &small.d2h)),
+                write_combined: device.d2h_write_combined.as_ref(),
+                registered: device.d2h_registered.as_ref(),
+                huge: device.d2h_huge.as_ref(),
+            },
+        }
+    }
+
+    /// The rate of a copy of so many bytes, all being near.
+    fn near(&self, memory: HostMemory, bytes: usize) -> f64 {
+        let registered = self.registered.unwrap_or(self.pinned);
+        let figure = match memory {
+            HostMemory::Pinned => self.pinned,
+            HostMemory::Pageable => match self.small {
+                Some((most, small)) if bytes as u64 <= most => small,
+                _ => self.pageable,
+            },
+            HostMemory::WriteCombined => self.write_combined.unwrap_or(self.pinned),
+            HostMemory::Registered => registered,
+            HostMemory::Huge => self.huge.unwrap_or(registered),
+        };
+        figure.value
+    }
+}
+
+/// The part of its rate that a copy with far memory has, whatever thread issues it.
+fn part(far: &Far, way: Way, memory: HostMemory) -> f64 {
+    let part = match (memory, way) {
+        (HostMemory::Pageable, Way::Down) => &far.h2d_pageable,
+        (HostMemory::Pageable, Way::Up) => &far.d2h_pageable,
+        (_, Way::Down) => &far.h2d,
+        (_, Way::Up) => &far.d2h,
     };
-    figure.value
+    part.value
+}
+
+/// The capacity of a device's link in one direction: room for pinned memory wherever it lies.
+fn room(described: &BoxFile, device: &Device, way: Way) -> f64 {
+    let parts = described.node.iter().filter_map(|memory| {
+        let far = described.far(device.node?, memory.id)?;
+        Some(part(far, way, HostMemory::Pinned))
+    });
+    Rates::of(device, way).pinned.value * parts.fold(1.0, f64::max)
 }
 
 #[cfg(test)]

@@ -68,6 +68,8 @@ pub struct Simulation {
     events: BTreeMap<u64, Event>,
     active: Vec<Active>,
     ended: Vec<u64>,
+    /// Room for what ends at one instant.
+    ending: Vec<Active>,
     next_id: u64,
 }
 
@@ -105,6 +107,11 @@ enum Work {
         event: u64,
         count: u64,
     },
+    /// Waits for an operation of another stream.
+    After {
+        stream: u64,
+        operation: u64,
+    },
 }
 
 #[derive(Debug, Default)]
@@ -141,6 +148,12 @@ fn is_reached(events: &BTreeMap<u64, Event>, event: u64, count: u64) -> bool {
         .is_none_or(|event| event.reached >= count)
 }
 
+/// Whether an operation has left its stream's queue, in which numbers ascend.
+fn has_ended(streams: &BTreeMap<u64, Stream>, stream: u64, operation: u64) -> bool {
+    let first = streams.get(&stream).and_then(|stream| stream.queue.front());
+    first.is_none_or(|(first, _)| *first > operation)
+}
+
 /// What is left of a flow that rounding kept from reaching zero, in bytes.
 const NOTHING: f64 = 1e-3;
 
@@ -163,6 +176,7 @@ impl Simulation {
             events: BTreeMap::new(),
             active: Vec::new(),
             ended: Vec::new(),
+            ending: Vec::new(),
             next_id: 1,
         }
     }
@@ -248,6 +262,17 @@ impl Simulation {
         self.issue(stream, Work::Wait { event, count });
     }
 
+    /// Makes what a stream is given later wait for an operation that another stream was given.
+    pub fn wait_for(&mut self, stream: u64, (other, operation): (u64, u64)) {
+        if stream != other && !self.has_ended(other, operation) {
+            let work = Work::After {
+                stream: other,
+                operation,
+            };
+            self.issue(stream, work);
+        }
+    }
+
     /// What is known of an event's latest record.
     #[must_use]
     pub fn event_time(&self, event: u64) -> EventTime {
@@ -268,17 +293,15 @@ impl Simulation {
             .is_none_or(|stream| stream.queue.is_empty())
     }
 
-    /// Whether an operation of a stream has ended.
+    /// Whether an operation that a stream was given has ended; a stream that is gone has nothing left.
     #[must_use]
     pub fn has_ended(&self, stream: u64, operation: u64) -> bool {
-        self.streams
-            .get(&stream)
-            .is_none_or(|stream| stream.queue.iter().all(|(id, _)| *id != operation))
+        has_ended(&self.streams, stream, operation)
     }
 
     /// Operations, other than records and waits, that have ended since the last call, in the order in which they ended.
-    pub fn take_ended(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.ended)
+    pub fn take_ended(&mut self) -> impl Iterator<Item = u64> {
+        self.ended.drain(..)
     }
 
     /// A number that nothing else has.

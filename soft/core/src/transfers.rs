@@ -208,7 +208,8 @@ impl SoftDriver {
         due.retrained
             .iter()
             .for_each(|(device, link)| self.retrain(*device, *link));
-        let route = self.routes.of(kind, copy.host);
+        let side = self.host_side([copy.to, copy.from], copy.bytes, copy.host);
+        let route = self.routes.of(kind, side);
         let factor = self.noise.factor();
         let flow = Flow {
             latency_ns: route.latency_us * 1000.0 * factor,
@@ -229,7 +230,7 @@ impl SoftDriver {
     pub(crate) fn move_ended(&mut self, patience: Patience) {
         self.unmoved.extend(self.sim.take_ended());
         while let Some(operation) = self.unmoved.front().copied() {
-            let done = match self.pending.get(&operation) {
+            let done = match self.pending.get(operation) {
                 Some(Transfer::Copy(copy, damage)) => {
                     if *damage != Some(Damage::Dropped) {
                         self.memory.copy(copy.to, copy.from, copy.bytes);
@@ -258,14 +259,16 @@ impl SoftDriver {
                     true
                 }
                 Some(Transfer::Foreign(foreign, ticket)) => {
-                    foreign.work.finish(*ticket, patience == Patience::Short)
+                    let done = foreign.work.finish(*ticket, patience == Patience::Short);
+                    self.late += u64::from(done && self.wall.is_some());
+                    done
                 }
                 None => true,
             };
             if !done {
                 return;
             }
-            self.pending.remove(&operation);
+            self.pending.remove(operation);
             self.unmoved.pop_front();
         }
     }

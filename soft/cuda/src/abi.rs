@@ -37,6 +37,14 @@ pub(crate) fn with<T>(call: impl FnMut(&mut SoftDriver) -> Outcome<T>) -> Outcom
     softbox::with_driver(boxfile::Vendor::NVIDIA, call)
 }
 
+/// As [`with`], of a call that the program made then.
+pub(crate) fn with_since<T>(
+    entered_ns: u64,
+    call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
+) -> Outcome<T> {
+    softbox::with_driver_since(boxfile::Vendor::NVIDIA, entered_ns, call)
+}
+
 /// The ordinal of the current context.
 pub(crate) fn current() -> Outcome<usize> {
     CURRENT.get().ok_or(Code::INVALID_CONTEXT.into())

@@ -6,7 +6,8 @@
 //! and the environment variables are documented in `softbox`.
 //!
 //! A program can tell this library from a real one by the symbol `tplens_soft_box`, which answers the box's name. By the symbol
-//! `tplens_soft_enqueue` the soft libnccl puts its work into streams.
+//! `tplens_soft_enqueue` the soft libnccl puts its work into streams, and by the names of `softbox::nodes` a program says on
+//! which nodes of the box its memory and threads are.
 
 mod abi;
 mod context;
@@ -19,3 +20,5 @@ mod launches;
 mod memory;
 mod modules;
 mod names;
+
+softbox::nodes!();

@@ -1,6 +1,7 @@
-//! The export by which a soft library of collectives puts its work into streams of this library. No vendor has such a symbol.
+//! The exports by which a soft library of collectives puts its work into streams of this library and asks how that went. No vendor
+//! has such symbols.
 //!
-//! It is one for all vendors: the box says whose streams these are.
+//! They are the same for all vendors: the box says whose streams these are.
 #![expect(unsafe_code, reason = "takes over what a C caller promises")]
 
 use crate::abi::{Handle, Status, call, current};
@@ -16,7 +17,7 @@ unsafe extern "C" fn tplens_soft_enqueue(what: *const ForeignCall, stream: Handl
         // SAFETY: the caller promises what it asks for.
         let work = unsafe { Foreign::of(what) }?;
         // The work's memory is a device's, so that some call has begun the driver before; else the driver says so.
-        softbox::with_driver(softbox::described()?.vendor, |driver| {
+        softbox::with_driver_since(softbox::described()?.vendor, work.entered_ns, |driver| {
             let stream = match stream.is_null() {
                 true => driver.null_stream(current())?,
                 false => stream.id(),
@@ -24,4 +25,13 @@ unsafe extern "C" fn tplens_soft_enqueue(what: *const ForeignCall, stream: Handl
             driver.enqueue(work.clone(), stream)
         })
     })
+}
+
+/// Works of other libraries whose bytes were there later than the box says, as [`softbox::SoftDriver::late_works`].
+#[unsafe(no_mangle)]
+extern "C" fn tplens_soft_late() -> u64 {
+    let vendor = softbox::described().map(|described| described.vendor);
+    vendor
+        .and_then(|vendor| softbox::with_driver(vendor, |driver| Ok(driver.late_works())))
+        .unwrap_or_default()
 }

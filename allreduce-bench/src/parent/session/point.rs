@@ -9,7 +9,7 @@ use super::super::group::{Group, Trouble};
 use super::super::sampling::{SYNCED_SAMPLES, measure};
 use super::super::wanted::Wanted;
 use super::{Launch, Pace, Ranks, Session};
-use crate::messages::Job;
+use crate::messages::{Job, Played};
 
 impl<'a> Session<'a> {
     /// What came of one point; where the ranks were lost, that.
@@ -20,7 +20,7 @@ impl<'a> Session<'a> {
         wanted: &Wanted,
         mode: CallMode,
         pace: &Pace<'_>,
-    ) -> Result<CollectiveOutcome, Break> {
+    ) -> Result<(CollectiveOutcome, Option<Played>), Break> {
         let job = wanted.job(!self.args.no_verify);
         match self.point(launch, ranks, job, mode, &pace.budget) {
             Ok(outcome) => {
@@ -37,7 +37,7 @@ impl<'a> Session<'a> {
                 // An engine that does not start would not start again, and that takes minutes.
                 let for_good = for_good || (launch.engine.is_some() && !launch.variant.joined);
                 launch.variant.losses.lose(wanted, why, for_good);
-                Ok(outcome)
+                Ok((outcome, None))
             }
         }
     }
@@ -50,7 +50,7 @@ impl<'a> Session<'a> {
         job: Job,
         mode: CallMode,
         budget: &Budget,
-    ) -> Result<CollectiveOutcome, Trouble> {
+    ) -> Result<(CollectiveOutcome, Option<Played>), Trouble> {
         let ready = match std::mem::replace(ranks, Ranks::None) {
             Ranks::None => {
                 let start = launch.start();

@@ -1,8 +1,9 @@
 //! Why a collective library took the transport that it took: the rules that decide, with what was read for each.
 //!
-//! Rules as in NCCL 2.30 (src/graph/paths.cc `ncclTopoCheckP2p`, src/transport/p2p.cc `p2pCanConnect`), which RCCL and MetaX's library
-//! descend from. A rule explains; whether a path works is measured elsewhere.
+//! Rules as in NCCL 2.30 (src/transport/p2p.cc `p2pCanConnect`, and those of [`doctor::p2p`]), which RCCL and MetaX's library descend
+//! from. A rule explains; whether a path works is measured elsewhere.
 
+use doctor::p2p;
 use measure::record::Channel;
 use topology::{Cpus, Crossing, Fact, PathType, PeerSurroundings};
 
@@ -96,7 +97,7 @@ fn direct_access(known: &Known) -> Vec<String> {
     let across: Vec<String> = known
         .pairs
         .iter()
-        .filter(|pair| is_beyond(pair.path, PathType::Pxb))
+        .filter(|pair| p2p::is_beyond(pair.path, PathType::Pxb))
         .map(Pair::words)
         .collect();
     match known.level() {
@@ -132,44 +133,17 @@ impl Known {
         found.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The library's own prefix before an ending: RCCL has NCCL's names.
     fn variable(&self, ending: &str) -> String {
-        let prefix = if self.library == "mccl" {
-            "MCCL"
-        } else {
-            "NCCL"
-        };
-        format!("{prefix}_{ending}")
+        p2p::variable(&self.library, ending)
     }
 
     /// How far direct access goes, and what says so; `None` where the rule is not known.
     fn level(&self) -> Option<(PathType, String)> {
-        if let Some((name, value)) = self.set("P2P_LEVEL") {
-            return user_level(value).map(|level| (level, format!("{name}={value}")));
-        }
-        // RCCL's and MetaX's defaults are not NCCL's.
-        if self.library != "nccl" {
-            return None;
-        }
-        let cpu = self.cpu.model.as_deref().unwrap_or("unknown");
-        let is_amd = match self.cpu.vendor.as_deref() {
-            Some(vendor) => vendor == "AuthenticAMD",
-            // A kernel that gives no vendor's word, as on Arm.
-            None => self.cpu.model.as_deref()?.contains("AMD"),
+        let set = |name: &str| {
+            let found = self.variables.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.as_str())
         };
-        Some(if is_amd && self.devices <= 2 {
-            (
-                PathType::Sys,
-                format!("its default for {} GPUs on AMD's x86 CPUs", self.devices),
-            )
-        } else if is_amd {
-            (
-                PathType::Pxb,
-                format!("its default for more than two GPUs, here {}", self.devices),
-            )
-        } else {
-            (PathType::Pxb, format!("its default on this CPU, {cpu}"))
-        })
+        p2p::level(&self.library, &self.cpu, self.devices, set)
     }
 
     fn beyond_the_level(&self) -> Vec<String> {
@@ -178,7 +152,7 @@ impl Known {
         };
         self.pairs
             .iter()
-            .filter(|pair| is_beyond(pair.path, level))
+            .filter(|pair| p2p::is_beyond(pair.path, level))
             .map(Pair::words)
             .collect()
     }
@@ -205,35 +179,6 @@ impl Pair {
     fn words(&self) -> String {
         let [a, b] = self.ranks;
         format!("{a} and {b} ({})", self.path)
-    }
-}
-
-/// How far a value of `NCCL_P2P_LEVEL` lets direct access go.
-fn user_level(value: &str) -> Option<PathType> {
-    match value {
-        // Links beside PCI Express only: by PCI Express nothing is near enough.
-        "LOC" | "NVL" | "C2C" | "NVB" | "0" => Some(PathType::Same),
-        "PIX" | "1" => Some(PathType::Pix),
-        "PXB" | "2" => Some(PathType::Pxb),
-        "PHB" | "3" => Some(PathType::Phb),
-        "SYS" | "4" | "5" => Some(PathType::Sys),
-        _ => None,
-    }
-}
-
-/// Whether a path is farther than a level. NCCL counts host bridges of one node as one: `NODE` here is `PHB` there.
-fn is_beyond(path: PathType, level: PathType) -> bool {
-    let rank = |path: PathType| match path {
-        PathType::Same | PathType::Mx => Some(0),
-        PathType::Pix => Some(1),
-        PathType::Pxb => Some(2),
-        PathType::Phb | PathType::Node => Some(3),
-        PathType::Sys => Some(4),
-        PathType::Unknown => None,
-    };
-    match (rank(path), rank(level)) {
-        (Some(path), Some(level)) => path > level,
-        _ => false,
     }
 }
 
@@ -333,15 +278,6 @@ mod tests {
         known.variables = vec![("NCCL_P2P_LEVEL".to_owned(), "NVL".to_owned())];
         let why = explain(&known, &via("SHM/direct"));
         assert!(why[0].contains("NCCL_P2P_LEVEL=NVL"), "{why:?}");
-    }
-
-    #[test]
-    fn the_vendors_word_outranks_the_cpus_name() {
-        // A virtual machine whose CPU is named by its hypervisor.
-        let mut known = known(PathType::Sys, 2, "QEMU Virtual CPU version 2.5+");
-        known.cpu.vendor = Some("AuthenticAMD".to_owned());
-        let why = explain(&known, &via("P2P/CUMEM"));
-        assert!(why[0].contains("up to SYS"), "{why:?}");
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub(super) fn write(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
     let ports = described.port.iter().map(|port| &port.address);
     let devices = described.device.iter().map(|device| &device.address);
     // Every function has a group of its own.
-    for (number, address) in ports.chain(devices).enumerate() {
+    let nics = described.nic.iter().map(|nic| &nic.address);
+    for (number, address) in ports.chain(devices).chain(nics).enumerate() {
         let below = below(described, address)?;
         let group = groups.join(number.to_string());
         put(&group.join("type"), kind)?;

@@ -21,6 +21,7 @@ impl BoxFile {
             Fault::WrongData { .. } => {
                 Err(keys.refuse(at, "wrong_data", "give either pair, or direction and device"))
             }
+            Fault::MbindRefused { node } => self.check_node(keys, &key("node"), *node),
             Fault::DeviceLost { device, .. } => self.check_index(keys, &key("device"), *device),
             Fault::Hang { op, device, pair, .. } => match (op, device, pair) {
                 (HangOp::Init, None, None) => Ok(()),

@@ -49,6 +49,13 @@ impl BoxFile {
             keys.positive(&key(name), figure)?;
         }
         keys.not_negative(&key("copy_latency_us"), &device.copy_latency_us)?;
+        let up_to = device.pageable_up_to.as_ref().map(|small| small.bytes);
+        keys.require(
+            up_to != Some(0),
+            &key("pageable_up_to.bytes"),
+            0,
+            "a copy has at least one byte; leave the table out where all copies are alike",
+        )?;
         self.check_route(keys, &key("host_segments"), &device.host_segments)?;
         let prefix = |uuid: &str, kind: &str| {
             self.vendor != Vendor::NVIDIA || uuid.strip_prefix(kind).and_then(uuid_bytes).is_some()
@@ -260,6 +267,8 @@ fn figures_of(device: &Device) -> Vec<(&'static str, &Figure)> {
         ("d2h_write_combined", &device.d2h_write_combined),
         ("h2d_registered", &device.h2d_registered),
         ("d2h_registered", &device.d2h_registered),
+        ("h2d_huge", &device.h2d_huge),
+        ("d2h_huge", &device.d2h_huge),
     ];
     let mut figures: Vec<_> = always.into();
     figures.extend(
@@ -267,6 +276,12 @@ fn figures_of(device: &Device) -> Vec<(&'static str, &Figure)> {
             .into_iter()
             .filter_map(|(name, figure)| Some((name, figure.as_ref()?))),
     );
+    if let Some(small) = &device.pageable_up_to {
+        figures.extend([
+            ("pageable_up_to.h2d", &small.h2d),
+            ("pageable_up_to.d2h", &small.d2h),
+        ]);
+    }
     if let Some(kernels) = &device.kernels {
         figures.extend([
             ("kernels.h2d", &kernels.h2d),

@@ -93,6 +93,7 @@ impl BoxFile {
             .device
             .iter()
             .map(|device| (&device.address, &device.parent));
+        let nics = self.nic.iter().map(|nic| (&nic.address, &nic.parent));
         for (kind, index, (address, parent)) in ports
             .enumerate()
             .map(|(index, entry)| ("port", index, entry))
@@ -101,6 +102,7 @@ impl BoxFile {
                     .enumerate()
                     .map(|(index, entry)| ("device", index, entry)),
             )
+            .chain(nics.enumerate().map(|(index, entry)| ("nic", index, entry)))
         {
             let key = |name: &str| format!("{kind}[{index}].{name}");
             keys.require(
@@ -148,11 +150,13 @@ impl BoxFile {
             let parent = match self.port_at(last) {
                 Some(port) => &port.parent,
                 None => {
-                    &self
-                        .device
-                        .iter()
-                        .find(|device| device.address == *last)?
-                        .parent
+                    let devices = self.device.iter();
+                    let nics = self.nic.iter().map(|nic| (&nic.address, &nic.parent));
+                    devices
+                        .map(|device| (&device.address, &device.parent))
+                        .chain(nics)
+                        .find(|(address, _)| *address == last)?
+                        .1
                 }
             };
             if is_root(parent) {

@@ -179,6 +179,10 @@ impl<B: Carrier> Communicator for CclCommunicator<B> {
         self.raw.async_error()
     }
 
+    fn late_calls(&self) -> Option<u64> {
+        self.loaded.library.late_calls()
+    }
+
     fn abort(self) {
         self.raw.abort();
     }

@@ -111,6 +111,11 @@ pub trait Communicator {
     /// What went wrong first.
     fn async_error(&self) -> Result<()>;
 
+    /// Calls of this process so far whose bytes a soft library had moved later than its box says; `None` of a real library.
+    fn late_calls(&self) -> Option<u64> {
+        None
+    }
+
     /// Leaves at once: work that is queued or under way is given up, and other ranks may find this one gone.
     fn abort(self);
 }

@@ -20,6 +20,7 @@ use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, Ti
 use crate::error::{DeviceError, Result};
 use crate::kernel::{FLAG_BYTES, HostFlag, KernelCode};
 use crate::memory::HostBuffer;
+use crate::nodes::Nodes;
 use context::{Context, Handle};
 pub use kernel::Kernel;
 pub use queue::{Graph, Stream};
@@ -28,6 +29,8 @@ pub use queue::{Graph, Stream};
 pub struct Cuda {
     facts: DriverFacts,
     devices: Vec<DeviceDescription>,
+    /// Whose nodes host memory is on.
+    nodes: Nodes,
     /// Contexts that are open, so that a device opened twice has one.
     open: Mutex<Vec<Weak<Context>>>,
 }
@@ -55,6 +58,7 @@ impl Backend for Cuda {
         Ok(Self {
             facts,
             devices,
+            nodes: Nodes::of(library::address_of),
             open: Mutex::new((0..count).map(|_| Weak::new()).collect()),
         })
     }
@@ -88,6 +92,7 @@ impl Backend for Cuda {
             return Ok(Device {
                 ordinal,
                 multiprocessors,
+                nodes: self.nodes,
                 context,
             });
         }
@@ -96,6 +101,7 @@ impl Backend for Cuda {
         Ok(Device {
             ordinal,
             multiprocessors,
+            nodes: self.nodes,
             context,
         })
     }
@@ -146,6 +152,7 @@ fn uuid_text(name: &str, bytes: &[u8; 16]) -> String {
 pub struct Device {
     ordinal: usize,
     multiprocessors: Option<u32>,
+    nodes: Nodes,
     context: Arc<Context>,
 }
 
@@ -166,18 +173,22 @@ impl backend::Device for Device {
 
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
         match kind {
-            HostKind::Pageable => HostBuffer::from_pages(kind, bytes, node),
-            HostKind::Registered => memory::registered(&self.context, bytes, node),
+            HostKind::Pageable => HostBuffer::from_pages_of(self.nodes, kind, bytes, node),
+            HostKind::Registered | HostKind::HugePages => {
+                memory::registered(&self.context, (self.nodes, kind), bytes, node)
+            }
             HostKind::Pinned | HostKind::WriteCombined => {
                 // The driver allocates the pages in this thread, so the thread's policy decides on the node.
-                let policy =
-                    node.map(|node| numa::PolicyGuard::set(&numa::MemoryPolicy::Bind(vec![node])));
-                let policy = policy.transpose()?;
+                let policy = self.nodes.policy(node)?;
                 let memory = memory::pinned(&self.context, bytes, kind == HostKind::WriteCombined)?;
                 drop(policy);
-                Ok(HostBuffer::new(memory, kind))
+                HostBuffer::placed(memory, kind, node, self.nodes)
             }
         }
+    }
+
+    fn run_on(&self, node: Option<u32>) -> Result<bool> {
+        self.nodes.run_on(node)
     }
 
     fn stream(&self) -> Result<Stream> {

@@ -150,7 +150,7 @@ impl backend::Device for Device {
 
     /// On the device's node; where the system forbids binding, as default container profiles do, without it.
     fn alloc(&self, bytes: usize) -> Result<DeviceBuffer> {
-        let pages = |node| HostBuffer::from_pages(HostKind::Pageable, bytes, node);
+        let pages = |node| shared::allocate(bytes, node);
         match pages(self.node) {
             Err(DeviceError::HostMemory(refused)) if refused.is_forbidden() => {
                 let buffer = pages(None)?;
@@ -171,7 +171,9 @@ impl backend::Device for Device {
 
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
         match kind {
-            HostKind::Pageable | HostKind::Pinned => HostBuffer::from_pages(kind, bytes, node),
+            HostKind::Pageable | HostKind::Pinned | HostKind::HugePages => {
+                HostBuffer::from_pages(kind, bytes, node)
+            }
             HostKind::WriteCombined | HostKind::Registered => Err(DeviceError::Unsupported {
                 what: "write-combined or registered memory",
                 why: "the host backend has no driver to map it".to_owned(),
@@ -232,7 +234,7 @@ fn no_kernels(what: &'static str) -> DeviceError {
     }
 }
 
-/// Memory of a host device.
+/// Memory of a host device; that of some length other processes can read where it is.
 pub struct DeviceBuffer(HostBuffer);
 
 impl backend::DeviceBuffer for DeviceBuffer {

@@ -59,7 +59,9 @@ pub(crate) struct InFlight(Arc<dyn Held>);
 impl InFlight {
     /// Counts a copy in.
     pub(crate) fn begin<M: Held>(memory: &Arc<M>) -> Result<Self> {
-        Self::again(&(Arc::clone(memory) as Arc<dyn Held>))
+        memory.check()?;
+        memory.access().begin_copy()?;
+        Ok(Self(Arc::clone(memory) as Arc<dyn Held>))
     }
 
     /// Counts a copy in of what another one holds or held.
@@ -67,6 +69,11 @@ impl InFlight {
         held.check()?;
         held.access().begin_copy()?;
         Ok(Self(Arc::clone(held)))
+    }
+
+    /// The memory that it holds, if it is of this kind.
+    pub(crate) fn as_held<M: Held>(&self) -> Option<&M> {
+        (&*self.0 as &dyn Any).downcast_ref()
     }
 
     /// What it holds.

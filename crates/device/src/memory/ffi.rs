@@ -9,14 +9,18 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::access::{Access, Held};
+use super::pages;
+use super::shown::Shown;
 use crate::backend::HostKind;
 use crate::error::Result;
+use crate::nodes::Nodes;
 
 /// Host memory and the value that frees it when dropped.
 pub(crate) struct HostMemory {
     pointer: NonNull<u8>,
     len: usize,
     access: Access,
+    shown: Option<Shown>,
     /// Frees the memory.
     _owner: Box<dyn Any + Send + Sync>,
 }
@@ -41,8 +45,22 @@ impl HostMemory {
             pointer,
             len,
             access: Access::default(),
+            shown: None,
             _owner: owner,
         }
+    }
+
+    /// The same, which other processes can open.
+    pub(crate) fn showing(self, shown: Shown) -> Self {
+        Self {
+            shown: Some(shown),
+            ..self
+        }
+    }
+
+    /// How other processes can open it, if they can.
+    pub(crate) fn shown(&self) -> Option<Shown> {
+        self.shown
     }
 
     /// Its first byte.
@@ -67,6 +85,8 @@ impl Held for HostMemory {
 pub struct HostBuffer {
     pub(crate) memory: Arc<HostMemory>,
     kind: HostKind,
+    /// Whose nodes it is on.
+    nodes: Nodes,
     proven_node: std::result::Result<u32, String>,
 }
 
@@ -83,37 +103,71 @@ impl std::fmt::Debug for HostBuffer {
 }
 
 impl HostBuffer {
+    /// Memory that the kernel has placed.
     pub(crate) fn new(memory: HostMemory, kind: HostKind) -> Self {
-        let proven_node = prove(memory.pointer, memory.len);
+        Self::of(memory, kind, Nodes::Machine)
+    }
+
+    fn of(memory: HostMemory, kind: HostKind, nodes: Nodes) -> Self {
+        let proven_node = nodes.node_of(memory.pointer, memory.len);
         Self {
             memory: Arc::new(memory),
             kind,
+            nodes,
             proven_node,
         }
     }
 
-    /// Pages from the kernel: bound, touched, and locked where `kind` is pinned.
-    pub(crate) fn from_pages(kind: HostKind, bytes: usize, node: Option<u32>) -> Result<Self> {
-        let placement = numa::Placement {
-            node,
-            lock: kind == HostKind::Pinned,
-        };
-        let mut pages = numa::HostPages::allocate(bytes, &placement)?;
-        let start = NonNull::from(pages.as_mut_slice()).cast();
-        // SAFETY: `pages` maps `bytes` zeroed bytes at `start` for as long as it lives, wherever it is moved; the owner is
-        // the only one that has it from here on, and uses it in Drop only.
-        let memory = unsafe { HostMemory::new(start, bytes, Box::new(pages)) };
-        Ok(Self::new(memory, kind))
+    /// Memory that a driver has allocated, placed now where the driver is a soft one.
+    pub(crate) fn placed(
+        memory: HostMemory,
+        kind: HostKind,
+        node: Option<u32>,
+        nodes: Nodes,
+    ) -> Result<Self> {
+        nodes.place(memory.pointer, memory.len, node)?;
+        Ok(Self::of(memory, kind, nodes))
     }
 
-    /// Ordinary pages that `register` gives to a driver; dropping what it returned takes them back, which is done before
-    /// the pages go.
+    /// Pages on a node of this machine: bound, touched, and locked where `kind` is pinned.
+    pub(crate) fn from_pages(kind: HostKind, bytes: usize, node: Option<u32>) -> Result<Self> {
+        Self::from_pages_of(Nodes::Machine, kind, bytes, node)
+    }
+
+    /// Pages from the kernel; a soft driver is told where they are on its box, and that they are huge.
+    pub(crate) fn from_pages_of(
+        nodes: Nodes,
+        kind: HostKind,
+        bytes: usize,
+        node: Option<u32>,
+    ) -> Result<Self> {
+        let (mut pages, soft) = match nodes {
+            Nodes::Machine => (pages::of_machine(kind, bytes, node)?, None),
+            Nodes::Soft(soft) => {
+                let pages = numa::HostPages::allocate(bytes, &numa::Placement::default())?;
+                (pages, Some(soft))
+            }
+        };
+        let start = NonNull::from(pages.as_mut_slice()).cast();
+        let huge = kind == HostKind::HugePages;
+        let told = soft.map(|soft| soft.tell(start, bytes, node, huge));
+        // The fields of a tuple are dropped in order: what was told of the pages is forgotten before they go.
+        let owner = Box::new((told.transpose()?, pages));
+        // SAFETY: `pages` maps `bytes` zeroed bytes at `start` for as long as it lives, wherever it is moved; the owner is
+        // the only one that has it from here on, and uses it in Drop only.
+        let memory = unsafe { HostMemory::new(start, bytes, owner) };
+        Ok(Self::of(memory, kind, nodes))
+    }
+
+    /// Pages of a registered kind that `register` gives to a driver; dropping what it returned takes them back, which is done
+    /// before the pages go.
     pub(crate) fn registered<G: Any + Send + Sync>(
+        (nodes, kind): (Nodes, HostKind),
         bytes: usize,
         node: Option<u32>,
         register: impl FnOnce(NonNull<u8>, usize) -> Result<G>,
     ) -> Result<Self> {
-        let pages = Self::from_pages(HostKind::Pageable, bytes, node)?;
+        let pages = Self::from_pages_of(nodes, kind, bytes, node)?;
         let start = pages.memory.pointer();
         let guard = register(start, bytes)?;
         // The fields of a tuple are dropped in order.
@@ -121,7 +175,7 @@ impl HostBuffer {
         // SAFETY: `pages` holds `bytes` initialised bytes at `start` for as long as it lives, nobody else has a clone of it,
         // and the owner does not touch them.
         let memory = unsafe { HostMemory::new(start, bytes, owner) };
-        Ok(Self::new(memory, HostKind::Registered))
+        Ok(Self::of(memory, kind, nodes))
     }
 
     /// Its length in bytes.
@@ -142,7 +196,8 @@ impl HostBuffer {
         self.kind
     }
 
-    /// The NUMA node that holds all pages the kernel was asked about, or why that is not known.
+    /// The NUMA node that holds all pages the kernel was asked about, or why that is not known; of memory for a soft driver,
+    /// the node of its box.
     ///
     /// # Errors
     /// The text says what the kernel answered.
@@ -153,12 +208,12 @@ impl HostBuffer {
             .map_err(String::as_str)
     }
 
-    /// Asks the kernel again which node holds all pages: it may have moved them since they were allocated.
+    /// Asks again which node holds all pages: the kernel may have moved them since they were allocated.
     ///
     /// # Errors
     /// The text says what the kernel answered.
     pub fn node_now(&self) -> std::result::Result<u32, String> {
-        prove(self.memory.pointer, self.memory.len)
+        self.nodes.node_of(self.memory.pointer, self.memory.len)
     }
 
     /// Reads and writes the bytes from the host.
@@ -177,22 +232,13 @@ impl HostBuffer {
     }
 }
 
-/// The node of all pages, by `move_pages`.
-fn prove(pointer: NonNull<u8>, len: usize) -> std::result::Result<u32, String> {
-    let placement =
-        numa::placement(pointer.as_ptr() as usize, len).map_err(|error| error.to_string())?;
-    placement.single_node().ok_or_else(|| {
-        let (asked, per_node, unanswered) =
-            (placement.asked, &placement.per_node, &placement.unanswered);
-        format!("of {asked} pages move_pages gave nodes {per_node:?} and errors {unanswered:?}")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::DeviceError;
     use crate::memory::InFlight;
+
+    const REGISTERED: (Nodes, HostKind) = (Nodes::Machine, HostKind::Registered);
 
     fn buffer(bytes: usize) -> HostBuffer {
         HostBuffer::from_pages(HostKind::Pageable, bytes, None).unwrap()
@@ -282,7 +328,7 @@ mod tests {
             }
         }
         let seen = Arc::default();
-        let buffer = HostBuffer::registered(4096, None, |start, bytes| {
+        let buffer = HostBuffer::registered(REGISTERED, 4096, None, |start, bytes| {
             assert_eq!(bytes, 4096);
             Ok(Registration(start.as_ptr() as usize, Arc::clone(&seen)))
         });
@@ -295,7 +341,7 @@ mod tests {
 
     #[test]
     fn pages_that_are_not_registered_are_an_error() {
-        let refused = HostBuffer::registered(64, None, |_, _| -> Result<()> {
+        let refused = HostBuffer::registered(REGISTERED, 64, None, |_, _| -> Result<()> {
             Err(DeviceError::EventNotReady)
         });
         assert!(matches!(refused, Err(DeviceError::EventNotReady)));

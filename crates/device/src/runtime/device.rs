@@ -164,19 +164,25 @@ impl<V: Vendor> backend::Device for Device<V> {
     }
 
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
+        let nodes = self.context.library.nodes;
         let wish = match kind {
-            HostKind::Pageable => return HostBuffer::from_pages(kind, bytes, node),
-            HostKind::Registered => return memory::registered(&self.context, bytes, node),
+            HostKind::Pageable => return HostBuffer::from_pages_of(nodes, kind, bytes, node),
+            HostKind::Registered | HostKind::HugePages => {
+                return memory::registered(&self.context, kind, bytes, node);
+            }
             HostKind::Pinned => HostWish::Pinned,
             HostKind::WriteCombined => HostWish::WriteCombined,
         };
         // The runtime allocates the pages in this thread, so the thread's policy decides on the node where the runtime
         // heeds it.
-        let policy = node.map(|node| numa::PolicyGuard::set(&numa::MemoryPolicy::Bind(vec![node])));
-        let policy = policy.transpose()?;
+        let policy = nodes.policy(node)?;
         let memory = memory::host(&self.context, wish, bytes, node.is_some())?;
         drop(policy);
-        Ok(HostBuffer::new(memory, kind))
+        HostBuffer::placed(memory, kind, node, nodes)
+    }
+
+    fn run_on(&self, node: Option<u32>) -> Result<bool> {
+        self.context.library.nodes.run_on(node)
     }
 
     fn stream(&self) -> Result<Stream<V>> {

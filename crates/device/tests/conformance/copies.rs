@@ -8,15 +8,24 @@ use device::{Backend, Device, DeviceError, HostBuffer, HostKind, Stream};
 use crate::bed::{Bed, LARGE, touch};
 
 /// Every kind of host memory.
-const KINDS: [HostKind; 4] = [
+pub(crate) const KINDS: [HostKind; 5] = [
     HostKind::Pageable,
     HostKind::Pinned,
     HostKind::WriteCombined,
     HostKind::Registered,
+    HostKind::HugePages,
 ];
 
 fn needs_a_driver(kind: HostKind) -> bool {
     matches!(kind, HostKind::WriteCombined | HostKind::Registered)
+}
+
+/// Whether an error says that this machine gave no huge pages.
+pub(crate) fn lacks_huge_pages(error: &DeviceError) -> bool {
+    matches!(
+        error,
+        DeviceError::HostMemory(numa::NumaError::HugePages { .. })
+    )
 }
 
 pub(crate) fn every_kind_of_host_memory_goes_both_ways<B: Backend>(backend: &B) {
@@ -37,6 +46,12 @@ pub(crate) fn every_kind_of_host_memory_goes_both_ways<B: Backend>(backend: &B) 
                 // Nobody is there to map it.
                 (Err(DeviceError::Unsupported { .. }), Err(DeviceError::Unsupported { .. }))
                     if B::NAME == Host::NAME && needs_a_driver(kind) =>
+                {
+                    continue;
+                }
+                // A machine may have no huge page free; nothing else may be given in its stead.
+                (Err(refused), _) | (_, Err(refused))
+                    if kind == HostKind::HugePages && lacks_huge_pages(&refused) =>
                 {
                     continue;
                 }

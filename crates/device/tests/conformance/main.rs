@@ -12,6 +12,7 @@ mod faults;
 mod graphs;
 mod libraries;
 mod memory;
+mod nodes;
 mod numbers;
 mod pairs;
 mod process;
@@ -76,6 +77,26 @@ fn host_memory_conforms() {
 #[test]
 fn every_soft_box_conforms() {
     process::on_boxes("every_soft_box_conforms", &process::boxes(), &of_one());
+}
+
+#[test]
+fn host_memory_and_threads_are_on_the_nodes_of_every_soft_box() {
+    let test = "host_memory_and_threads_are_on_the_nodes_of_every_soft_box";
+    let facts = facts![
+        nodes::every_kind_is_on_every_node,
+        nodes::freed_memory_is_forgotten,
+        nodes::a_node_that_is_not_there_is_named,
+        nodes::a_thread_is_put_on_a_node,
+    ];
+    process::on_boxes(test, &process::boxes(), &facts);
+}
+
+#[test]
+fn a_refused_binding_gives_no_memory_on_a_soft_box() {
+    let test = "a_refused_binding_gives_no_memory_on_a_soft_box";
+    let fault = "[[fault]]\nkind = \"mbind_refused\"\n";
+    let facts = facts![nodes::a_refused_binding_gives_no_memory];
+    process::on_boxes(test, &process::small_boxes(fault), &facts);
 }
 
 #[test]

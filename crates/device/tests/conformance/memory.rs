@@ -90,12 +90,7 @@ fn resident() -> u64 {
 pub(crate) fn no_bytes_are_refused_and_the_device_still_works<B: Backend>(backend: &B) {
     let bed = Bed::open(backend, 0);
     assert!(bed.device.alloc(0).is_err());
-    for kind in [
-        HostKind::Pageable,
-        HostKind::Pinned,
-        HostKind::WriteCombined,
-        HostKind::Registered,
-    ] {
+    for kind in crate::copies::KINDS {
         assert!(bed.device.alloc_host(kind, 0, None).is_err());
     }
     bed.works();

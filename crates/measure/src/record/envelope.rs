@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::collectives::{Collectives, CollectivesEvent};
 use super::links::{Links, LinksEvent};
+use super::numa::{Numa, NumaEvent};
 use super::provenance::Provenance;
 use super::serve::{Serve, ServeEvent};
 use crate::control;
@@ -82,6 +83,8 @@ pub enum Payload {
     Collectives(Box<Collectives>),
     /// A serving benchmark, from `serve-bench run`.
     Serve(Box<Serve>),
+    /// Host memory by node, from `p2p-bw numa`.
+    Numa(Box<Numa>),
 }
 
 impl Payload {
@@ -92,6 +95,7 @@ impl Payload {
             Self::Links(_) => "links of p2p-bw",
             Self::Collectives(_) => "collectives of allreduce-bench",
             Self::Serve(_) => "a serving benchmark of serve-bench run",
+            Self::Numa(_) => "host memory by node of p2p-bw numa",
         }
     }
 }
@@ -137,6 +141,7 @@ macro_rules! growing {
 growing!(Links, LinksEvent);
 growing!(Collectives, CollectivesEvent);
 growing!(Serve, ServeEvent);
+growing!(Numa, NumaEvent);
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -161,6 +166,11 @@ pub enum Line {
     Serve {
         /// What.
         event: Box<ServeEvent>,
+    },
+    /// Something that `p2p-bw numa` found.
+    Numa {
+        /// What.
+        event: Box<NumaEvent>,
     },
     /// The last line of a run that ended by itself.
     End {
@@ -307,6 +317,10 @@ impl Record {
                     serve.apply(*event);
                     true
                 }
+                (Line::Numa { event }, Some(Payload::Numa(numa))) => {
+                    numa.apply(*event);
+                    true
+                }
                 (
                     Line::End {
                         status: end,
@@ -346,6 +360,7 @@ fn empty_payload(program: &str) -> Payload {
     match program {
         "allreduce-bench" => Collectives::default().into_payload(),
         "serve-bench" => Serve::default().into_payload(),
+        "p2p-bw numa" => Numa::default().into_payload(),
         _ => Links::default().into_payload(),
     }
 }

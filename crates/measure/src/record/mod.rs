@@ -7,6 +7,7 @@ mod envelope;
 mod folder;
 mod links;
 mod monitor;
+mod numa;
 mod operations;
 mod peers;
 mod planned;
@@ -30,6 +31,7 @@ pub use monitor::{
     MONITOR_SCHEMA, MonitorCpu, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate,
     MonitorLine, MonitorProcess, MonitorSample, MonitorValue, MonitorValues, NodeUse,
 };
+pub use numa::{HostMemoryOutcome, HostMemoryPoint, Numa, NumaBinding, NumaEvent, NumaPoint};
 pub use operations::{BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
 pub use peers::{KernelAccess, PeerProbe, PeerStep, PeerVerdict, StepOutcome};
 pub use planned::{CollectivePath, PlannedCollective, PlannedStep};

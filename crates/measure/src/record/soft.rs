@@ -12,13 +12,15 @@ impl Record {
         if let Some(soft) = &self.header.simulated {
             return Some(soft.box_name.clone());
         }
+        let is_virtual = |outcome: &Outcome| match outcome {
+            Outcome::Measured { quantities, .. } => quantities
+                .iter()
+                .any(|named| named.quantity.timing.source == TimeSource::VirtualClock),
+            _ => false,
+        };
         let is_virtual = match &self.payload {
-            Payload::Links(links) => links.points.iter().any(|point| match &point.outcome {
-                Outcome::Measured { quantities, .. } => quantities
-                    .iter()
-                    .any(|named| named.quantity.timing.source == TimeSource::VirtualClock),
-                _ => false,
-            }),
+            Payload::Links(links) => links.points.iter().any(|point| is_virtual(&point.outcome)),
+            Payload::Numa(numa) => numa.points.iter().any(|point| is_virtual(&point.outcome)),
             Payload::Collectives(collectives) => {
                 collectives.points.iter().any(|point| match &point.outcome {
                     CollectiveOutcome::Measured { time, .. } => {

@@ -38,6 +38,11 @@ impl Tree {
         Machine::read(&self.sysfs()).expect("the tree is whole")
     }
 
+    /// A path of the tree as the file system has it.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
     pub(crate) fn file(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.root.join(path);
         fs::create_dir_all(path.parent().expect("a file has a folder")).expect("folder");
@@ -72,7 +77,8 @@ impl Tree {
         self.function(path, AMD, VGA, node);
     }
 
-    fn bridges_above(&self, path: &str, node: i32) {
+    /// Every bridge above `path` that is not there yet.
+    pub(crate) fn bridges_above(&self, path: &str, node: i32) {
         let steps: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
         for end in steps {
             let bridge = &path[..end];

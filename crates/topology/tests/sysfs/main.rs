@@ -2,9 +2,13 @@
 //!
 //! No test here needs a GPU; the one that reads the running machine expects only what every Linux has.
 
+mod drivers;
 mod fixture;
+mod functions;
 mod links;
 mod machine;
+mod matrices;
 mod mx_smi;
+mod nics;
 mod paths;
 mod surroundings;

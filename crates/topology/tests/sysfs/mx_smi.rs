@@ -110,7 +110,7 @@ fn strange_texts_are_one_line_that_names_what_is_wrong() {
         ),
         (
             whole.replacen("X       MX", "X       PIX", 1),
-            "GPU0 and GPU1 contradict",
+            "GPU1 and GPU0 contradict",
         ),
         (
             whole.replace("GPU3    MX", "GPU4    MX"),

@@ -9,12 +9,12 @@ use measure::caveat::Caveat;
 use measure::clock::Monotonic;
 use measure::plan::Sampling;
 use measure::quantity::Timing;
-use measure::record::Verification;
+use measure::record::{Placement, Verification};
 use numa::NumaError;
 
 use super::chain::Chain;
 use super::readings::Readings;
-use super::verdicts::{bind, partly_alone, placement};
+use super::verdicts::{KERNEL, SOFT, bind, partly_alone, placement, thread_place};
 use crate::cases::{Case, Measures, Memory, Pattern, Stream};
 use crate::children::bench::{Bench, Say};
 use crate::children::lanes::{Lanes, Sample};
@@ -44,6 +44,8 @@ pub(super) struct Run<'a, B: Backend> {
     streams: Vec<Stream>,
     /// CPUs that the worker could run on before it was bound to any.
     cpus_at_start: &'a [usize],
+    /// Where the soft driver has put this thread, if it did.
+    soft_thread: Option<u32>,
     caveats: Vec<Caveat>,
 }
 
@@ -60,6 +62,7 @@ impl<'a, B: Backend> Run<'a, B> {
             job,
             streams: job.streams(case),
             cpus_at_start,
+            soft_thread: None,
             caveats: Vec::new(),
         }
     }
@@ -81,6 +84,7 @@ impl<'a, B: Backend> Run<'a, B> {
         let needs = self.case.needs(&self.streams);
         self.bench.keep(&needs, transfers::host_kind(self.case));
         self.bind();
+        self.soft_thread = self.run_on(&stations)?;
         let lanes = self.allocate(bytes, &mut say)?;
         self.set_access(&mut say)?;
         self.tell_unbound(&stations)?;
@@ -127,7 +131,12 @@ impl<'a, B: Backend> Run<'a, B> {
         let mut say = |now: &str| tell(doing(now));
         let verification = self.verify(&lanes, chain.as_ref(), copies, &mut say)?;
         nodes.extend(now(&host_memory));
-        let (placement, unproven) = placement(&nodes);
+        let thread = self.thread();
+        let asked = match self.bench.backend.driver().soft_box {
+            Some(_) => SOFT,
+            None => KERNEL,
+        };
+        let (placement, unproven) = placement(&nodes, asked);
         self.caveats.extend(unproven);
         self.take_access_back(&mut say);
         let timing = Timing {
@@ -142,6 +151,7 @@ impl<'a, B: Backend> Run<'a, B> {
             stopped,
             verification,
             placement,
+            thread,
             caveats: self.caveats,
         })
     }
@@ -155,6 +165,24 @@ impl<'a, B: Backend> Run<'a, B> {
                 reason: error.to_string(),
             });
         }
+    }
+
+    /// Says to a soft driver where this thread is on its box; the node, where it was told one.
+    fn run_on(&mut self, stations: &[usize]) -> device::Result<Option<u32>> {
+        let mut told = None;
+        for ordinal in stations {
+            let device = &self.bench.station(*ordinal)?.device;
+            if device.run_on(self.job.thread_node)? {
+                told = self.job.thread_node;
+            }
+        }
+        Ok(told)
+    }
+
+    /// Where this thread was, where the job wants it on a node.
+    fn thread(&self) -> Option<Placement> {
+        let wanted = self.job.thread_node?;
+        Some(thread_place(wanted, &self.job.cpus, self.soft_thread))
     }
 
     /// Allocates on the wanted nodes; where the kernel refuses that, without, and says so.
@@ -230,12 +258,11 @@ impl<'a, B: Backend> Run<'a, B> {
         Ok(())
     }
 
-    /// The host memory of the job that is anywhere: that of a soft box is this machine's, and its nodes are not.
+    /// The host memory of the job that is anywhere: that of a soft box is where it was put, and else nowhere.
     fn host_memory<'l>(&self, lanes: &'l Lanes<B>) -> Vec<(Option<u32>, &'l HostBuffer)> {
-        match self.bench.backend.driver().soft_box {
-            Some(_) => Vec::new(),
-            None => lanes.host_memory().collect(),
-        }
+        let is_soft = self.bench.backend.driver().soft_box.is_some();
+        let is_somewhere = |(node, _): &(Option<u32>, _)| !is_soft || node.is_some();
+        lanes.host_memory().filter(is_somewhere).collect()
     }
 
     /// Writes the chain of a chase, or where data is compared what is sent, and its complement to where it arrives.

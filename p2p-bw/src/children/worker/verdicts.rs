@@ -9,6 +9,12 @@ use numa::NumaError;
 
 use crate::messages::JobOutcome;
 
+/// Who says where memory is, on a real machine.
+pub(super) const KERNEL: &str = "move_pages";
+
+/// The same on a soft box.
+pub(super) const SOFT: &str = "the soft driver";
+
 /// Streams that were under way together for less than this part of the longest one's time are said to be so.
 const LEAST_OVERLAP: f64 = 0.95;
 
@@ -39,14 +45,17 @@ pub(super) fn bind(cpus: &[usize], at_start: &[usize]) -> Result<(), NumaError> 
 
 /// Where the host memory of a job is, by the node on which each buffer is wanted and the answer for it, before and after
 /// the copies; and what is to be said where that is not as wanted.
+///
+/// `asked` is whom: the kernel by `move_pages`, or a soft driver.
 pub(super) fn placement(
     answers: &[(Option<u32>, Result<u32, String>)],
+    asked: &str,
 ) -> (Option<Placement>, Option<Caveat>) {
     let Some((first, _)) = answers.first() else {
         return (None, None);
     };
     let found: Vec<_> = answers.iter().map(|(_, found)| found.clone()).collect();
-    let (proven, basis) = one_node(&found);
+    let (proven, basis) = one_node(&found, asked);
     let wanted = first.filter(|_| answers.iter().all(|(node, _)| node == first));
     let placement = Placement {
         wanted,
@@ -64,8 +73,46 @@ pub(super) fn placement(
     (Some(placement), unproven)
 }
 
+/// Where the issuing thread was: proven where it may run on the wanted node's CPUs alone, or where a soft driver has put it there.
+pub(in crate::children) fn thread_place(
+    wanted: u32,
+    cpus: &[usize],
+    soft: Option<u32>,
+) -> Placement {
+    let (proven, basis) = match soft {
+        Some(node) => (Some(node), SOFT.to_owned()),
+        None => thread_node(cpus),
+    };
+    Placement {
+        wanted: Some(wanted),
+        proven,
+        basis,
+    }
+}
+
+/// The node on which the thread stays, and how that is known; where it may leave, or the kernel does not say, why none is.
+fn thread_node(cpus: &[usize]) -> (Option<u32>, String) {
+    let allowed = match numa::allowed_cpus() {
+        Ok(allowed) => allowed,
+        Err(error) => return (None, error.to_string()),
+    };
+    if cpus.is_empty() || allowed.iter().any(|cpu| !cpus.contains(cpu)) {
+        return (
+            None,
+            "the thread may run on CPUs of other nodes, too".to_owned(),
+        );
+    }
+    match numa::current_cpu_and_node() {
+        Ok(running) => (
+            Some(running.node),
+            "sched_getaffinity and getcpu, after the copies".to_owned(),
+        ),
+        Err(error) => (None, error.to_string()),
+    }
+}
+
 /// The one node of all buffers and how that is known, or why none is.
-fn one_node(answers: &[Result<u32, String>]) -> (Option<u32>, String) {
+fn one_node(answers: &[Result<u32, String>], asked: &str) -> (Option<u32>, String) {
     if let Some(reason) = answers.iter().find_map(|answer| answer.as_ref().err()) {
         return (None, reason.clone());
     }
@@ -73,11 +120,8 @@ fn one_node(answers: &[Result<u32, String>]) -> (Option<u32>, String) {
     nodes.sort_unstable();
     nodes.dedup();
     match nodes[..] {
-        [node] => (
-            Some(node),
-            "move_pages, before and after the copies".to_owned(),
-        ),
-        _ => (None, format!("move_pages found buffers on nodes {nodes:?}")),
+        [node] => (Some(node), format!("{asked}, before and after the copies")),
+        _ => (None, format!("{asked} found buffers on nodes {nodes:?}")),
     }
 }
 
@@ -134,29 +178,32 @@ mod tests {
 
     #[test]
     fn a_node_is_proven_only_where_every_buffer_is_on_it() {
-        assert_eq!(one_node(&[Ok(1), Ok(1)]).0, Some(1));
-        let (node, why) = one_node(&[Ok(1), Ok(0)]);
+        assert_eq!(one_node(&[Ok(1), Ok(1)], KERNEL).0, Some(1));
+        let (node, why) = one_node(&[Ok(1), Ok(0)], KERNEL);
         assert_eq!(node, None);
         assert!(why.contains("[0, 1]"), "{why}");
         let refused = Err("refused".to_owned());
-        assert_eq!(one_node(&[Ok(1), refused]), (None, "refused".to_owned()));
+        assert_eq!(
+            one_node(&[Ok(1), refused], KERNEL),
+            (None, "refused".to_owned())
+        );
     }
 
     #[test]
     fn buffers_on_the_nodes_of_their_devices_are_as_wanted() {
         let each_on_its_own = [(Some(0), Ok(0)), (Some(1), Ok(1))];
-        let (placed, unproven) = placement(&each_on_its_own);
+        let (placed, unproven) = placement(&each_on_its_own, KERNEL);
         let placed = placed.unwrap();
         assert_eq!((placed.wanted, placed.proven, unproven), (None, None, None));
-        let (placed, unproven) = placement(&[(Some(1), Ok(0)), (Some(1), Ok(0))]);
+        let (placed, unproven) = placement(&[(Some(1), Ok(0)), (Some(1), Ok(0))], KERNEL);
         let placed = placed.unwrap();
         assert_eq!((placed.wanted, placed.proven), (Some(1), Some(0)));
         assert!(
             matches!(unproven, Some(Caveat::PlacementUnproven { reason }) if reason.contains("node 0"))
         );
         // Nothing was wanted, so nothing is missed; without host memory nothing is said.
-        assert_eq!(placement(&[(None, Ok(1))]).1, None);
-        assert_eq!(placement(&[]), (None, None));
+        assert_eq!(placement(&[(None, Ok(1))], KERNEL).1, None);
+        assert_eq!(placement(&[], KERNEL), (None, None));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use super::{Active, Holds, NOTHING, Simulation, Step};
 use crate::{Demand, fair_rates};
+use std::iter::repeat;
+use std::mem;
 
 impl Simulation {
     /// Lets the clock run to the next change.
@@ -37,13 +39,14 @@ impl Simulation {
         Some(self.next_end(&self.rates())).filter(|next| next.is_finite())
     }
 
-    /// Operations that have begun and not ended, in order of their beginning.
-    pub fn under_way(&self) -> impl Iterator<Item = u64> {
-        self.active.iter().map(|active| active.operation)
+    /// Operations that have begun and not ended, in order of their beginning, each with the end of its latency.
+    pub fn under_way(&self) -> impl Iterator<Item = (u64, f64)> {
+        let told = |active: &Active| (active.operation, active.moves_at);
+        self.active.iter().map(told)
     }
 
     /// The next end at these rates; infinite where there is none.
-    fn next_end(&self, rates: &[f64]) -> f64 {
+    fn next_end(&self, rates: &Rates) -> f64 {
         let end = |active: &Active, rate: f64| {
             if active.flow.hung {
                 f64::INFINITY
@@ -57,15 +60,15 @@ impl Simulation {
         };
         self.active
             .iter()
-            .zip(rates)
-            .map(|(active, rate)| end(active, *rate))
+            .zip(rates.each())
+            .map(|(active, rate)| end(active, rate))
             .fold(f64::INFINITY, f64::min)
     }
 
     /// Lets the time up to `next` pass at these rates, and ends what is over then.
-    fn pass(&mut self, next: f64, rates: &[f64]) {
+    fn pass(&mut self, next: f64, rates: &Rates) {
         let passed = next - self.now;
-        for (active, rate) in self.active.iter_mut().zip(rates) {
+        for (active, rate) in self.active.iter_mut().zip(rates.each()) {
             active.left -= rate * passed;
             // The clock's own rounding, late in a long run, must not leave a crumb that takes no time.
             if active.left <= rate * next * 1e-15 {
@@ -76,7 +79,8 @@ impl Simulation {
         let over = |active: &Active| {
             !active.flow.hung && active.moves_at <= next && active.left <= NOTHING
         };
-        let ended = self.active.extract_if(.., |active| over(active)).collect();
+        let mut ended = mem::take(&mut self.ending);
+        ended.extend(self.active.extract_if(.., |active| over(active)));
         self.end(ended);
     }
 
@@ -92,20 +96,16 @@ impl Simulation {
     pub fn open_gates(&mut self, operations: &[u64]) {
         let opened =
             |active: &Active| active.holds == Holds::Gate && operations.contains(&active.operation);
-        let ended = self
-            .active
-            .extract_if(.., |active| opened(active))
-            .collect();
+        let mut ended = mem::take(&mut self.ending);
+        ended.extend(self.active.extract_if(.., |active| opened(active)));
         self.end(ended);
     }
 
+    /// Ends these, and keeps their list's room for the next ones.
     fn end(&mut self, mut ended: Vec<Active>) {
-        if ended.is_empty() {
-            // A latency has passed, or only time.
-            return;
-        }
+        let is_none = ended.is_empty();
         ended.sort_by_key(|active| active.operation);
-        for active in ended {
+        for active in ended.drain(..) {
             self.ended.push(active.operation);
             if let Some(stream) = self.streams.get_mut(&active.stream) {
                 stream.queue.pop_front();
@@ -113,16 +113,20 @@ impl Simulation {
                 self.pools[stream.pool].free += u32::from(active.holds == Holds::Engine);
             }
         }
-        self.settle();
+        self.ending = ended;
+        // Where there was none, a latency has passed, or only time.
+        if !is_none {
+            self.settle();
+        }
     }
 
     /// The present rate of all that is under way; 0 while it spends its latency.
-    fn rates(&self) -> Vec<f64> {
+    fn rates(&self) -> Rates {
         let moving = |active: &Active| {
             !active.flow.hung && active.moves_at <= self.now && active.left > NOTHING
         };
         if !self.active.iter().any(moving) {
-            return vec![0.0; self.active.len()];
+            return Rates(Vec::new());
         }
         let demands: Vec<Demand<'_>> = self
             .active
@@ -134,15 +138,22 @@ impl Simulation {
             })
             .collect();
         let mut rates = fair_rates(&demands, &self.capacities).into_iter();
-        self.active
-            .iter()
-            .map(|active| {
-                if moving(active) {
-                    rates.next().unwrap_or(0.0)
-                } else {
-                    0.0
-                }
-            })
-            .collect()
+        let each = self.active.iter().map(|active| {
+            if moving(active) {
+                rates.next().unwrap_or(0.0)
+            } else {
+                0.0
+            }
+        });
+        Rates(each.collect())
+    }
+}
+
+/// The rates of all that is under way, in its order; empty where nothing moves, which costs no memory.
+struct Rates(Vec<f64>);
+
+impl Rates {
+    fn each(&self) -> impl Iterator<Item = f64> {
+        self.0.iter().copied().chain(repeat(0.0))
     }
 }

@@ -1,6 +1,6 @@
 //! What can begin now: operations that take no time, kernels, gates, and copies that get an engine.
 
-use super::{Active, Flow, Holds, Simulation, Work, is_reached};
+use super::{Active, Flow, Holds, Simulation, Work, has_ended, is_reached};
 
 impl Simulation {
     /// Runs what takes no time, in order of issue, then begins what needs no engine, and gives free engines to the copies that
@@ -61,6 +61,7 @@ impl Simulation {
             Work::Begun | Work::Copy(_) | Work::Run(_) | Work::Gate(_) => false,
             Work::Instant | Work::Record { .. } => true,
             Work::Wait { event, count } => is_reached(&self.events, *event, *count),
+            Work::After { stream, operation } => has_ended(&self.streams, *stream, *operation),
         };
         self.streams
             .iter()
@@ -95,7 +96,12 @@ impl Simulation {
                     event.time = self.now;
                 }
             }
-            Work::Wait { .. } | Work::Begun | Work::Copy(_) | Work::Run(_) | Work::Gate(_) => {}
+            Work::Wait { .. }
+            | Work::After { .. }
+            | Work::Begun
+            | Work::Copy(_)
+            | Work::Run(_)
+            | Work::Gate(_) => {}
         }
     }
 }

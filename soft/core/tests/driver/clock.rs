@@ -2,7 +2,9 @@
 //! busy machine has none.
 
 use crate::support::*;
-use softbox::{Failure, Foreign, ForeignWork, Issued, Kernel, Outcome, SoftDriver, patiently};
+use softbox::{
+    Failure, Foreign, ForeignWork, Issued, Kernel, Outcome, SoftDriver, monotonic_ns, patiently,
+};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
@@ -161,13 +163,14 @@ fn work_of_another_library_moves_its_bytes_while_its_time_passes() {
     let driver = on_wall();
     let (stream, device, _) = places(&driver);
     let slow = Arc::new(Slow::default());
-    let began = Instant::now();
+    let began = monotonic_ns();
     ask(&driver, |driver| {
         let work = Foreign {
             work: Arc::<Slow>::clone(&slow),
             from: (device, 4),
             to: (device, 4),
             chain: 1,
+            entered_ns: 0,
         };
         driver.enqueue(work, stream)
     });
@@ -175,8 +178,10 @@ fn work_of_another_library_moves_its_bytes_while_its_time_passes() {
     // Asked at each wait until it has; the answer is then when its time is over.
     let waits = [(); 4].map(|()| driver.synchronize_stream(stream));
     assert_eq!(slow.asked.load(Ordering::Relaxed), 3);
-    let hour = Duration::from_secs(3600);
-    let far = waits.map(|wait| matches!(wait, Err(Failure::Early(at)) if at - began >= hour));
+    // An hour is 3.6e12 ns, and 1 us before its end the rest of the wait begins.
+    let far = waits.map(
+        |wait| matches!(wait, Err(Failure::Early(at)) if at >= began + 3_600_000_000_000 - 1000),
+    );
     assert_eq!(far, [false, false, true, true]);
     assert!(!driver.query_stream(stream).expect("asks"));
     assert_eq!(slow.asked.load(Ordering::Relaxed), 3);

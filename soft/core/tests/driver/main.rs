@@ -6,4 +6,5 @@ mod faults;
 mod gates;
 mod graphs;
 mod kernels;
+mod nodes;
 mod support;

@@ -38,6 +38,7 @@ fn work(at: Pointer) -> ForeignCall {
         to: at as u64,
         to_bytes: 64,
         chain: 1,
+        entered_ns: softbox::monotonic_ns(),
     }
 }
 

@@ -60,6 +60,7 @@ symbols! {
 }
 
 type SoftBox = unsafe extern "C" fn() -> *const c_char;
+type SoftLate = unsafe extern "C" fn() -> u64;
 
 /// A loaded library, which stays loaded for the life of the process: it has threads of its own.
 pub(in crate::ccl) struct Library {
@@ -69,6 +70,8 @@ pub(in crate::ccl) struct Library {
     pub(in crate::ccl) functions: Functions,
     /// In this project's soft libraries only.
     soft_box: Option<SoftBox>,
+    /// Likewise.
+    soft_late: Option<SoftLate>,
 }
 
 impl Library {
@@ -102,11 +105,15 @@ impl Library {
         // SAFETY: only our soft libraries export this name, and with this type.
         let soft_box = unsafe { library.get::<SoftBox>("tplens_soft_box") };
         let soft_box = soft_box.ok().map(|marker| *marker);
+        // SAFETY: as above.
+        let soft_late = unsafe { library.get::<SoftLate>("tplens_soft_late") };
+        let soft_late = soft_late.ok().map(|late| *late);
         std::mem::forget(library);
         Box::leak(Box::new(Self {
             table,
             functions,
             soft_box,
+            soft_late,
         }))
     }
 
@@ -142,6 +149,13 @@ impl Library {
         let name = unsafe { marker() };
         // SAFETY: as it returned it.
         unsafe { text(name) }
+    }
+
+    /// Calls of this process so far whose bytes came later than the soft box says, where this is a soft library.
+    pub(in crate::ccl) fn late_calls(&self) -> Option<u64> {
+        let late = self.soft_late?;
+        // SAFETY: only our soft libraries export it; it takes nothing.
+        Some(unsafe { late() })
     }
 
     /// A new id.

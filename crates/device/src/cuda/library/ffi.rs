@@ -6,7 +6,7 @@
 //! cuda.h 13.0 would be no valid value.
 #![expect(unsafe_code, reason = "C ABI of the CUDA driver")]
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
 use cudarc::driver::sys;
@@ -105,10 +105,16 @@ pub(in crate::cuda) fn require(symbols: &[&'static str]) -> Result<()> {
 
 /// Whether the library exports a function.
 pub(in crate::cuda) fn has_symbol(name: &str) -> bool {
+    address_of(name.as_bytes()).is_some()
+}
+
+/// Where the library has a function.
+pub(in crate::cuda) fn address_of(name: &[u8]) -> Option<*const c_void> {
     // SAFETY: gives the library that cudarc loaded, or loads it as above; where there is none it panics, which is sound.
     let library = unsafe { sys::culib() };
-    // SAFETY: the address is taken as a plain pointer and only compared with null, never called or read.
-    unsafe { library.get::<*const ()>(name.as_bytes()) }.is_ok()
+    // SAFETY: the address is taken as a plain pointer; what it is called as is the caller's matter.
+    let symbol = unsafe { library.get::<*const c_void>(name) };
+    symbol.ok().map(|address| *address)
 }
 
 /// The name of the soft box, where the loaded library is a soft driver: it exports a marker.

@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use cudarc::driver::sys;
 
+use crate::backend::HostKind;
 use crate::cuda::context::Context;
 use crate::cuda::library::{check, check_memory, require};
 use crate::error::{DeviceError, Result};
 use crate::memory::{Access, Held, HostBuffer, HostMemory, check_range};
+use crate::nodes::Nodes;
 
 /// Memory on a device.
 #[derive(Debug)]
@@ -121,15 +123,16 @@ impl Drop for Pinned {
     }
 }
 
-/// Ordinary pages that the driver locked and mapped for every context.
+/// Pages of a registered kind that the driver locked and mapped for every context.
 pub(in crate::cuda) fn registered(
     context: &Arc<Context>,
+    what: (Nodes, HostKind),
     bytes: usize,
     node: Option<u32>,
 ) -> Result<HostBuffer> {
     const FLAGS: u32 = 1 | 2; // CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP
     require(&["cuMemHostRegister_v2", "cuMemHostUnregister"])?;
-    HostBuffer::registered(bytes, node, |start, bytes| {
+    HostBuffer::registered(what, bytes, node, |start, bytes| {
         context.bind()?;
         // SAFETY: cuda.h: `cuMemHostRegister(void *, size_t, unsigned int)`; the pages are there until `Registration`, which
         // unregisters them, was dropped.

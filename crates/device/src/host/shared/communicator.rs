@@ -18,8 +18,11 @@ use crate::error::{DeviceError, Result};
 
 /// Collectives of the host backend: ranks are processes (or threads) that share memory.
 ///
-/// Sums are made in f32, in rank order, and rounded once to the element's type, on every rank with the same bits. Waiting
-/// takes a CPU; where there are fewer than ranks it is given away. A rank that ended, left or aborted is noticed within a
+/// Sums are made in f32, in rank order, and rounded once to the element's type, on every rank with the same bits. From 64 KiB
+/// of a rank's part on, ranks read each other's device buffers where they lie. Shorter messages go by way of slots that all map,
+/// and so do those in buffers above 1 GiB, and all where a rank may not open another's memory.
+///
+/// Waiting takes a CPU; where there are fewer than ranks it is given away. A rank that ended, left or aborted is noticed within a
 /// fraction of a second by those that wait for it, and named.
 pub struct SharedMemory {
     facts: CollectivesFacts,
@@ -143,7 +146,7 @@ fn await_members(members: &Members<'_>) -> Result<()> {
 /// Its calls are done by the stream's worker, in the order of the stream. What goes wrong there is told by
 /// [`Communicator::async_error`] and by the stream when it is waited for. A stream that waits for a rank which lives and
 /// does not call waits with it; [`Communicator::abort`] ends that.
-pub struct HostCommunicator(Arc<Membership>);
+pub struct HostCommunicator(pub(super) Arc<Membership>);
 
 impl Communicator for HostCommunicator {
     type Stream = Stream;

@@ -4,6 +4,7 @@ use std::sync::{Mutex, OnceLock};
 
 use super::ffi::Mapping;
 use super::members::{Broken, Members};
+use super::peers::Peers;
 use crate::error::{DeviceError, Result};
 
 /// What a rank needs to work with the others.
@@ -19,12 +20,14 @@ pub(in crate::host) struct Membership {
 }
 
 /// How far a rank is.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Progress {
     /// The last step that it began.
     pub(super) step: u64,
     /// A step that all are known to have arrived at.
     pub(super) seen: u64,
+    /// The other ranks' memory that is mapped here.
+    pub(super) peers: Peers,
 }
 
 impl Membership {

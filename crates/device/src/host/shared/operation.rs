@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ffi::Part;
 use super::membership::Membership;
 use super::turn::Turn;
-use super::{reduce, spread};
+use super::{direct, reduce, spread};
 use crate::collectives::{Element, Operation as Kind};
 use crate::error::Result;
 use crate::memory::InFlight;
@@ -33,6 +33,9 @@ impl Operation {
             bytes: self.part_bytes(),
         };
         let mut turn = Turn::new(&self.membership, call);
+        if direct::is_worth_it(call.bytes) && direct::is_done(self, &mut turn)? {
+            return Ok(());
+        }
         match self.kind {
             Kind::AllReduce if reduce::is_one_shot(self.membership.ranks, call.bytes) => {
                 reduce::one_shot(self, &mut turn)

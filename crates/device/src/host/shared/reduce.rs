@@ -1,6 +1,7 @@
 //! Operations that add up: one-shot, where each rank reads all and adds up all, and two-shot, where each adds up a part.
 //!
-//! Both add up in rank order, so that every rank has the same bits, whichever way a message goes.
+//! Both go by way of slots; `direct` has what goes without. All add up in rank order, so that every rank has the same bits,
+//! whichever way a message goes.
 
 use super::ffi::Range;
 use super::operation::{Operation, Pieces};
@@ -36,7 +37,7 @@ pub(super) fn is_one_shot(ranks: u32, bytes: usize) -> bool {
 }
 
 /// The sources of a sum: what `of` gives for each rank.
-fn sources<'a>(
+pub(super) fn sources<'a>(
     ranks: u32,
     of: impl Fn(u32) -> Result<Range<'a>>,
 ) -> Result<([Range<'a>; MAX_RANKS as usize], usize)> {

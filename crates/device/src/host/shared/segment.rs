@@ -29,7 +29,7 @@ const STRIDE: usize = LINE + SLOT + 3 * LINE;
 /// Bytes of a rank's slots, in whole pages, which may lie on nodes of their own.
 pub(super) const ROOM: usize = (SLOTS * STRIDE).next_multiple_of(4096);
 /// The first word of a file, with the version of its layout.
-pub(super) const MAGIC: u64 = u64::from_ne_bytes(*b"tplens\0\x03");
+pub(super) const MAGIC: u64 = u64::from_ne_bytes(*b"tplens\0\x04");
 
 /// How an id of this library begins; then the process, its descriptor, and the number of the file.
 const MARK: [u8; 4] = *b"host";
@@ -103,20 +103,41 @@ pub(super) fn open(id: &UniqueId) -> Result<File> {
     // The machine's byte order, as ids do not leave the machine.
     let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_ne_bytes);
     let (process, descriptor) = (word(process), word(descriptor));
-    let path = PathBuf::from(format!("/proc/{process}/fd/{descriptor}"));
-    // Looked at before it is opened: the number may be that of another file by now.
-    let is_it = fs::metadata(&path).and_then(|found| {
-        let same = found.is_file() && found.ino().to_ne_bytes() == number;
-        same.then_some(())
-            .ok_or_else(|| io::ErrorKind::NotFound.into())
-    });
-    let file = is_it.and_then(|()| OpenOptions::new().read(true).write(true).open(&path));
+    let number = number.try_into().map_or(0, u64::from_ne_bytes);
+    let file = others(
+        process,
+        descriptor,
+        number,
+        OpenOptions::new().read(true).write(true),
+    );
     file.map_err(|error| {
         let doing = format!(
             "opening the memory of process {process}, which goes away with that process and once all ranks have joined"
         );
         failed(&doing, error)
     })
+}
+
+/// Opens a file that a process has open, by its descriptor there and its number.
+pub(super) fn others(
+    process: u32,
+    descriptor: u32,
+    number: u64,
+    how: &OpenOptions,
+) -> io::Result<File> {
+    // Looked at before it is opened: the descriptor may be that of another file by now.
+    how.open(is_open(process, descriptor, number)?)
+}
+
+/// Where a file is that a process has open, by its descriptor there and its number; `NotFound` where it has that no more.
+pub(super) fn is_open(process: u32, descriptor: u32, number: u64) -> io::Result<PathBuf> {
+    let path = PathBuf::from(format!("/proc/{process}/fd/{descriptor}"));
+    let found = fs::metadata(&path)?;
+    if found.is_file() && found.ino() == number {
+        Ok(path)
+    } else {
+        Err(io::ErrorKind::NotFound.into())
+    }
 }
 
 /// An error of the system, with what was tried.

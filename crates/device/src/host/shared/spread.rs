@@ -1,4 +1,4 @@
-//! Operations that move bytes as they are: all-gather, broadcast and send/recv.
+//! Operations that move bytes as they are, by way of slots: all-gather, broadcast and send/recv.
 
 use super::operation::{Operation, Pieces};
 use super::segment::SLOT;

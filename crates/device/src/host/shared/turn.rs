@@ -13,7 +13,9 @@ use super::ffi::Range;
 use super::members::Broken;
 use super::membership::{Membership, Progress};
 use super::operation::Call;
+use super::pages::Place;
 use super::patience::Patience;
+use super::peers::Peers;
 use super::segment::{HEAD, LINE, SHORT, SLOTS, slot};
 use crate::error::Result;
 
@@ -74,6 +76,29 @@ impl<'a> Turn<'a> {
         }
         let mapping = &self.membership.mapping;
         mapping.range(slot(rank, step) + HEAD, bytes)
+    }
+
+    /// The other ranks' memory that is mapped here.
+    pub(super) fn peers(&mut self) -> &mut Peers {
+        &mut self.progress.peers
+    }
+
+    /// A range behind a place in another rank's memory, which must be mapped.
+    pub(super) fn mapped(
+        &self,
+        rank: u32,
+        place: Option<Place>,
+        at: usize,
+        bytes: usize,
+    ) -> Result<Range<'_>> {
+        let found = place.and_then(|place| {
+            let mapping = self.progress.peers.mapping(rank, place.shown)?;
+            mapping.range(place.start.checked_add(at)?, bytes).ok()
+        });
+        found.ok_or_else(|| {
+            let reason = format!("memory of rank {rank} is not as that rank said");
+            self.membership.break_with(Broken::Other(reason))
+        })
     }
 
     /// Says that the own slot of a step is written.

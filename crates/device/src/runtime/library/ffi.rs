@@ -12,6 +12,7 @@ use super::super::places;
 use super::super::table::{Table, Version};
 use crate::error::{DeviceError, Result};
 use crate::library::{Function, file_of, first_of, symbols, text, until_nul};
+use crate::nodes::Nodes;
 
 /// A stream, event, graph, module or function of the library.
 pub(in crate::runtime) type Handle = *mut c_void;
@@ -85,6 +86,8 @@ pub(in crate::runtime) struct Library {
     pub(in crate::runtime) serial: u64,
     /// In this project's soft library only.
     soft_box: Option<SoftBox>,
+    /// Whose nodes host memory is on.
+    pub(in crate::runtime) nodes: Nodes,
 }
 
 impl Library {
@@ -98,12 +101,16 @@ impl Library {
         // SAFETY: only our soft libraries export this name, and with this type.
         let soft_box = unsafe { library.get::<SoftBox>("tplens_soft_box") };
         let soft_box = soft_box.ok().map(|marker| *marker);
+        // SAFETY: the address is taken as a plain pointer; only our soft libraries export what is asked for.
+        let address = |name: &[u8]| unsafe { library.get::<*const c_void>(name) }.ok();
+        let nodes = Nodes::of(|name| address(name).map(|address| *address));
         let library: &'static Self = Box::leak(Box::new(Self {
             table,
             functions,
             raw: library,
             serial: SERIAL.fetch_add(1, Ordering::Relaxed),
             soft_box,
+            nodes,
         }));
         library.has_what_it_takes().map(|()| library)
     }

@@ -6,6 +6,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::super::context::Context;
+use crate::backend::HostKind;
 use crate::error::{DeviceError, Result};
 use crate::memory::{Access, Held, HostBuffer, HostMemory, check_range};
 
@@ -155,9 +156,10 @@ impl Drop for Allocated {
     }
 }
 
-/// Ordinary memory on a node, given to the runtime to lock and map.
+/// Pages of a registered kind on a node, given to the runtime to lock and map.
 pub(in crate::runtime) fn registered(
     context: &Arc<Context>,
+    kind: HostKind,
     bytes: usize,
     node: Option<u32>,
 ) -> Result<HostBuffer> {
@@ -167,7 +169,7 @@ pub(in crate::runtime) fn registered(
     let call = library.need(function)?;
     // What cannot be given back must not be taken.
     library.need(&library.functions.host_unregister)?;
-    HostBuffer::registered(bytes, node, |start, bytes| {
+    HostBuffer::registered((library.nodes, kind), bytes, node, |start, bytes| {
         context.bind()?;
         // SAFETY: hip_runtime_api.h: `hipHostRegister(void *, size_t, unsigned int)`; the pages are there until `Registration`,
         // which gives them back, was dropped.

@@ -104,7 +104,7 @@ fn rows(point: &Point, links: &Links, run: &str, simulated: &str) -> Vec<[String
         row[13] = word_of(&quantity.timing.gate);
         row[14] = link
             .path
-            .map_or_else(String::new, |path| path.name().to_owned());
+            .map_or_else(String::new, |path| path.name().into_owned());
         row[15] = link.ceiling(&named.name).map_or_else(String::new, number);
         verification_word(verification).clone_into(&mut row[17]);
         row[18].clone_from(&link.basis);

@@ -3,6 +3,7 @@
 mod cell;
 mod collectives;
 mod links;
+mod numa;
 mod record;
 mod serve;
 

@@ -1,7 +1,7 @@
 //! Chooses the columns by what a record holds.
 
 use super::super::clean::clean;
-use super::{collectives, links as link_lines, serve};
+use super::{collectives, links as link_lines, numa as numa_lines, serve};
 use crate::record::{Payload, Record};
 
 /// The numbers of a record, a header line first; which columns there are follows from what it holds.
@@ -12,14 +12,15 @@ pub fn record(record: &Record) -> String {
         Payload::Links(links) => link_lines::lines(record, links),
         Payload::Collectives(collectives) => collectives::lines(record, collectives),
         Payload::Serve(serve) => serve::lines(record, serve),
+        Payload::Numa(numa) => numa_lines::lines(record, numa),
     }
 }
 
-/// The numbers of a `p2p-bw` record, a header line first.
+/// The numbers of a `p2p-bw` record, also of `p2p-bw numa`, a header line first.
 #[must_use]
 pub fn links(record: &Record) -> String {
     match &record.payload {
-        Payload::Links(_) => self::record(record),
+        Payload::Links(_) | Payload::Numa(_) => self::record(record),
         other => format!("this holds {}, not links\n", other.kind()),
     }
 }

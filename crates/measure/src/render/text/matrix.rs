@@ -1,5 +1,7 @@
 //! The matrix of a case over pairs: source by row, destination by column.
 
+use std::borrow::Cow;
+
 use super::cell::{ABSENT, fraction, names, number, of_point};
 use super::ends::{direction, pair};
 use super::header::{indented, numbers_right, table};
@@ -41,7 +43,7 @@ fn one(points: &[&Point], links: &Links, name: &str) -> String {
             });
             found.map_or_else(
                 || ABSENT.to_owned(),
-                |(point, name)| under(point, name, links.path(from, to).name()),
+                |(point, name)| under(point, name, &links.path(from, to).name()),
             )
         };
         table.add_row(std::iter::once(label).chain((0..links.devices.len()).map(cell)));
@@ -55,8 +57,8 @@ fn totals(points: &[&Point], links: &Links) -> String {
     let mut text = String::new();
     let total = |point: &&&Point| names(&[point]).contains(&"total");
     for point in points.iter().filter(total) {
-        let path = pair(point).map_or("", |(a, b)| links.path(a, b).name());
-        let total = under(point, "total", path).replace('\n', ", ");
+        let path = pair(point).map_or(Cow::Borrowed(""), |(a, b)| links.path(a, b).name());
+        let total = under(point, "total", &path).replace('\n', ", ");
         line(
             &mut text,
             &format!("  {}: {total}", direction(point, "total", links)),

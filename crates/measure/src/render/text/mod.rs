@@ -8,6 +8,7 @@ mod header;
 mod links;
 mod matrix;
 mod notes;
+mod numa;
 mod peers;
 mod record;
 mod rows;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::clean::clean;
-use super::{collectives, links as link_tables, serve};
+use super::{collectives, links as link_tables, numa as numa_tables, serve};
 use crate::record::{Outcome, Payload, Record, Status};
 
 /// The tables of a record, simulated ones marked as such.
@@ -16,17 +16,18 @@ pub fn record(record: &Record) -> String {
         Payload::Links(links) => link_tables::tables(record, links, soft),
         Payload::Collectives(collectives) => collectives::tables(record, collectives, soft),
         Payload::Serve(serve) => serve::block(record, serve, soft),
+        Payload::Numa(numa) => numa_tables::tables(record, numa, soft),
     };
     line(&mut text, "");
     line(&mut text, &ending(record));
     text
 }
 
-/// The tables of a `p2p-bw` record.
+/// The tables of a `p2p-bw` record, also of `p2p-bw numa`.
 #[must_use]
 pub fn links(record: &Record) -> String {
     match &record.payload {
-        Payload::Links(_) => self::record(record),
+        Payload::Links(_) | Payload::Numa(_) => self::record(record),
         other => format!("this holds {}, not links\n", other.kind()),
     }
 }
@@ -49,11 +50,13 @@ pub(super) fn reservations(text: &mut String, reservations: &[String]) {
 
 /// Whether there were points to measure and none of them was.
 fn measured_nothing(payload: &Payload) -> bool {
-    let Payload::Links(links) = payload else {
-        return false;
+    let outcomes: Vec<&Outcome> = match payload {
+        Payload::Links(links) => links.points.iter().map(|point| &point.outcome).collect(),
+        Payload::Numa(numa) => numa.points.iter().map(|point| &point.outcome).collect(),
+        _ => Vec::new(),
     };
-    let mut outcomes = links.points.iter().map(|point| &point.outcome);
-    !links.points.is_empty() && !outcomes.any(|outcome| matches!(outcome, Outcome::Measured { .. }))
+    let is_measured = |outcome: &&Outcome| matches!(outcome, Outcome::Measured { .. });
+    !outcomes.is_empty() && !outcomes.iter().any(is_measured)
 }
 
 fn ending(record: &Record) -> String {

@@ -89,7 +89,7 @@ fn library(collectives: &Collectives) -> Option<String> {
     if !labels.is_empty() {
         words = format!("{words} on {}", labels.join(", "));
     }
-    let mut paths: Vec<&str> = Vec::new();
+    let mut paths = Vec::new();
     for path in collectives.paths.iter().map(|pair| pair.path.name()) {
         if !paths.contains(&path) {
             paths.push(path);

@@ -1,0 +1,73 @@
+//! The `[[far]]` tables: what copies lose to memory, and to threads, on another NUMA node than the device's.
+
+use crate::{BoxFile, Figure};
+use serde::{Deserialize, Serialize};
+
+/// What is different at one distance between nodes, or from one node to another.
+///
+/// The way goes from where a device or a thread is to where the memory is. Parts are of the near figure, and one above 1 says
+/// that far is faster than near.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Far {
+    /// The distance, as the `[[node]]` tables give it from the first node to the memory's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<u32>,
+    /// The two nodes instead: of the device or the thread, then of the memory. Such a table comes before one by distance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<[u32; 2]>,
+    /// Part of the host to device rate from memory that devices reach: pinned, write-combined, registered, huge pages.
+    pub h2d: Figure,
+    /// Part of the device to host rate into such memory.
+    pub d2h: Figure,
+    /// Part of the host to device rate from pageable memory.
+    pub h2d_pageable: Figure,
+    /// Part of the device to host rate into pageable memory.
+    pub d2h_pageable: Figure,
+    /// Part of a pageable copy's rate where the thread that issues it is this far from the memory, besides.
+    pub pageable_thread: Figure,
+    /// What the latency of a copy is longer, microseconds.
+    pub latency_us: Figure,
+    /// Segments that such copies cross besides the device's `host_segments`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<String>,
+}
+
+impl Far {
+    /// Its parts, which are above 0, with their keys.
+    pub(crate) fn parts(&self) -> [(&'static str, &Figure); 5] {
+        [
+            ("h2d", &self.h2d),
+            ("d2h", &self.d2h),
+            ("h2d_pageable", &self.h2d_pageable),
+            ("d2h_pageable", &self.d2h_pageable),
+            ("pageable_thread", &self.pageable_thread),
+        ]
+    }
+}
+
+impl BoxFile {
+    /// What holds for memory on node `memory` as seen from node `from`; `None` where both are one, and on a box that gives
+    /// nothing: such memory is as good as near.
+    #[must_use]
+    pub fn far(&self, from: u32, memory: u32) -> Option<&Far> {
+        if from == memory {
+            return None;
+        }
+        let own = self
+            .far
+            .iter()
+            .find(|far| far.nodes == Some([from, memory]));
+        own.or_else(|| {
+            let distance = self.distance(from, memory)?;
+            self.far.iter().find(|far| far.distance == Some(distance))
+        })
+    }
+
+    /// The distance between two nodes; `None` where the box has not both.
+    fn distance(&self, from: u32, to: u32) -> Option<u32> {
+        let column = self.node.iter().position(|node| node.id == to)?;
+        let row = self.node.iter().find(|node| node.id == from)?;
+        row.distances.get(column).copied()
+    }
+}

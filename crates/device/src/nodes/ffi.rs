@@ -1,0 +1,113 @@
+//! The functions by which a soft driver is told where host memory and threads are on its box. No vendor's library has them.
+#![expect(unsafe_code, reason = "C functions of the soft drivers")]
+
+use std::ffi::{c_int, c_void};
+use std::mem::transmute;
+use std::ptr::NonNull;
+
+use numa::Errno;
+
+type PlaceCall = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
+type RangeCall = unsafe extern "C" fn(*mut c_void, usize) -> c_int;
+type RunCall = unsafe extern "C" fn(c_int) -> c_int;
+
+/// What stands for no node.
+const NOWHERE: c_int = -1;
+
+/// The functions of a loaded soft driver, which stays loaded for the life of the process.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SoftNodes {
+    place: PlaceCall,
+    huge: RangeCall,
+    node_of: RangeCall,
+    run_on: RunCall,
+}
+
+impl SoftNodes {
+    /// `None` where the library lacks one of them.
+    pub(super) fn find(address: impl Fn(&[u8]) -> Option<*const c_void>) -> Option<Self> {
+        let address = |name| address(name).filter(|address| !address.is_null());
+        let place = address(b"tplens_soft_place")?;
+        let huge = address(b"tplens_soft_huge")?;
+        let node_of = address(b"tplens_soft_node_of")?;
+        let run_on = address(b"tplens_soft_run_on")?;
+        Some(Self {
+            // SAFETY: only our soft drivers export this name, as `int (void *, size_t, int)`; it is not null.
+            place: unsafe { transmute::<*const c_void, PlaceCall>(place) },
+            // SAFETY: as above, as `int (void *, size_t)`.
+            huge: unsafe { transmute::<*const c_void, RangeCall>(huge) },
+            // SAFETY: as above, as `int (void *, size_t)`.
+            node_of: unsafe { transmute::<*const c_void, RangeCall>(node_of) },
+            // SAFETY: as above, as `int (int)`.
+            run_on: unsafe { transmute::<*const c_void, RunCall>(run_on) },
+        })
+    }
+
+    /// Says where a range of memory is, or that nothing is to be known of it.
+    pub(super) fn place_raw(
+        self,
+        start: NonNull<u8>,
+        bytes: usize,
+        node: Option<u32>,
+    ) -> Result<(), Errno> {
+        // SAFETY: it notes the range and does not touch its bytes; any node that is none is an error number.
+        answer(unsafe { (self.place)(start.as_ptr().cast(), bytes, number(node)) })
+    }
+
+    /// Says that a range of memory is huge pages.
+    pub(super) fn huge_raw(self, start: NonNull<u8>, bytes: usize) -> Result<(), Errno> {
+        // SAFETY: it notes the range and does not touch its bytes.
+        answer(unsafe { (self.huge)(start.as_ptr().cast(), bytes) })
+    }
+
+    /// Where a range of memory is; `None` where it was put on no node.
+    pub(super) fn node_of(self, start: NonNull<u8>, bytes: usize) -> Option<u32> {
+        // SAFETY: it looks the range up and does not touch its bytes.
+        let node = unsafe { (self.node_of)(start.as_ptr().cast(), bytes) };
+        u32::try_from(node).ok()
+    }
+
+    /// Says where the calling thread is.
+    pub(super) fn run_on_raw(self, node: Option<u32>) -> Result<(), Errno> {
+        // SAFETY: it notes the number; any that is no node is an error number.
+        answer(unsafe { (self.run_on)(number(node)) })
+    }
+}
+
+/// A node that is too large for C is one that no box has.
+fn number(node: Option<u32>) -> c_int {
+    node.map_or(NOWHERE, |node| c_int::try_from(node).unwrap_or(c_int::MAX))
+}
+
+fn answer(errno: c_int) -> Result<(), Errno> {
+    if errno == 0 {
+        Ok(())
+    } else {
+        Err(Errno(errno))
+    }
+}
+
+/// Memory that a soft driver was told of; it is told to forget it when this is dropped.
+pub(crate) struct Told {
+    soft: SoftNodes,
+    address: usize,
+}
+
+impl Told {
+    /// For memory that begins here.
+    pub(super) fn new(soft: SoftNodes, start: NonNull<u8>) -> Self {
+        Self {
+            soft,
+            address: start.as_ptr() as usize,
+        }
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        if let Some(start) = NonNull::new(self.address as *mut u8) {
+            // It cannot be refused: what the driver does not know it has nothing to forget of.
+            let _ = self.soft.place_raw(start, 0, None);
+        }
+    }
+}

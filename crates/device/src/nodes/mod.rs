@@ -1,0 +1,126 @@
+//! [`Nodes`]: whose NUMA nodes are meant when a node is named, those of this machine or those of a soft box.
+//!
+//! The kernel binds memory and moves threads; of a soft box's nodes it knows nothing, so there the soft driver is told and asked.
+
+mod ffi;
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+pub(crate) use ffi::SoftNodes;
+use ffi::Told;
+use numa::{Errno, MemoryPolicy, NumaError, PolicyGuard};
+
+use crate::error::{DeviceError, Result};
+
+/// Who decides where host memory and threads are, and says it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Nodes {
+    /// The kernel.
+    Machine,
+    /// The soft driver, for its box.
+    Soft(SoftNodes),
+}
+
+impl Nodes {
+    /// Those of a library whose functions `address` finds by name: only soft drivers have the functions for it.
+    pub(crate) fn of(address: impl Fn(&[u8]) -> Option<*const c_void>) -> Self {
+        SoftNodes::find(address).map_or(Self::Machine, Self::Soft)
+    }
+
+    /// Has a driver allocate on a node in this thread as long as the answer lives; for a soft driver [`Nodes::place`] is called
+    /// after it.
+    pub(crate) fn policy(self, node: Option<u32>) -> Result<Option<PolicyGuard>> {
+        match (self, node) {
+            (Self::Machine, Some(node)) => {
+                Ok(Some(PolicyGuard::set(&MemoryPolicy::Bind(vec![node]))?))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Places memory of a soft driver that is there; what the kernel gives it has placed already.
+    pub(crate) fn place(self, start: NonNull<u8>, bytes: usize, node: Option<u32>) -> Result<()> {
+        match (self, node) {
+            (Self::Soft(soft), Some(node)) => soft.place(start, bytes, node),
+            _ => Ok(()),
+        }
+    }
+
+    /// The node of the whole range, or why that is not known.
+    pub(crate) fn node_of(
+        self,
+        start: NonNull<u8>,
+        bytes: usize,
+    ) -> std::result::Result<u32, String> {
+        match self {
+            Self::Machine => by_kernel(start, bytes),
+            Self::Soft(soft) => soft.node_of(start, bytes).ok_or_else(|| {
+                "it was put on no node of the soft box; name one when it is allocated".to_owned()
+            }),
+        }
+    }
+
+    /// As [`crate::Device::run_on`].
+    pub(crate) fn run_on(self, node: Option<u32>) -> Result<bool> {
+        match self {
+            Self::Machine => Ok(false),
+            Self::Soft(soft) => soft.run_on(node).map(|()| true),
+        }
+    }
+}
+
+impl SoftNodes {
+    fn place(self, start: NonNull<u8>, bytes: usize, node: u32) -> Result<()> {
+        let refused = |errno| NumaError::Bind { node, bytes, errno };
+        Ok(self.place_raw(start, bytes, Some(node)).map_err(refused)?)
+    }
+
+    fn run_on(self, node: Option<u32>) -> Result<()> {
+        self.run_on_raw(node)
+            .map_err(|errno| DeviceError::Argument {
+                what: "the node of the thread",
+                why: match node {
+                    Some(node) => {
+                        format!(
+                            "the soft box has no node {node} with CPUs ({errno}); see topo --sim"
+                        )
+                    }
+                    None => format!("the soft driver gave no answer: {errno}"),
+                },
+            })
+    }
+
+    /// Tells of pages that the driver has not made; it forgets them when the answer is dropped, which is before they go.
+    pub(crate) fn tell(
+        self,
+        start: NonNull<u8>,
+        bytes: usize,
+        node: Option<u32>,
+        huge: bool,
+    ) -> Result<Told> {
+        let told = Told::new(self, start);
+        if huge {
+            let refused = |errno: Errno| DeviceError::Unsupported {
+                what: "memory of huge pages",
+                why: format!("the soft driver refused it: {errno}"),
+            };
+            self.huge_raw(start, bytes).map_err(refused)?;
+        }
+        if let Some(node) = node {
+            self.place(start, bytes, node)?;
+        }
+        Ok(told)
+    }
+}
+
+/// The node of all pages, by `move_pages`.
+fn by_kernel(start: NonNull<u8>, bytes: usize) -> std::result::Result<u32, String> {
+    let placement =
+        numa::placement(start.as_ptr() as usize, bytes).map_err(|error| error.to_string())?;
+    placement.single_node().ok_or_else(|| {
+        let (asked, per_node, unanswered) =
+            (placement.asked, &placement.per_node, &placement.unanswered);
+        format!("of {asked} pages move_pages gave nodes {per_node:?} and errors {unanswered:?}")
+    })
+}

@@ -1,0 +1,172 @@
+//! Settings of the kernel and the processors, as their files say them.
+
+use topology::{KfdNode, Sysfs};
+
+use super::Reading;
+
+/// Settings of the machine; texts are as the kernel writes them.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// What sets the processors' clocks, one entry for each different answer.
+    pub frequency: Reading<Vec<Frequency>>,
+    /// Whether clocks above the nominal one are allowed.
+    pub boost: Reading<bool>,
+    /// `kernel.numa_balancing`: 0 is off.
+    pub numa_balancing: Reading<u32>,
+    /// The chosen word of `transparent_hugepage/enabled`.
+    pub transparent_huge_pages: Reading<String>,
+    /// The chosen word of the kernel's policy for PCI Express power saving.
+    pub aspm_policy: Reading<String>,
+    /// The words that the kernel was started with.
+    pub command_line: Reading<String>,
+    /// The kernel's release, such as `6.1.0-37-amd64`.
+    pub release: Reading<String>,
+    /// Bytes of memory that huge pages of fixed number hold, and bytes of all memory.
+    pub reserved_huge: Reading<[u64; 2]>,
+    /// The first line of NVIDIA's kernel driver about itself.
+    pub nvidia_module: Reading<String>,
+    /// The loaded modules among those that let network cards reach GPU memory.
+    pub peer_modules: Reading<Vec<String>>,
+    /// Whether the KFD of AMD's driver shows a peer link between GPUs: how many GPUs it has, and how many have one.
+    pub kfd_peers: Reading<[usize; 2]>,
+}
+
+/// How some of the processors choose their clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frequency {
+    /// Such as `intel_pstate`.
+    pub driver: Option<String>,
+    /// Such as `performance`.
+    pub governor: String,
+    /// `energy_performance_preference`, where the driver has one.
+    pub preference: Option<String>,
+    /// How many policies say so.
+    pub policies: usize,
+}
+
+/// Modules that give a network card GPU memory: NVIDIA's, and its predecessor of Mellanox.
+const PEER_MODULES: [&str; 2] = ["nvidia_peermem", "nv_peer_mem"];
+
+impl Host {
+    pub(super) fn read(sysfs: &Sysfs) -> Self {
+        Self {
+            frequency: frequency(sysfs),
+            boost: boost(sysfs),
+            numa_balancing: Reading::text(sysfs, "proc/sys/kernel/numa_balancing")
+                .and_then(|text| text.parse().ok()),
+            transparent_huge_pages: Reading::text(
+                sysfs,
+                "sys/kernel/mm/transparent_hugepage/enabled",
+            )
+            .and_then(|text| chosen(text)),
+            aspm_policy: Reading::text(sysfs, "sys/module/pcie_aspm/parameters/policy")
+                .and_then(|text| chosen(text)),
+            command_line: Reading::text(sysfs, "proc/cmdline"),
+            release: Reading::text(sysfs, "proc/sys/kernel/osrelease"),
+            reserved_huge: Reading::text(sysfs, "proc/meminfo")
+                .and_then(|text| reserved_huge(text)),
+            nvidia_module: Reading::text(sysfs, "proc/driver/nvidia/version")
+                .and_then(|text| text.lines().next().map(str::to_owned)),
+            peer_modules: peer_modules(sysfs),
+            kfd_peers: kfd_peers(sysfs),
+        }
+    }
+}
+
+/// The word in brackets: `madvise` of `always [madvise] never`.
+fn chosen(text: &str) -> Option<String> {
+    let (_, after) = text.split_once('[')?;
+    let (word, _) = after.split_once(']')?;
+    Some(word.to_owned())
+}
+
+fn frequency(sysfs: &Sysfs) -> Reading<Vec<Frequency>> {
+    const FOLDER: &str = "sys/devices/system/cpu/cpufreq";
+    let source = format!("/{FOLDER}/policy*/scaling_governor");
+    let mut seen: Vec<Frequency> = Vec::new();
+    for name in sysfs.names(FOLDER) {
+        let text = |file: &str| sysfs.read_text(format!("{FOLDER}/{name}/{file}"));
+        let Some(governor) = text("scaling_governor").filter(|_| name.starts_with("policy")) else {
+            continue;
+        };
+        let one = Frequency {
+            driver: text("scaling_driver"),
+            governor,
+            preference: text("energy_performance_preference"),
+            policies: 0,
+        };
+        let same = |known: &Frequency| {
+            (&known.driver, &known.governor, &known.preference)
+                == (&one.driver, &one.governor, &one.preference)
+        };
+        let place = seen.iter().position(same).unwrap_or_else(|| {
+            seen.push(one);
+            seen.len() - 1
+        });
+        seen[place].policies += 1;
+    }
+    if seen.is_empty() {
+        return Reading::unknown(
+            source,
+            "the kernel shows no frequency scaling, as in a guest",
+        );
+    }
+    Reading::known(source, seen)
+}
+
+/// Two drivers have two files, of opposite meaning.
+fn boost(sysfs: &Sysfs) -> Reading<bool> {
+    const NO_TURBO: &str = "sys/devices/system/cpu/intel_pstate/no_turbo";
+    if sysfs.read_text(NO_TURBO).is_some() {
+        return Reading::text(sysfs, NO_TURBO).and_then(|text| switch(text).map(|off| !off));
+    }
+    Reading::text(sysfs, "sys/devices/system/cpu/cpufreq/boost").and_then(|text| switch(text))
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+/// From `HugePages_Total` and `Hugepagesize` (only the default size), and `MemTotal`; kB is 1024 bytes.
+fn reserved_huge(meminfo: &str) -> Option<[u64; 2]> {
+    let value = |name: &str| -> Option<u64> {
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+        let number = line.strip_prefix(':')?.split_whitespace().next()?;
+        number.parse().ok()
+    };
+    let bytes = |kib: u64| kib.checked_mul(1024);
+    let pages = value("HugePages_Total")?;
+    let huge = bytes(value("Hugepagesize")?)?.checked_mul(pages)?;
+    Some([huge, bytes(value("MemTotal")?)?])
+}
+
+fn peer_modules(sysfs: &Sysfs) -> Reading<Vec<String>> {
+    let source = "/sys/module";
+    let modules = sysfs.names("sys/module");
+    if modules.is_empty() {
+        return Reading::unknown(source, "it is not shown");
+    }
+    let loaded = PEER_MODULES
+        .iter()
+        .filter(|name| modules.iter().any(|module| module == *name));
+    Reading::known(source, loaded.map(|name| (*name).to_owned()).collect())
+}
+
+fn kfd_peers(sysfs: &Sysfs) -> Reading<[usize; 2]> {
+    let source = "/sys/class/kfd/kfd/topology/nodes";
+    let nodes = KfdNode::read_all(sysfs);
+    if nodes.is_empty() {
+        return Reading::unknown(source, "the KFD is not shown; load amdgpu");
+    }
+    let gpus: Vec<&KfdNode> = nodes.iter().filter(|node| node.address.is_some()).collect();
+    // A link to the host's memory is no peer's; xGMI stands among the plain links.
+    let has_peer = |node: &&&KfdNode| {
+        let mut links = node.links.iter();
+        links.any(|link| gpus.iter().any(|gpu| gpu.id == link.to))
+    };
+    Reading::known(source, [gpus.len(), gpus.iter().filter(has_peer).count()])
+}

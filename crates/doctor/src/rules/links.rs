@@ -1,0 +1,186 @@
+//! The links above a GPU: lanes and rate, slot, errors, power saving.
+
+use topology::{Aspm, Fact, PciFunction};
+
+use super::MACHINE;
+use crate::{Facts, Finding, Gpu};
+
+/// How a link is read while it is used.
+const UNDER_LOAD: &str =
+    "run `p2p-bw monitor` beside a measurement or the engine: it reads the link under load";
+
+pub(super) fn link(facts: &Facts) -> Vec<Finding> {
+    facts.gpus.iter().map(link_of).collect()
+}
+
+/// Lanes stay when a link idles, rates do not: a low rate without load is no finding.
+fn link_of(gpu: &Gpu) -> Finding {
+    let link = match &gpu.link {
+        Fact::Known(link) => link,
+        Fact::Unknown(why) => return Finding::cannot_tell(&gpu.label, why),
+    };
+    let (at, current) = (link.ends.lower, link.current);
+    let Some(best) = link.maximum else {
+        let seen = format!("the link at {at} is {current}, and neither end says its best");
+        return Finding::cannot_tell(&gpu.label, seen).with_todo(UNDER_LOAD);
+    };
+    let seen = format!("the link at {at} is {current}, and both its ends can do {best}");
+    if current.width() < best.width() {
+        let todo = format!(
+            "see in the board's manual whether slots share lanes, look at the firmware's bifurcation, seat card and riser again; \
+             to be sure, {UNDER_LOAD}"
+        );
+        return Finding::bad(&gpu.label, seen, todo);
+    }
+    if current.generation() < best.generation() {
+        let seen = format!("{seen}; it was read without load, and idle links train down");
+        return Finding::cannot_tell(&gpu.label, seen).with_todo(UNDER_LOAD);
+    }
+    Finding::ok(
+        &gpu.label,
+        format!("the link at {at} is {current}, the best of its ends"),
+    )
+}
+
+pub(super) fn slot(facts: &Facts) -> Vec<Finding> {
+    facts.gpus.iter().map(slot_of).collect()
+}
+
+fn slot_of(gpu: &Gpu) -> Finding {
+    let [port, card] = match &gpu.slot {
+        Fact::Known(ends) => ends,
+        Fact::Unknown(why) => return Finding::cannot_tell(&gpu.label, why),
+    };
+    let (Some(of_slot), Some(of_card)) = (port.maximum, card.maximum) else {
+        return Finding::cannot_tell(
+            &gpu.label,
+            format!(
+                "the best of {} or {} is not shown",
+                port.address, card.address
+            ),
+        )
+        .with_todo("lspci -vv as root: LnkCap of both");
+    };
+    let seen = format!(
+        "the slot at {} can do {of_slot}, the card at {} {of_card}",
+        port.address, card.address
+    );
+    if of_slot.cmp_rate(of_card).is_lt() {
+        return Finding::warn(
+            &gpu.label,
+            seen,
+            "put the card into a slot that can do more; where there is none, expect what the slot gives",
+        );
+    }
+    Finding::ok(&gpu.label, seen)
+}
+
+pub(super) fn errors(facts: &Facts) -> Vec<Finding> {
+    facts.gpus.iter().map(errors_of).collect()
+}
+
+/// The GPU and all ports above it: a port may count what the device below it caused.
+fn errors_of(gpu: &Gpu) -> Finding {
+    let counters: Vec<_> = gpu.ports.iter().filter_map(|port| port.aer).collect();
+    let sum = |count: fn(&topology::AerCounters) -> Option<u64>| -> u64 {
+        counters.iter().filter_map(count).sum()
+    };
+    let mended = sum(|counters| counters.correctable);
+    let lost = sum(|counters| counters.nonfatal);
+    let fatal = sum(|counters| counters.fatal);
+    let has_some = |port: &&PciFunction| port.aer.is_some_and(|counters| counters.sum() > 0);
+    let at = gpu.ports.iter().filter(has_some);
+    let at: Vec<String> = at.map(|port| port.pci.address.to_string()).collect();
+    let mut seen = format!(
+        "{mended} mended, {lost} not mended, {fatal} fatal errors since the machine or the device started"
+    );
+    if !at.is_empty() {
+        seen = format!("{seen}, at {}", at.join(", "));
+    }
+    let todo = "seat card and riser again, try another slot; count again under load";
+    if lost + fatal > 0 {
+        return Finding::bad(&gpu.label, seen, todo);
+    }
+    if mended > 0 {
+        return Finding::warn(&gpu.label, seen, todo);
+    }
+    match gpu.ports.iter().find(|port| port.aer.is_none()) {
+        None if gpu.ports.is_empty() => {
+            Finding::cannot_tell(&gpu.label, "the kernel does not show this GPU")
+        }
+        None => Finding::ok(&gpu.label, seen),
+        Some(port) => Finding::cannot_tell(
+            &gpu.label,
+            format!("the kernel shows no error counters of {}", port.pci.address),
+        )
+        .with_todo(
+            "use a kernel with CONFIG_PCIEAER whose firmware leaves errors to it, and no pci=noaer",
+        ),
+    }
+}
+
+pub(super) fn aspm(facts: &Facts) -> Vec<Finding> {
+    let policy = &facts.host.aspm_policy;
+    let is_off = facts
+        .host
+        .command_line
+        .value
+        .known()
+        .is_some_and(|line| line.split_whitespace().any(|word| word == "pcie_aspm=off"));
+    let mut findings = Vec::new();
+    match policy.told() {
+        _ if is_off => findings.push(Finding::ok(MACHINE, "/proc/cmdline: pcie_aspm=off")),
+        Ok(word) if word == "performance" => {
+            findings.push(Finding::ok(MACHINE, format!("{}: {word}", policy.source)));
+        }
+        Ok(word) if word.starts_with("powersave") || word == "powersupersave" => {
+            findings.push(Finding::warn(
+                MACHINE,
+                format!("{}: {word}", policy.source),
+                format!("echo performance > {} as root", policy.source),
+            ));
+        }
+        // `default` leaves the links as the firmware set them, which is read below.
+        Ok(_) if !facts.gpus.is_empty() => {}
+        Ok(word) => findings.push(Finding::cannot_tell(
+            MACHINE,
+            format!(
+                "{}: {word}, and there is no GPU whose links could be read",
+                policy.source
+            ),
+        )),
+        Err(why) => findings.push(Finding::cannot_tell(MACHINE, why)),
+    }
+    if findings.is_empty() {
+        findings.extend(facts.gpus.iter().map(aspm_of));
+    }
+    findings
+}
+
+fn aspm_of(gpu: &Gpu) -> Finding {
+    let saving: Vec<String> = gpu
+        .ports
+        .iter()
+        .filter_map(|port| match port.aspm.known() {
+            None | Some(Aspm::Off) => None,
+            Some(states) => Some(format!("{} ({states})", port.pci.address)),
+        })
+        .collect();
+    if !saving.is_empty() {
+        return Finding::warn(
+            &gpu.label,
+            format!("power saving is on at {}", saving.join(", ")),
+            "switch ASPM off in the firmware, or echo performance > /sys/module/pcie_aspm/parameters/policy as root",
+        );
+    }
+    // Both ends of a link have the same states on, so that one which tells is enough.
+    let told = gpu.ports.iter().any(|port| port.aspm.known().is_some());
+    match gpu.ports.last().map(|port| &port.aspm) {
+        _ if told => Finding::ok(&gpu.label, "no power saving is on at the links above it"),
+        Some(Fact::Unknown(why)) => {
+            Finding::cannot_tell(&gpu.label, format!("the firmware decides, and {why}"))
+                .with_todo("run this as root, or lspci -vv as root: LnkCtl")
+        }
+        _ => Finding::cannot_tell(&gpu.label, "the kernel does not show this GPU"),
+    }
+}

@@ -1,0 +1,123 @@
+//! The child that loads a collective library and lets it say what it is: a library may hang or crash where its driver is missing.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use device::Built;
+use device::VisitCollectives;
+use device::collectives::{Collectives, CollectivesFacts, Inspection, inspect};
+use program::Stop;
+use program::child::{Line, SHORT_LADDER, last_line, start};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use supervisor::{Event, Interrupt};
+
+/// The hidden subcommand that a program which asks about libraries runs [`run`] for.
+pub const CHILD: &str = "__library";
+
+/// Asks what a library is.
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    backend: Built,
+    /// Its file, or a folder that has it; `None` for the first that is found.
+    path: Option<PathBuf>,
+    /// Whether its name, version and file are all that is asked for; it is then not used.
+    only_facts: bool,
+}
+
+/// What it says, or the reason why it does not.
+type Reply<T> = Result<T, String>;
+
+/// Asks the library and answers the parent, once.
+///
+/// # Errors
+/// The pipes broke, or the request was not understood.
+pub fn run() -> anyhow::Result<()> {
+    let mut line: Line<Request> = Line::open()?;
+    let Some(Request {
+        backend,
+        path,
+        only_facts,
+    }) = line.request()?
+    else {
+        return Ok(());
+    };
+    let path = path.as_deref();
+    if only_facts {
+        let told = backend.visit_collectives(Facts(path));
+        return line.send(&told.map_err(|error| error.to_string()));
+    }
+    line.send(&inspect(backend, path).map_err(|error| error.to_string()))
+}
+
+/// The path that was named.
+struct Facts<'a>(Option<&'a Path>);
+
+impl VisitCollectives for Facts<'_> {
+    type Output = device::Result<CollectivesFacts>;
+
+    fn visit<C: Collectives>(self) -> Self::Output {
+        Ok(C::open(self.0)?.facts().clone())
+    }
+}
+
+/// What a backend's library says of itself and can do, asked in a child; the reason where it says nothing within `deadline`.
+///
+/// # Errors
+/// No child can be started, or a signal came.
+pub fn inspected(
+    backend: Built,
+    path: Option<&Path>,
+    deadline: Duration,
+    interrupt: &Interrupt,
+) -> Result<Reply<Inspection>, Stop> {
+    ask(backend, path, false, deadline, interrupt)
+}
+
+/// Name, version and file of a backend's library, asked in a child; it is loaded and not used. The reason where it says nothing
+/// within `deadline`.
+///
+/// # Errors
+/// No child can be started, or a signal came.
+pub fn facts(
+    backend: Built,
+    deadline: Duration,
+    interrupt: &Interrupt,
+) -> Result<Reply<CollectivesFacts>, Stop> {
+    ask(backend, None, true, deadline, interrupt)
+}
+
+fn ask<T: DeserializeOwned + Send + 'static>(
+    backend: Built,
+    path: Option<&Path>,
+    only_facts: bool,
+    deadline: Duration,
+    interrupt: &Interrupt,
+) -> Result<Reply<T>, Stop> {
+    let mut child = start(CHILD, CHILD)?;
+    let request = Request {
+        backend,
+        path: path.map(Path::to_owned),
+        only_facts,
+    };
+    child.send(&request).map_err(anyhow::Error::from)?;
+    let told = match child.next::<Reply<T>>(deadline, interrupt) {
+        Event::Message(reply) => reply,
+        Event::Interrupted(signal) => {
+            child.end(SHORT_LADDER);
+            return Err(Stop::Interrupted(signal));
+        }
+        Event::Silent { waited } => Err(format!(
+            "no answer within {:.0} s: {}",
+            waited.as_secs_f64(),
+            last_line(&child.tail())
+        )),
+        Event::Exited(status) => Err(format!(
+            "it ended with {status}: {}",
+            last_line(&child.tail())
+        )),
+        Event::Garbled { error, .. } => Err(error),
+    };
+    child.end(SHORT_LADDER);
+    Ok(told)
+}

@@ -1,0 +1,174 @@
+//! `mx-smi topo -m` and `topo -n`, the matrix without and with network cards, and `mx-smi -L`, names and addresses of GPUs.
+
+use super::classes::{self, Affinity};
+use super::lines::{Lines, malformed};
+use super::nvidia_list::uuid;
+use super::read::Seen;
+use super::table::{MOST_ENDS, Table};
+use super::{Captured, CapturedError, NamedGpu};
+use crate::{Matrix, PathType, PciAddress};
+
+/// The command of the matrix.
+pub(super) const TOPO: &str = "mx-smi topo";
+
+/// The command of the list.
+pub(super) const LIST: &str = "mx-smi -L";
+
+/// The line above the matrix.
+const TITLE: &str = "Device link type matrix";
+
+/// Words of the matrix that are no path class of ours; the legend calls the second one "unknown".
+const NO_CLASS: [&str; 2] = ["ETH", "NA"];
+
+/// How many GPUs the line `Attached GPUs` says.
+pub(super) fn attached(line: &str) -> Option<usize> {
+    let rest = line.strip_prefix("Attached GPUs")?.trim_start();
+    rest.strip_prefix(':')?.trim().parse().ok()
+}
+
+pub(super) fn begins_matrix(lines: &Lines, _seen: &Seen) -> bool {
+    lines.peek() == Some(TITLE)
+}
+
+pub(super) fn read_matrix(
+    lines: &mut Lines,
+    seen: &Seen,
+    captured: &mut Captured,
+) -> Result<(), CapturedError> {
+    let (table, titles, matrix) = matrix(lines, seen.attached)?;
+    table.closed(lines, TOPO)?;
+    captured.add_matrix(&table, TOPO, &titles, matrix)
+}
+
+/// The matrix of a text of `topo -m` or `topo -n` without affinities, and the ends whose rows it lacks.
+///
+/// # Errors
+/// Names the first thing that is not as the tool prints it.
+pub(crate) fn link_types(text: &str) -> Result<(Matrix, Vec<String>), CapturedError> {
+    let mut lines = Lines::of(text);
+    let mut seen = None;
+    while let Some(line) = lines.peek() {
+        if line == TITLE {
+            let (table, _, matrix) = matrix(&mut lines, seen)?;
+            let missing = table.missing().into_iter().map(str::to_owned);
+            return Ok((matrix, missing.collect()));
+        }
+        seen = attached(line).or(seen);
+        lines.advance();
+    }
+    let what = format!("there is no `{TITLE}`");
+    Err(malformed(TOPO, lines.number(), what))
+}
+
+/// Reads from the title on.
+fn matrix(
+    lines: &mut Lines,
+    attached: Option<usize>,
+) -> Result<(Table, Vec<Affinity>, Matrix), CapturedError> {
+    lines.advance();
+    let line = lines.number();
+    let (ends, titles) = classes::header(lines.peek().unwrap_or_default())
+        .map_err(|what| malformed(TOPO, line, what))?;
+    let gpus = ends.iter().filter(|end| end.starts_with("GPU")).count();
+    if gpus == 0 || gpus > MOST_ENDS {
+        return Err(malformed(TOPO, line, format!("its header has {gpus} GPUs")));
+    }
+    if let Some(attached) = attached.filter(|attached| *attached != gpus) {
+        let what = format!("{attached} GPUs are attached and the matrix has {gpus}");
+        return Err(malformed(TOPO, line, what));
+    }
+    let table = Table::read(lines, TOPO, ends)?;
+    let matrix = classes::matrix(&table, TOPO, word)?;
+    Ok((table, titles, matrix))
+}
+
+/// The class of a word of this tool.
+fn word(word: &str) -> Option<PathType> {
+    let metaxlink = (word == PathType::Mx.name()).then_some(PathType::Mx);
+    let other = || NO_CLASS.contains(&word).then_some(PathType::Unknown);
+    classes::pci_word(word).or(metaxlink).or_else(other)
+}
+
+pub(super) fn begins_list(lines: &Lines, _seen: &Seen) -> bool {
+    lines.peek().is_some_and(|line| line.starts_with("GPU#"))
+}
+
+/// Reads one line of the list.
+pub(super) fn read_list(
+    lines: &mut Lines,
+    _seen: &Seen,
+    captured: &mut Captured,
+) -> Result<(), CapturedError> {
+    let line = lines.number();
+    let refuse = |what: String| malformed(LIST, line, what);
+    let text = lines.peek().unwrap_or_default();
+    let listed = gpu(text).map_err(refuse)?;
+    if listed.uuid.is_none() {
+        return Err(refuse(format!("GPU#{} has no whole UUID", listed.number)));
+    }
+    if captured.gpus.len() >= MOST_ENDS {
+        return Err(refuse(format!("there are more than {MOST_ENDS} GPUs")));
+    }
+    let known = captured.gpu(listed.number);
+    if known.name.is_some() {
+        return Err(CapturedError::Twice {
+            tool: LIST,
+            line,
+            what: format!("GPU#{}", listed.number),
+        });
+    }
+    *known = NamedGpu {
+        node: known.node,
+        ..listed
+    };
+    lines.advance();
+    Ok(())
+}
+
+/// The addresses of a text of `-L` in the tool's order; `None` unless every GPU from 0 on has one.
+pub(crate) fn listed(text: &str) -> Option<Vec<PciAddress>> {
+    let mut gpus = Vec::new();
+    let mut lines = Lines::of(text);
+    while let Some(line) = lines.peek() {
+        if line.starts_with("GPU#") {
+            let gpu = gpu(line).ok()?;
+            let next = usize::try_from(gpu.number).ok()? == gpus.len();
+            gpus.push(gpu.address.filter(|_| next)?);
+        }
+        lines.advance();
+    }
+    (!gpus.is_empty()).then_some(gpus)
+}
+
+/// Reads `GPU#0    MXC500    0000:06:00.0    Available (UUID: GPU-...)`; the error says what it lacks.
+fn gpu(line: &str) -> Result<NamedGpu, String> {
+    let mut words = line.split_whitespace();
+    let number = words.next().and_then(|word| word.strip_prefix("GPU#"));
+    let Some(number) = number.and_then(|number| number.parse::<u32>().ok()) else {
+        return Err("a GPU has no number".to_owned());
+    };
+    // A name can have several words; an address has colons and is short.
+    let mut name: Vec<&str> = Vec::new();
+    let mut address = None;
+    for word in words {
+        address = word.contains(':').then(|| word.parse().ok()).flatten();
+        if address.is_some() {
+            break;
+        }
+        name.push(word);
+    }
+    if address.is_none() || name.is_empty() {
+        let lacks = if address.is_none() {
+            "PCI address"
+        } else {
+            "name"
+        };
+        return Err(format!("GPU#{number} has no {lacks}"));
+    }
+    Ok(NamedGpu {
+        name: Some(name.join(" ")),
+        address,
+        uuid: uuid(line, "GPU-").map(|(_, uuid)| uuid.to_owned()),
+        ..NamedGpu::numbered(number)
+    })
+}

@@ -1,0 +1,26 @@
+//! Readers of what tools print about a box, so that a colleague's paste can be analysed: one file a tool.
+//!
+//! [`read`] finds out by itself which tools a text is of. Nothing is run and nothing is asked of the machine this runs on.
+
+mod amd_smi;
+mod classes;
+mod error;
+#[cfg(test)]
+mod fuzz;
+mod lines;
+mod metax;
+mod model;
+mod numactl;
+mod nvidia_list;
+mod nvidia_p2p;
+mod nvidia_topo;
+mod read;
+mod rocm_smi;
+mod table;
+
+pub use error::CapturedError;
+pub use model::{Captured, MigDevice, NamedGpu, PairTable};
+pub use nvidia_p2p::status_meaning;
+pub use read::read;
+
+pub(crate) use metax::{link_types, listed};

@@ -1,0 +1,223 @@
+//! [`Nic`]: network cards on PCI Express, their interfaces and their RDMA ports.
+//!
+//! Addresses that a network gave (GIDs, MAC) are not read: what they are is nobody's business, and their type is enough.
+
+use serde::{Deserialize, Serialize};
+
+use crate::pci::addresses;
+use crate::{PciDevice, Sysfs};
+
+/// Base class of network controllers, and class with subclass of old InfiniBand ones.
+const NETWORK: u32 = 0x02;
+const INFINIBAND: u32 = 0x0c06;
+/// The most GID entries that are read of a port; cards have 16 to 256.
+const GIDS: u32 = 256;
+
+/// One network card's function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nic {
+    /// What it is and where it sits.
+    pub pci: PciDevice,
+    /// The kernel's driver; `None` where none is bound, as on a card that is given to a guest.
+    pub driver: Option<String>,
+    /// Whether it is a virtual function of another one that is shown, too.
+    pub is_virtual: bool,
+    /// Its network interfaces.
+    pub interfaces: Vec<Interface>,
+    /// Its RDMA devices, mostly one.
+    pub rdma: Vec<RdmaDevice>,
+}
+
+/// A network interface.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interface {
+    /// Its name, such as `eth0`.
+    pub name: String,
+    /// The kernel's word, such as `up` or `down`.
+    pub state: Option<String>,
+    /// Its rate in Mbit/s; `None` where it has none, as without a link or on a virtual card.
+    pub mbit_per_s: Option<u64>,
+}
+
+/// An RDMA device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RdmaDevice {
+    /// Its name, such as `mlx5_0`.
+    pub name: String,
+    /// Its ports by number.
+    pub ports: Vec<RdmaPort>,
+}
+
+/// A port of an RDMA device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RdmaPort {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The kernel's word without its number, such as `ACTIVE` or `DOWN`.
+    pub state: Option<String>,
+    /// The state of the wire, such as `LinkUp`, `Polling` or `Disabled`.
+    pub physical: Option<String>,
+    /// Its rate in the kernel's words, such as `400 Gb/sec (4X NDR)`.
+    pub rate: Option<String>,
+    /// `InfiniBand` or `Ethernet`.
+    pub link_layer: Option<String>,
+    /// Whether the kernel shows its table of GIDs; where it does not, that there is no entry says nothing.
+    pub gids_shown: bool,
+    /// Its GID entries that are in use.
+    pub gids: Vec<Gid>,
+}
+
+/// A GID entry in use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gid {
+    /// The index, as `NCCL_IB_GID_INDEX` names it.
+    pub index: u32,
+    /// `RoCE v2`, `IB/RoCE v1`, `IB`.
+    pub kind: String,
+    /// The network interface that it belongs to, where it is an Ethernet's.
+    pub interface: Option<String>,
+}
+
+impl Nic {
+    /// Every network card's function that has a place below a root complex, by its address.
+    #[must_use]
+    pub fn read_all(sysfs: &Sysfs) -> Vec<Self> {
+        let placed = |address| PciDevice::read_at(sysfs, address)?.ok();
+        addresses(sysfs)
+            .into_iter()
+            .filter_map(placed)
+            .filter(is_network)
+            .map(|pci| Self::read(sysfs, pci))
+            .collect()
+    }
+
+    fn read(sysfs: &Sysfs, pci: PciDevice) -> Self {
+        let folder = format!("sys/bus/pci/devices/{}", pci.address);
+        let rdma = sysfs.names(format!("{folder}/infiniband"));
+        Self {
+            driver: sysfs.link_name(format!("{folder}/driver")),
+            is_virtual: sysfs.link_name(format!("{folder}/physfn")).is_some(),
+            interfaces: interfaces(sysfs, &folder),
+            rdma: rdma
+                .into_iter()
+                .map(|name| RdmaDevice::read(sysfs, name))
+                .collect(),
+            pci,
+        }
+    }
+
+    /// What the system calls it: its RDMA devices, else its interfaces.
+    #[must_use]
+    pub fn label(&self) -> Option<String> {
+        let rdma: Vec<&str> = self
+            .rdma
+            .iter()
+            .map(|device| device.name.as_str())
+            .collect();
+        let interfaces: Vec<&str> = self
+            .interfaces
+            .iter()
+            .map(|own| own.name.as_str())
+            .collect();
+        let names = if rdma.is_empty() { interfaces } else { rdma };
+        (!names.is_empty()).then(|| names.join(","))
+    }
+}
+
+impl RdmaDevice {
+    fn read(sysfs: &Sysfs, name: String) -> Self {
+        let folder = format!("sys/class/infiniband/{name}/ports");
+        let names = sysfs.names(&folder);
+        let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        numbers.sort_unstable();
+        let ports = numbers
+            .into_iter()
+            .map(|number| RdmaPort::read(sysfs, &format!("{folder}/{number}"), number));
+        Self {
+            ports: ports.collect(),
+            name,
+        }
+    }
+}
+
+impl RdmaPort {
+    fn read(sysfs: &Sysfs, folder: &str, number: u32) -> Self {
+        let text = |name: &str| {
+            sysfs
+                .read_text(format!("{folder}/{name}"))
+                .filter(|text| !text.is_empty())
+        };
+        // `4: ACTIVE`, `5: LinkUp`.
+        let word = |name: &str| {
+            let text = text(name)?;
+            Some(
+                text.split_once(": ")
+                    .map_or(text.clone(), |(_, word)| word.to_owned()),
+            )
+        };
+        let names = sysfs.names(format!("{folder}/gid_attrs/types"));
+        let mut indexes: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        indexes.sort_unstable();
+        // An entry that is not in use cannot be read.
+        let gid = |index: u32| {
+            Some(Gid {
+                index,
+                kind: text(&format!("gid_attrs/types/{index}"))?,
+                interface: text(&format!("gid_attrs/ndevs/{index}")),
+            })
+        };
+        Self {
+            number,
+            state: word("state"),
+            physical: word("phys_state"),
+            rate: text("rate"),
+            link_layer: text("link_layer"),
+            gids_shown: !names.is_empty(),
+            gids: indexes
+                .into_iter()
+                .filter(|index| *index < GIDS)
+                .filter_map(gid)
+                .collect(),
+        }
+    }
+
+    /// Whether it carries traffic; `None` where the kernel does not say.
+    #[must_use]
+    pub fn is_active(&self) -> Option<bool> {
+        self.state.as_deref().map(|state| state == "ACTIVE")
+    }
+}
+
+/// Whether a function is a network card's.
+pub(crate) fn is_network(pci: &PciDevice) -> bool {
+    pci.class >> 16 == NETWORK || pci.class >> 8 == INFINIBAND
+}
+
+/// The interfaces of a function; those of a virtio card lie one folder below it.
+fn interfaces(sysfs: &Sysfs, folder: &str) -> Vec<Interface> {
+    let below = sysfs
+        .names(folder)
+        .into_iter()
+        .filter(|name| name.starts_with("virtio"));
+    let folders =
+        std::iter::once(folder.to_owned()).chain(below.map(|name| format!("{folder}/{name}")));
+    folders
+        .flat_map(|folder| {
+            let names = sysfs.names(format!("{folder}/net"));
+            names
+                .into_iter()
+                .map(move |name| (format!("{folder}/net/{name}"), name))
+        })
+        .map(|(folder, name)| Interface {
+            name,
+            state: sysfs
+                .read_text(format!("{folder}/operstate"))
+                .filter(|text| !text.is_empty()),
+            // -1 where there is no rate; the file cannot be read while the link is down.
+            mbit_per_s: sysfs
+                .read_text(format!("{folder}/speed"))
+                .and_then(|text| text.parse().ok())
+                .filter(|rate| *rate > 0),
+        })
+        .collect()
+}

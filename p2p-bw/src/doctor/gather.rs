@@ -1,0 +1,199 @@
+//! Collects the facts: the tree, the driver's devices, versions, limits of this process.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use device::Built;
+use doctor::{Device, Facts, Given, SharedMemory};
+use inventory::{BackendArg, choose, played};
+use program::{Stop, passing_folder, sim};
+use supervisor::Interrupt;
+use topology::{Fact, Machine, Sysfs, gpu_name};
+
+use super::args::DoctorArgs;
+use super::{log, software};
+
+/// The facts, and what they are of.
+pub(super) struct Gathered {
+    pub(super) source: String,
+    pub(super) facts: Facts,
+    /// What to tell on standard error.
+    pub(super) said: Vec<String>,
+}
+
+/// The files that NCCL reads for everybody and for a user.
+const NCCL_CONF: &str = "/etc/nccl.conf";
+const NCCL_CONF_OF_USER: &str = ".nccl.conf";
+
+/// Reads everything that rules may look at.
+///
+/// # Errors
+/// A wrong command line, a tree that cannot be read, or a signal.
+pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathered, Stop> {
+    if let Some(root) = &args.root {
+        return of_folder(root);
+    }
+    played::refuse_host(args.sim.as_deref(), args.backend)?;
+    let sysfs = tree(args.sim.as_deref())?;
+    let machine = Machine::read(&sysfs).context("reading sysfs")?;
+    let asked = asked(args, &machine, interrupt)?;
+    let (source, own) = match sim::box_name() {
+        Some(name) => (
+            format!("soft box {name} (simulated)"),
+            Fact::Unknown("a soft box is played; what is this machine's is left out".to_owned()),
+        ),
+        None => ("this machine".to_owned(), Fact::Known(Sysfs::real())),
+    };
+    let given = Given {
+        devices: asked.devices,
+        undriven: asked.undriven,
+        versions: asked.versions.found,
+        unversioned: asked.versions.not_found,
+        variables: Fact::Known(variables(own.known().is_some())),
+        shared_memory: of_own(&own, shared_memory),
+        kernel_log: of_own(&own, log::lines),
+    };
+    Ok(Gathered {
+        source,
+        facts: Facts::read(&sysfs, &own, machine, given),
+        said: asked.said,
+    })
+}
+
+/// What is read of this machine where it is this machine that is looked at, else the reason why it is not.
+fn of_own<T>(own: &Fact<Sysfs>, read: impl FnOnce() -> Fact<T>) -> Fact<T> {
+    match own {
+        Fact::Known(_) => read(),
+        Fact::Unknown(why) => Fact::Unknown(why.clone()),
+    }
+}
+
+/// This machine's tree, or the box's, on which this program is then started again with its collective library.
+fn tree(asked: Option<&str>) -> Result<Sysfs, Stop> {
+    let vendor = asked.map(sim::vendor).transpose()?;
+    let plays = vendor.and_then(|vendor| Built::of_box(vendor.as_str()));
+    let library: Vec<&str> = plays
+        .and_then(Built::soft_collectives)
+        .into_iter()
+        .collect();
+    played::sysfs(asked, &passing_folder("doctor"), &library)
+}
+
+/// A machine by copies of its files: no driver, and no process of its own.
+fn of_folder(root: &Path) -> Result<Gathered, Stop> {
+    let sysfs = Sysfs::at(root);
+    let machine = Machine::read(&sysfs).map_err(|error| Stop::Usage(error.to_string()))?;
+    let why = "only a folder is read (--root)".to_owned();
+    let unknown = || why.clone();
+    let given = Given {
+        devices: shown_by(&sysfs, &machine),
+        undriven: Some(unknown()),
+        versions: Vec::new(),
+        unversioned: vec![unknown()],
+        variables: Fact::Unknown(unknown()),
+        shared_memory: Fact::Unknown(unknown()),
+        kernel_log: Fact::Unknown(unknown()),
+    };
+    let own = Fact::Unknown(unknown());
+    Ok(Gathered {
+        source: format!("the files below {}", root.display()),
+        facts: Facts::read(&sysfs, &own, machine, given),
+        said: Vec::new(),
+    })
+}
+
+/// What drivers answer.
+struct Asked {
+    devices: Vec<Device>,
+    undriven: Option<String>,
+    versions: software::Versions,
+    said: Vec<String>,
+}
+
+fn asked(args: &DoctorArgs, machine: &Machine, interrupt: &Interrupt) -> Result<Asked, Stop> {
+    let sysfs = sim::sysfs_root().map_or_else(Sysfs::real, Sysfs::at);
+    let in_vain = |reason: String| Asked {
+        devices: shown_by(&sysfs, machine),
+        versions: software::Versions {
+            not_found: vec![reason.clone()],
+            ..software::Versions::default()
+        },
+        undriven: Some(reason),
+        said: Vec::new(),
+    };
+    if args.backend == BackendArg::Named(Built::Host) {
+        return Ok(in_vain("no driver is asked (--backend host)".to_owned()));
+    }
+    let chosen = match choose(args.backend, machine, args.deadline, interrupt) {
+        Ok(chosen) => chosen,
+        Err(Stop::Refused(reason)) => return Ok(in_vain(one_line(&reason))),
+        Err(stop) => return Err(stop),
+    };
+    played::expect_soft(args.sim.as_deref(), &chosen)?;
+    if chosen.backend == Built::Host {
+        return Ok(in_vain(one_line(&format!(
+            "no GPU driver answers: {}",
+            chosen.absent.join("; ")
+        ))));
+    }
+    let found = inventory::select(Some(&args.gpus), chosen.backend, &chosen.inventory)
+        .map_err(Stop::Usage)?;
+    let all_managed = chosen.inventory.unmanaged.is_none();
+    let devices = found.iter().map(|found| {
+        let described = inventory::describe(found, chosen.backend, &sysfs, machine);
+        // One of which the management library tells how it is used was found in its list, with its instances.
+        let is_managed = all_managed || found.busy.is_some();
+        Device {
+            label: described.label,
+            name: Some(measure::control::replaced(&described.name)),
+            address: described.address,
+            mig: (found.mig.is_some() || is_managed).then_some(found.mig.is_some()),
+        }
+    });
+    Ok(Asked {
+        devices: devices.collect(),
+        undriven: None,
+        versions: software::versions(&chosen, args.deadline, interrupt)?,
+        said: chosen.said.clone(),
+    })
+}
+
+/// The GPUs that the kernel shows, where no driver counts them.
+fn shown_by(sysfs: &Sysfs, machine: &Machine) -> Vec<Device> {
+    let gpus = machine.gpus.iter().enumerate();
+    gpus.map(|(place, gpu)| Device {
+        label: format!("GPU{place}"),
+        name: gpu_name(sysfs, gpu).map(|name| measure::control::replaced(&name)),
+        address: Some(gpu.address),
+        mig: None,
+    })
+    .collect()
+}
+
+/// The variables of this process, and where it is this machine that is looked at those of NCCL's files.
+fn variables(of_files: bool) -> Vec<doctor::Variable> {
+    let home = std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .filter(|_| of_files);
+    let own = home.map(|home| home.join(NCCL_CONF_OF_USER));
+    let everybodys = of_files.then_some((Path::new(NCCL_CONF), NCCL_CONF));
+    let own = own.as_deref().map(|path| (path, "~/.nccl.conf"));
+    let files: Vec<(&Path, &str)> = everybodys.into_iter().chain(own).collect();
+    software::variables(&files)
+}
+
+fn shared_memory() -> Fact<SharedMemory> {
+    match rustix::fs::statvfs("/dev/shm") {
+        Ok(found) => Fact::Known(SharedMemory {
+            bytes: found.f_blocks.saturating_mul(found.f_frsize),
+            free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
+        }),
+        Err(errno) => Fact::Unknown(format!("/dev/shm: {}", std::io::Error::from(errno))),
+    }
+}
+
+/// A refusal of several lines as one.
+fn one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.join("; ")
+}

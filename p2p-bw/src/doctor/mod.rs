@@ -1,0 +1,13 @@
+//! `p2p-bw doctor`: the rules of crate `doctor` on this machine, a soft box, or a folder that holds a machine's files.
+
+mod args;
+mod gather;
+mod json;
+mod log;
+mod run;
+mod shown;
+mod software;
+mod text;
+
+pub(crate) use args::DoctorArgs;
+pub(crate) use run::run;

@@ -1,0 +1,52 @@
+//! `doctor` from its command line to its exit code: 1 where something is bad, 3 where nothing could be told, else 0.
+
+use doctor::RULES;
+use program::{Stop, outputs, sim};
+use supervisor::Interrupt;
+
+use super::args::DoctorArgs;
+use super::gather::{self, Gathered};
+use super::shown::Shown;
+use super::{json, text};
+
+/// Prints to standard output; gives the exit code.
+///
+/// # Errors
+/// A wrong command line, a tree that cannot be read, or a signal.
+pub(crate) fn run(
+    args: &DoctorArgs,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<u8, Stop> {
+    let only = known_ids(&args.only)?;
+    if args.list {
+        return Ok(outputs::print(&text::rules(&only)));
+    }
+    let gathered = gather::gather(args, interrupt);
+    sim::forget();
+    let Gathered {
+        source,
+        facts,
+        said,
+    } = gathered?;
+    said.iter().for_each(|line| say(line));
+    let shown = Shown::of(source, &facts, &only);
+    let printed = outputs::print(&match args.json {
+        true => json::of(&shown).map_err(Stop::Internal)?,
+        false => text::of(&shown, args.all),
+    });
+    Ok(measure::exit::fold([printed, shown.exit_code()]))
+}
+
+/// The ids that were asked for, each of them one of the table.
+fn known_ids(asked: &[String]) -> Result<Vec<&'static str>, Stop> {
+    let find = |id: &String| {
+        let known = RULES.iter().find(|rule| rule.id == id.trim());
+        known.map(|rule| rule.id).ok_or_else(|| {
+            Stop::Usage(format!(
+                "--only {id}: there is no such rule; see doctor --list"
+            ))
+        })
+    };
+    asked.iter().map(find).collect()
+}

@@ -1,0 +1,154 @@
+//! The nodes to which a program that uses some GPUs is best bound: those of the GPUs, or the nearest that have CPUs and memory.
+
+use std::collections::BTreeSet;
+
+use measure::record::NumaBinding;
+use topology::{Machine, NumaNode};
+
+/// The binding for devices on these nodes; `None` where the kernel says the node of none, or shows no nodes.
+pub(crate) fn of(nodes: &[Option<u32>], machine: &Machine) -> Option<NumaBinding> {
+    let homes: BTreeSet<u32> = nodes.iter().copied().flatten().collect();
+    if homes.is_empty() || machine.nodes.is_empty() {
+        return None;
+    }
+    let mut said = Vec::new();
+    let mut nearest_to = |home: u32, what: &str, has: fn(&NumaNode) -> bool| {
+        let node = nearest(machine, home, has)?;
+        if node != home {
+            said.push(format!(
+                "node {home} has no {what}, node {node} is the nearest that has"
+            ));
+        }
+        Some(node)
+    };
+    let mut cpu_nodes = BTreeSet::new();
+    let mut memory_nodes = BTreeSet::new();
+    for home in &homes {
+        cpu_nodes.extend(nearest_to(*home, "CPUs", |node| !node.cpus.is_empty()));
+        memory_nodes.extend(nearest_to(*home, "memory", |node| {
+            node.memory_bytes != Some(0)
+        }));
+    }
+    let unknown = nodes.iter().filter(|node| node.is_none()).count();
+    if unknown > 0 {
+        said.push(format!(
+            "the kernel does not say the node of {unknown} of them"
+        ));
+    }
+    let list = |nodes: &BTreeSet<u32>| {
+        let words: Vec<String> = nodes.iter().map(u32::to_string).collect();
+        words.join(",")
+    };
+    let basis = std::iter::once(format!("the devices are on {}", words(&homes)))
+        .chain(said)
+        .collect::<Vec<_>>()
+        .join("; ");
+    Some(NumaBinding {
+        numactl: format!(
+            "numactl --cpunodebind={} --membind={}",
+            list(&cpu_nodes),
+            list(&memory_nodes)
+        ),
+        cpu_nodes: cpu_nodes.into_iter().collect(),
+        memory_nodes: memory_nodes.into_iter().collect(),
+        basis,
+    })
+}
+
+fn words(nodes: &BTreeSet<u32>) -> String {
+    let list: Vec<String> = nodes.iter().map(u32::to_string).collect();
+    let s = if list.len() == 1 { "" } else { "s" };
+    format!("node{s} {}", list.join(", "))
+}
+
+/// The node nearest to one that has something: itself first, then by distance, then by number.
+fn nearest(machine: &Machine, from: u32, has: fn(&NumaNode) -> bool) -> Option<u32> {
+    let distances = &machine.node(from)?.distances;
+    let distance = |node: &&NumaNode| match node.id == from {
+        true => (0, node.id),
+        false => (
+            distances.get(&node.id).copied().unwrap_or(u32::MAX),
+            node.id,
+        ),
+    };
+    let nodes = machine.nodes.iter().filter(|node| has(node));
+    nodes.min_by_key(distance).map(|node| node.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use topology::Cpus;
+
+    use super::*;
+
+    /// Nodes 0 to 3 as QEMU's machine of four nodes has them: node 3 has memory only, and here node 2 CPUs only.
+    fn machine() -> Machine {
+        let distances = [
+            [10, 12, 32, 17],
+            [12, 10, 32, 28],
+            [32, 32, 10, 28],
+            [17, 28, 28, 10],
+        ];
+        let node = |id: u32| NumaNode {
+            id,
+            cpus: ["0-1", "2", "3", ""][id as usize].parse().unwrap(),
+            distances: distances[id as usize]
+                .into_iter()
+                .enumerate()
+                .map(|(to, distance)| (u32::try_from(to).unwrap(), distance))
+                .collect::<BTreeMap<u32, u32>>(),
+            memory_bytes: Some(if id == 2 { 0 } else { 1 << 30 }),
+        };
+        Machine {
+            nodes: (0..4).map(node).collect(),
+            cpus: Cpus::default(),
+            hypervisor: None,
+            boot_id: None,
+            gpus: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_node_without_cpus_or_memory_takes_the_nearest_that_has_them_and_says_so() {
+        // From node 3, node 0 is at 17, nodes 1 and 2 are at 28; from node 2, node 3 is at 28, nodes 0 and 1 are at 32.
+        for (node, numactl, says) in [
+            (
+                1,
+                "--cpunodebind=1 --membind=1",
+                "the devices are on node 1",
+            ),
+            (
+                3,
+                "--cpunodebind=0 --membind=3",
+                "node 3 has no CPUs, node 0 is the nearest",
+            ),
+            (
+                2,
+                "--cpunodebind=2 --membind=3",
+                "node 2 has no memory, node 3 is the nearest",
+            ),
+        ] {
+            let binding = of(&[Some(node)], &machine()).unwrap();
+            assert_eq!(binding.numactl, format!("numactl {numactl}"));
+            assert!(binding.basis.contains(says), "{}", binding.basis);
+        }
+    }
+
+    #[test]
+    fn nodes_are_joined_and_unknown_ones_are_counted() {
+        let binding = of(&[Some(1), None, Some(0), Some(1)], &machine()).unwrap();
+        assert_eq!(
+            (&binding.cpu_nodes[..], &binding.memory_nodes[..]),
+            (&[0, 1][..], &[0, 1][..])
+        );
+        assert!(
+            binding.basis.ends_with("the node of 1 of them"),
+            "{}",
+            binding.basis
+        );
+        assert_eq!(of(&[None, None], &machine()), None);
+        assert_eq!(of(&[], &machine()), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! The command line of `numa exec`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ::numa::MemoryPolicy;
+use clap::{Args, ValueEnum};
+use inventory::BackendArg;
+use program::command_line::seconds;
+
+use crate::numa::refuse::Refuse;
+
+/// What to start and where.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ExecArgs {
+    /// The GPUs that the program uses: indexes, PCI addresses or UUIDs, separated by commas, or `all`. Default: `all`, on the
+    /// host backend `0,1`. Which GPUs the program sees stays its own matter.
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    pub(super) gpus: Option<String>,
+
+    /// Whose driver to ask for the GPUs.
+    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
+    pub(super) backend: BackendArg,
+
+    /// Ask a soft box instead, together with --dry-run: a built-in name or a box file.
+    #[arg(long, value_name = "BOX", requires = "dry_run")]
+    pub(super) sim: Option<String>,
+
+    /// NUMA nodes to bind to, separated by commas, instead of those of GPUs; no driver is asked.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["gpus", "backend", "sim"])]
+    pub(super) node: Vec<u32>,
+
+    /// What the nodes mean for memory.
+    #[arg(long, value_enum, default_value_t = Memory::Bind)]
+    pub(super) memory: Memory,
+
+    /// Move each process that opens a GPU to the nodes of the GPUs it opened, with the memory that it has by then.
+    #[arg(long)]
+    pub(super) per_rank: bool,
+
+    /// Do not start the program where a part of the binding is refused; exit code 3.
+    #[arg(long)]
+    pub(super) strict: bool,
+
+    /// Tell where every process is each so many seconds, too, and not only at the end.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub(super) interval: Option<Duration>,
+
+    /// Write where every process ended up to this file as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
+
+    /// Print the numactl command that binds the same way, and start nothing.
+    #[arg(long)]
+    pub(super) dry_run: bool,
+
+    #[command(flatten)]
+    pub(super) refuse: Refuse,
+
+    /// Become the program and end with this process.
+    #[arg(long, value_name = "PID", hide = true)]
+    pub(super) r#become: Option<u32>,
+
+    /// End what carries this mark when the standard input ends without a word.
+    #[arg(long, value_name = "MARK", hide = true)]
+    pub(super) warden: Option<String>,
+
+    /// The program and its arguments, after `--`.
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub(super) program: Vec<OsString>,
+}
+
+/// What the nodes mean for memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Memory {
+    /// These nodes and no other; a program that fills them is killed.
+    Bind,
+    /// These nodes, others when they are full.
+    Preferred,
+    /// These nodes in turn, page by page.
+    Interleave,
+    /// As the kernel does by itself: the node that a thread runs on.
+    Local,
+}
+
+impl Memory {
+    /// The kernel's policy for nodes.
+    pub(super) fn policy(self, nodes: &[u32]) -> MemoryPolicy {
+        match (self, nodes) {
+            (Self::Bind, _) => MemoryPolicy::Bind(nodes.to_vec()),
+            (Self::Preferred, [one]) => MemoryPolicy::Preferred(*one),
+            (Self::Preferred, _) => MemoryPolicy::PreferredMany(nodes.to_vec()),
+            (Self::Interleave, _) => MemoryPolicy::Interleave(nodes.to_vec()),
+            (Self::Local, _) => MemoryPolicy::Default,
+        }
+    }
+
+    /// The option of numactl(8) that means the same.
+    pub(super) fn option(self, nodes: &[u32]) -> String {
+        let list: Vec<String> = nodes.iter().map(u32::to_string).collect();
+        let list = list.join(",");
+        match self {
+            Self::Bind => format!("--membind={list}"),
+            Self::Preferred if nodes.len() == 1 => format!("--preferred={list}"),
+            Self::Preferred => format!("--preferred-many={list}"),
+            Self::Interleave => format!("--interleave={list}"),
+            Self::Local => "--localalloc".to_owned(),
+        }
+    }
+}

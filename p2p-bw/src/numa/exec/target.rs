@@ -1,0 +1,170 @@
+//! [`Target`]: the GPUs that were named, their nodes, and the binding that follows.
+
+use std::time::Duration;
+
+use ::numa::Binding;
+use anyhow::Context;
+use inventory::{BackendArg, Built, Chosen, choose, played};
+use measure::record::NumaBinding;
+use program::{Stop, passing_folder, sim};
+use serde::Serialize;
+use supervisor::Interrupt;
+use topology::{CpuSet, Machine, PciAddress, Sysfs};
+
+use super::args::{ExecArgs, Memory};
+use crate::numa::binding;
+
+/// How long a driver may take to list its devices.
+const LISTING: Duration = Duration::from_secs(20);
+
+/// Where a program is to run, and why there.
+pub(super) struct Target {
+    pub(super) machine: Machine,
+    pub(super) devices: Vec<Device>,
+    pub(super) nodes: NumaBinding,
+    /// CPUs of the nodes.
+    pub(super) cpus: CpuSet,
+    pub(super) memory: Memory,
+    /// What the search for a driver told.
+    pub(super) said: Vec<String>,
+}
+
+/// One GPU.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Device {
+    pub(super) label: String,
+    pub(super) name: String,
+    pub(super) address: Option<PciAddress>,
+    pub(super) node: Option<u32>,
+}
+
+impl Target {
+    /// Asks the driver, or takes the nodes that were named.
+    pub(super) fn find(args: &ExecArgs, interrupt: &Interrupt) -> Result<Self, Stop> {
+        let found = Self::find_in(args, interrupt);
+        sim::forget();
+        found
+    }
+
+    fn find_in(args: &ExecArgs, interrupt: &Interrupt) -> Result<Self, Stop> {
+        if !args.node.is_empty() {
+            let machine = Machine::read(&Sysfs::real()).context("reading sysfs")?;
+            if let Some(node) = args.node.iter().find(|node| machine.node(**node).is_none()) {
+                return Err(Stop::Usage(format!(
+                    "--node {node}: this machine has no such node; it has {}",
+                    listed(&machine)
+                )));
+            }
+            let nodes: Vec<Option<u32>> = args.node.iter().copied().map(Some).collect();
+            let mut target = Self::of(machine, Vec::new(), &nodes, args.memory, Vec::new())?;
+            let basis = &mut target.nodes.basis;
+            *basis = basis.replacen("the devices are on", "--node asks for", 1);
+            return Ok(target);
+        }
+        played::refuse_host(args.sim.as_deref(), args.backend)?;
+        let sysfs = played::sysfs(args.sim.as_deref(), &passing_folder("numa"), &[])?;
+        let machine = Machine::read(&sysfs).context("reading sysfs")?;
+        let chosen = choose(args.backend, &machine, LISTING, interrupt)?;
+        played::expect_soft(args.sim.as_deref(), &chosen)?;
+        if args.backend == BackendArg::Auto && chosen.backend == Built::Host {
+            return Err(Stop::Refused(format!(
+                "no GPU was found ({}); name nodes with --node, or use --backend host",
+                chosen.absent.join("; ")
+            )));
+        }
+        let devices = devices(args, &chosen, &sysfs, &machine)?;
+        let nodes: Vec<Option<u32>> = devices.iter().map(|device| device.node).collect();
+        Self::of(machine, devices, &nodes, args.memory, chosen.said)
+    }
+
+    fn of(
+        machine: Machine,
+        devices: Vec<Device>,
+        nodes: &[Option<u32>],
+        memory: Memory,
+        mut said: Vec<String>,
+    ) -> Result<Self, Stop> {
+        let mut nodes = nodes.to_vec();
+        // The one node of a machine holds everything, whether or not the device says so.
+        if let [only] = &machine.nodes[..]
+            && nodes.contains(&None)
+        {
+            nodes.fill(Some(only.id));
+            said.push(format!("node {} is the only one of this machine", only.id));
+        }
+        let Some(binding) = binding::of(&nodes, &machine) else {
+            return Err(Stop::Refused(format!(
+                "the kernel gives no NUMA node for {} (numa_node of their PCI functions is -1 or missing); this machine has {}: name nodes with --node",
+                labels(&devices),
+                listed(&machine)
+            )));
+        };
+        let of_nodes = machine
+            .nodes
+            .iter()
+            .filter(|node| binding.cpu_nodes.contains(&node.id));
+        let cpus: CpuSet = of_nodes.flat_map(|node| node.cpus.iter()).collect();
+        Ok(Self {
+            cpus,
+            machine,
+            devices,
+            nodes: binding,
+            memory,
+            said,
+        })
+    }
+
+    /// The command that binds the same way.
+    pub(super) fn numactl(&self) -> String {
+        let cpu_nodes: Vec<String> = self.nodes.cpu_nodes.iter().map(u32::to_string).collect();
+        let memory = self.memory.option(&self.nodes.memory_nodes);
+        format!("numactl --cpunodebind={} {memory}", cpu_nodes.join(","))
+    }
+
+    /// In the kernel's terms.
+    pub(super) fn binding(&self) -> Binding {
+        Binding {
+            cpus: self.cpus.as_slice().to_vec(),
+            memory: self.memory.policy(&self.nodes.memory_nodes),
+        }
+    }
+}
+
+fn devices(
+    args: &ExecArgs,
+    chosen: &Chosen,
+    sysfs: &Sysfs,
+    machine: &Machine,
+) -> Result<Vec<Device>, Stop> {
+    let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
+        .map_err(Stop::Usage)?;
+    let device = |found| {
+        let device = inventory::describe(found, chosen.backend, sysfs, machine);
+        Device {
+            label: device.label,
+            name: device.name,
+            address: device.address,
+            node: device.node,
+        }
+    };
+    Ok(found.iter().map(device).collect())
+}
+
+fn labels(devices: &[Device]) -> String {
+    let labels: Vec<&str> = devices.iter().map(|device| device.label.as_str()).collect();
+    labels.join(", ")
+}
+
+/// The nodes of a machine, in words.
+fn listed(machine: &Machine) -> String {
+    let ids: Vec<String> = machine
+        .nodes
+        .iter()
+        .map(|node| node.id.to_string())
+        .collect();
+    match ids.len() {
+        0 => "none".to_owned(),
+        1 => format!("node {} alone", ids[0]),
+        _ => format!("nodes {}", ids.join(", ")),
+    }
+}

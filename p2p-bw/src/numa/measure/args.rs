@@ -1,0 +1,113 @@
+//! The command line of `p2p-bw numa`.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use inventory::BackendArg;
+use measure::unit::{ByteCount, parse_sizes};
+use program::command_line::seconds;
+use program::outputs::Outputs;
+
+/// A kind of host memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Ordinary memory, which the driver stages or pins on the fly.
+    Pageable,
+    /// Locked by the driver.
+    Pinned,
+    /// Locked by the driver and not cached by the host.
+    Wc,
+    /// Ordinary memory that was registered with the driver.
+    Registered,
+    /// Huge pages that were registered with the driver.
+    Huge,
+}
+
+impl Kind {
+    /// Its word in the keys of cases.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Pageable => "pageable",
+            Self::Pinned => "pinned",
+            Self::Wc => "wc",
+            Self::Registered => "registered",
+            Self::Huge => "huge",
+        }
+    }
+}
+
+/// What to measure and how.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MeasureArgs {
+    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`. Default: `all`, on the host backend
+    /// `0,1`.
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    pub(crate) gpus: Option<String>,
+
+    /// Whose driver to use. `auto` takes the first that answers; host memory only on a machine that shows no GPU at all.
+    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
+    pub(crate) backend: BackendArg,
+
+    /// Kinds of host memory.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [Kind::Pageable, Kind::Pinned, Kind::Wc, Kind::Registered, Kind::Huge])]
+    pub(crate) kinds: Vec<Kind>,
+
+    /// NUMA nodes of the memory, by number, separated by commas. Default: every node that has memory.
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) nodes: Option<Vec<u32>>,
+
+    /// Bytes of one copy, K, M and G being powers of 1024. Default: 64M; on the host backend the power of two above the
+    /// last-level cache, 64M to 1G; on a soft box 16M.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) size: Option<ByteCount>,
+
+    /// Leave out the sizes from 64K to 64M that show where pageable copies change.
+    #[arg(long)]
+    pub(crate) no_sizes: bool,
+
+    /// Leave out host memory as CPUs see it.
+    #[arg(long)]
+    pub(crate) no_host: bool,
+
+    /// Timed samples of each number at most; at least 6 are taken where this allows, so that there is an interval.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) samples: u32,
+
+    /// Seconds to aim at for all samples together; 6 samples of each number are taken even when that takes longer.
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) budget: Duration,
+
+    /// Do not compare the data that arrives with what was sent.
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+
+    /// Seconds without progress after which a measurement counts as hung and its process is ended.
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) deadline: Duration,
+
+    /// Run on a soft box instead of this machine's devices: a built-in name or a box file. Its numbers are arithmetic, never
+    /// measurements.
+    #[arg(long, value_name = "BOX")]
+    pub(crate) sim: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
+}
+
+impl MeasureArgs {
+    /// Whether what is to be written can be, before anything is measured.
+    ///
+    /// # Errors
+    /// Names what cannot.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.outputs.check()
+    }
+}
+
+/// One size, for clap.
+fn size(text: &str) -> Result<ByteCount, String> {
+    match parse_sizes(text).map_err(|error| error.to_string())?[..] {
+        [size] => Ok(size),
+        _ => Err(format!("`{text}` is several sizes; give one")),
+    }
+}

@@ -1,0 +1,294 @@
+//! The points of a run: devices x places of memory and thread x kinds x directions, small copies, and sizes of pageable copies.
+
+use measure::record::{Endpoint, LinkDevice};
+use topology::{Machine, NumaNode};
+
+use super::args::Kind;
+use crate::cases::Case;
+
+/// Sizes of pageable copies: from 64 KiB to 64 MiB in powers of two, around AMD's 1 MiB.
+const SIZES: std::ops::RangeInclusive<u32> = 16..=26;
+
+/// Where memory and the issuing thread are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) memory: Option<u32>,
+    pub(super) thread: Option<u32>,
+}
+
+/// One point to measure; the device is a position in the list of chosen ones.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Planned {
+    pub(super) case: &'static Case,
+    pub(super) device: usize,
+    pub(super) place: Place,
+    pub(super) bytes: u64,
+}
+
+impl Planned {
+    /// The ends of its copies, the device being this one.
+    pub(super) fn ends(&self, device: usize) -> (Endpoint, Endpoint) {
+        match is_to_device(self.case) {
+            true => (Endpoint::Host, Endpoint::Device(device)),
+            false => (Endpoint::Device(device), Endpoint::Host),
+        }
+    }
+}
+
+fn is_to_device(case: &Case) -> bool {
+    case.key.contains("h2d")
+}
+
+/// What is to be measured.
+pub(super) struct Asked<'a> {
+    pub(super) kinds: &'a [Kind],
+    /// Nodes of the memory; `None` for every node that has some.
+    pub(super) nodes: Option<&'a [u32]>,
+    pub(super) bytes: u64,
+    /// Whether pageable copies are measured at several sizes.
+    pub(super) sizes: bool,
+}
+
+/// All points, those of one device together.
+pub(super) fn plan(asked: &Asked<'_>, machine: &Machine, devices: &[LinkDevice]) -> Vec<Planned> {
+    let mut planned = Vec::new();
+    for (device, described) in devices.iter().enumerate() {
+        let places = places(asked, machine, described.node);
+        for place in &places {
+            for case in cases(asked.kinds, |word, way| format!("{way}_{word}_ce")) {
+                planned.push(Planned {
+                    case,
+                    device,
+                    place: *place,
+                    bytes: asked.bytes,
+                });
+            }
+        }
+        for place in corners(machine, described.node, &places) {
+            for case in cases(asked.kinds, small_copy) {
+                let bytes = case.fixed_bytes().unwrap_or(asked.bytes);
+                planned.push(Planned {
+                    case,
+                    device,
+                    place,
+                    bytes,
+                });
+            }
+        }
+        let is_first_of_its_kind = !devices[..device]
+            .iter()
+            .any(|other| other.name == described.name);
+        if asked.sizes && asked.kinds.contains(&Kind::Pageable) && is_first_of_its_kind {
+            planned.extend(by_size(device, described.node, &places, asked.bytes));
+        }
+    }
+    planned
+}
+
+/// The key of a small copy; pinned memory is the plain one.
+fn small_copy(word: &str, way: &str) -> String {
+    match word {
+        "pinned" => format!("small_copy_{way}_ce"),
+        word => format!("small_copy_{way}_{word}_ce"),
+    }
+}
+
+/// The cases of some kinds in both directions.
+fn cases(
+    kinds: &[Kind],
+    key: impl Fn(&str, &str) -> String,
+) -> impl Iterator<Item = &'static Case> {
+    let ways = ["h2d", "d2h"];
+    let keys: Vec<String> = ways
+        .iter()
+        .flat_map(|way| kinds.iter().map(|kind| key(kind.word(), way)))
+        .collect();
+    keys.into_iter().filter_map(|key| Case::of(&key))
+}
+
+/// Memory near, then on every other node; the thread on the device's node. Of the farthest node also the thread there, with its memory
+/// and with the near one, so that the square of CPU node and memory node is whole.
+fn places(asked: &Asked<'_>, machine: &Machine, home: Option<u32>) -> Vec<Place> {
+    let has_memory = |node: &&NumaNode| node.memory_bytes != Some(0);
+    let nodes: Vec<u32> = match asked.nodes {
+        Some(nodes) => nodes.to_vec(),
+        None => machine
+            .nodes
+            .iter()
+            .filter(has_memory)
+            .map(|node| node.id)
+            .collect(),
+    };
+    if nodes.is_empty() {
+        return vec![Place {
+            memory: None,
+            thread: None,
+        }];
+    }
+    // A thread needs CPUs: where the device's node has none, or is not known, it is not bound.
+    let near = home.filter(|node| has_cpus(machine, *node));
+    let mut places: Vec<Place> = Vec::new();
+    let mut add = |memory, thread| {
+        let place = Place {
+            memory: Some(memory),
+            thread,
+        };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    };
+    for node in home.iter().filter(|home| nodes.contains(home)) {
+        add(*node, near);
+    }
+    for node in &nodes {
+        add(*node, near);
+    }
+    if let Some((near, far)) = near.and_then(|near| Some((near, farthest(machine, near, &nodes)?)))
+    {
+        if nodes.contains(&near) {
+            add(near, Some(far));
+        }
+        add(far, Some(far));
+    }
+    places
+}
+
+fn has_cpus(machine: &Machine, node: u32) -> bool {
+    machine.node(node).is_some_and(|node| !node.cpus.is_empty())
+}
+
+/// The node with CPUs and memory that is farthest from a node; of those at one distance the first.
+fn farthest(machine: &Machine, from: u32, nodes: &[u32]) -> Option<u32> {
+    let distances = &machine.node(from)?.distances;
+    let others = nodes
+        .iter()
+        .copied()
+        .filter(|node| *node != from && has_cpus(machine, *node));
+    let distance = |node: &u32| distances.get(node).copied().unwrap_or(u32::MAX);
+    others.rev().max_by_key(distance)
+}
+
+/// The square of near and farthest node, for small copies.
+fn corners(machine: &Machine, home: Option<u32>, places: &[Place]) -> Vec<Place> {
+    let nodes: Vec<u32> = places.iter().filter_map(|place| place.memory).collect();
+    let far = home.and_then(|home| farthest(machine, home, &nodes));
+    let is_corner = |place: &&Place| {
+        place.memory.is_none()
+            || home.is_none()
+            || [home, far].contains(&place.memory) && far.is_some()
+            || place.memory == home
+    };
+    places.iter().filter(is_corner).copied().collect()
+}
+
+/// Pageable copies at several sizes, with memory and thread near.
+fn by_size(
+    device: usize,
+    home: Option<u32>,
+    places: &[Place],
+    except: u64,
+) -> impl Iterator<Item = Planned> {
+    let near = |place: &&Place| place.memory == home && place.thread == home;
+    let place = places.iter().find(near).copied();
+    let sizes = SIZES.map(|power| 1_u64 << power);
+    let sizes = sizes.filter(move |bytes| *bytes != except);
+    let of_place = move |place: Place| {
+        cases(&[Kind::Pageable], |word, way| format!("{way}_{word}_ce"))
+            .map(move |case| (case, place))
+    };
+    let all: Vec<_> = place.into_iter().flat_map(of_place).collect();
+    sizes.flat_map(move |bytes| {
+        let point = |(case, place): &(&'static Case, Place)| Planned {
+            case,
+            device,
+            place: *place,
+            bytes,
+        };
+        all.iter().map(point).collect::<Vec<_>>()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nodes with a CPU each but the last, and distances by their difference: 10, 20, 30 ...
+    fn machine(nodes: u32, memory_only: u32) -> Machine {
+        let node = |id: u32| {
+            let cpus = if id < nodes - memory_only {
+                id.to_string()
+            } else {
+                String::new()
+            };
+            NumaNode {
+                id,
+                cpus: cpus.parse().unwrap(),
+                distances: (0..nodes)
+                    .map(|other| (other, 10 + 10 * id.abs_diff(other)))
+                    .collect(),
+                memory_bytes: Some(1 << 30),
+            }
+        };
+        let empty = serde_json::json!({
+            "nodes": [], "cpus": {"model": null, "count": null, "last_level_cache_bytes": null},
+            "hypervisor": null, "boot_id": null, "gpus": []
+        });
+        Machine {
+            nodes: (0..nodes).map(node).collect(),
+            ..serde_json::from_value(empty).unwrap()
+        }
+    }
+
+    fn of(machine: &Machine, home: Option<u32>) -> Vec<(Option<u32>, Option<u32>)> {
+        let asked = Asked {
+            kinds: &[Kind::Pinned],
+            nodes: None,
+            bytes: 1,
+            sizes: false,
+        };
+        let places = places(&asked, machine, home);
+        places
+            .iter()
+            .map(|place| (place.memory, place.thread))
+            .collect()
+    }
+
+    #[test]
+    fn two_nodes_give_the_square_with_the_near_corner_first() {
+        let expected = [(1, 1), (0, 1), (1, 0), (0, 0)];
+        let expected = expected.map(|(memory, thread)| (Some(memory), Some(thread)));
+        assert_eq!(of(&machine(2, 0), Some(1)), expected);
+    }
+
+    #[test]
+    fn more_nodes_give_the_square_of_the_farthest_and_memory_on_all() {
+        // From node 0 the farthest of 4 is 3.
+        let expected = [(0, 0), (1, 0), (2, 0), (3, 0), (0, 3), (3, 3)];
+        let expected = expected.map(|(memory, thread)| (Some(memory), Some(thread)));
+        assert_eq!(of(&machine(4, 0), Some(0)), expected);
+    }
+
+    #[test]
+    fn no_thread_is_wanted_on_a_node_without_cpus() {
+        // Node 3 has memory only: the farthest with CPUs is 2.
+        let expected = [(0, 0), (1, 0), (2, 0), (3, 0), (0, 2), (2, 2)];
+        let expected = expected.map(|(memory, thread)| (Some(memory), Some(thread)));
+        assert_eq!(of(&machine(4, 1), Some(0)), expected);
+    }
+
+    #[test]
+    fn an_unknown_device_node_leaves_the_thread_free_and_no_node_leaves_all_free() {
+        assert_eq!(of(&machine(2, 0), None), [(Some(0), None), (Some(1), None)]);
+        assert_eq!(of(&machine(0, 0), None), [(None, None)]);
+        assert_eq!(of(&machine(1, 0), Some(0)), [(Some(0), Some(0))]);
+    }
+
+    #[test]
+    fn every_kind_has_both_directions_and_small_copies() {
+        use Kind::{Huge, Pageable, Pinned, Registered, Wc};
+        let kinds = [Pageable, Pinned, Wc, Registered, Huge];
+        let large: Vec<_> = cases(&kinds, |word, way| format!("{way}_{word}_ce")).collect();
+        let small: Vec<_> = cases(&kinds, small_copy).collect();
+        assert_eq!((large.len(), small.len()), (10, 10));
+    }
+}

@@ -1,0 +1,159 @@
+//! A run of `p2p-bw numa` from the command line to the record.
+
+use std::path::Path;
+
+use anyhow::Context;
+use inventory::{Built, choose, played};
+use measure::exit;
+use measure::record::{HostMemoryOutcome, LinkDevice, Numa, Outcome, Verification};
+use measure::unit::ByteCount;
+use program::{Ended, Recorder, Stop, result_folder, sim};
+use supervisor::Interrupt;
+use topology::Machine;
+
+use super::args::MeasureArgs;
+use super::plan::{Asked, plan};
+use super::session::Session;
+use crate::parent::{DEFAULT_SOFT_BYTES, default_host_bytes};
+
+/// The program in the record's header.
+const PROGRAM: &str = "p2p-bw numa";
+
+/// Bytes of one copy where `--size` does not say, with a GPU: larger than its caches.
+const DEFAULT_BYTES: u64 = 64 << 20;
+
+/// Buffers of the full size at once: of the host, of a device that is host memory, and one to compare in.
+const BUFFERS: u64 = 3;
+
+/// Measures what the command line asks for.
+///
+/// # Errors
+/// What ended it before there was anything to keep.
+pub(super) fn run(
+    args: &MeasureArgs,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<Ended, Stop> {
+    played::refuse_host(args.sim.as_deref(), args.backend)?;
+    let folder = result_folder(args.outputs.out.as_deref(), "numa");
+    let outcome = run_in(args, &folder, interrupt, say);
+    sim::forget();
+    outcome
+}
+
+fn run_in(
+    args: &MeasureArgs,
+    folder: &Path,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<Ended, Stop> {
+    let sysfs = played::sysfs(args.sim.as_deref(), folder, &[])?;
+    let machine = Machine::read(&sysfs).context("reading sysfs")?;
+    check_nodes(args.nodes.as_deref(), &machine)?;
+    let header = |soft| program::header(PROGRAM, env!("CARGO_PKG_VERSION"), &machine, soft);
+    let chosen = match choose(args.backend, &machine, args.deadline, interrupt) {
+        Err(Stop::Refused(reason)) => {
+            let recorder = Recorder::<Numa>::begin(folder, header(sim::box_name()))?;
+            return Ok(recorder.refuse(reason));
+        }
+        chosen => chosen?,
+    };
+    played::expect_soft(args.sim.as_deref(), &chosen)?;
+    let soft = chosen.inventory.soft_box.clone();
+    let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
+        .map_err(Stop::Usage)?;
+    let devices: Vec<LinkDevice> = found
+        .iter()
+        .map(|found| inventory::describe(found, chosen.backend, &sysfs, &machine))
+        .collect();
+    let bytes = match (args.size, &soft, chosen.backend) {
+        (Some(size), ..) => size.0,
+        (None, Some(_), _) => DEFAULT_SOFT_BYTES,
+        (None, None, Built::Host) => default_host_bytes(&machine),
+        (None, None, _) => DEFAULT_BYTES,
+    };
+    check_memory(bytes)?;
+    let asked = Asked {
+        kinds: &args.kinds,
+        nodes: args.nodes.as_deref(),
+        bytes,
+        sizes: !args.no_sizes,
+    };
+    let planned = plan(&asked, &machine, &devices);
+    chosen.said.iter().for_each(|line| say(line));
+    let recorder = Recorder::begin(folder, header(soft.clone()))?;
+    let mut session = Session {
+        args,
+        chosen: &chosen,
+        machine: &machine,
+        found: &found,
+        interrupt,
+        bytes,
+        recorder,
+    };
+    let outcome = session.measure(devices, &planned, say);
+    session.recorder.end(outcome, exit_code)
+}
+
+/// Refuses nodes that the machine does not have.
+fn check_nodes(nodes: Option<&[u32]>, machine: &Machine) -> Result<(), Stop> {
+    let absent = nodes
+        .unwrap_or_default()
+        .iter()
+        .find(|node| machine.node(**node).is_none());
+    let Some(absent) = absent else {
+        return Ok(());
+    };
+    let known: Vec<String> = machine
+        .nodes
+        .iter()
+        .map(|node| node.id.to_string())
+        .collect();
+    Err(Stop::Usage(format!(
+        "--nodes: there is no node {absent}; this machine has {}",
+        if known.is_empty() {
+            "none that the kernel shows".to_owned()
+        } else {
+            known.join(", ")
+        }
+    )))
+}
+
+/// Refuses copies whose buffers nine tenths of the free memory do not hold.
+fn check_memory(bytes: u64) -> Result<(), Stop> {
+    let needed = bytes.saturating_mul(BUFFERS);
+    match inventory::host_memory_available(&topology::Sysfs::real()) {
+        Some(available) if needed > available / 10 * 9 => Err(Stop::Usage(format!(
+            "copies of {} need up to {} of host memory and {} are available; use a smaller --size",
+            ByteCount(bytes),
+            ByteCount(needed),
+            ByteCount(available)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The exit code that the findings call for.
+fn exit_code(numa: &Numa) -> u8 {
+    let of_point = |outcome: &Outcome| match outcome {
+        Outcome::Measured {
+            verification: Verification::WrongData { .. },
+            ..
+        } => exit::WRONG_DATA,
+        Outcome::Measured { .. } | Outcome::NotApplicable { .. } | Outcome::Skipped { .. } => {
+            exit::DONE
+        }
+        Outcome::Failed { .. } | Outcome::Hang { .. } => exit::INCONCLUSIVE,
+    };
+    let is_proven = |point: &measure::record::NumaPoint| {
+        !matches!(point.outcome, Outcome::Measured { .. }) || point.is_proven()
+    };
+    let host_failed = numa
+        .host
+        .iter()
+        .any(|point| matches!(point.outcome, HostMemoryOutcome::Failed { .. }));
+    let nothing = !numa.points.iter().any(|point| point.is_proven());
+    let unproven = !numa.points.iter().all(is_proven);
+    let points = numa.points.iter().map(|point| of_point(&point.outcome));
+    exit::fold(points.chain((nothing || unproven || host_failed).then_some(exit::INCONCLUSIVE)))
+}

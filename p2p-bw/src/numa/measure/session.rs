@@ -1,0 +1,248 @@
+//! The measuring part of `p2p-bw numa`: one point after another, each kept before the next begins, then host memory by CPUs.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use inventory::{Chosen, Found, caveats};
+use measure::caveat::Caveat;
+use measure::plan::Plan;
+use measure::record::{LinkDevice, LinkUse, Numa, NumaEvent, NumaPoint, Outcome, Placement};
+use measure::unit::ByteCount;
+use program::{Break, Budget, Progress, Recorder};
+use supervisor::Interrupt;
+use topology::Machine;
+
+use super::args::MeasureArgs;
+use super::host;
+use super::plan::Planned;
+use crate::messages::{Job, JobOutcome, Member};
+use crate::numa::binding;
+use crate::parent::{JobEnd, Measurer, judge, quantities};
+
+/// Hangs, crashes and losses after which a device is left alone.
+const LIMIT: u32 = 2;
+
+/// One run under way.
+pub(super) struct Session<'a> {
+    pub(super) args: &'a MeasureArgs,
+    pub(super) chosen: &'a Chosen,
+    pub(super) machine: &'a Machine,
+    pub(super) found: &'a [Found],
+    pub(super) interrupt: &'a Interrupt,
+    /// Of a copy by which places are compared.
+    pub(super) bytes: u64,
+    pub(super) recorder: Recorder<Numa>,
+}
+
+impl Session<'_> {
+    /// Measures all points, or as many as it can.
+    pub(super) fn measure(
+        &mut self,
+        devices: Vec<LinkDevice>,
+        planned: &[Planned],
+        say: &dyn Fn(&str),
+    ) -> Result<(), Break> {
+        let busy: Vec<Caveat> = caveats::busy(&devices).collect();
+        busy.iter()
+            .for_each(|caveat| say(&format!("caution: {caveat}")));
+        let said = caveats::said(self.chosen);
+        let nodes: Vec<Option<u32>> = devices.iter().map(|device| device.node).collect();
+        let found = NumaEvent::Found {
+            machine: Box::new(self.machine.clone()),
+            backend: inventory::backend(self.chosen),
+            devices,
+            copy_bytes: self.bytes,
+            binding: binding::of(&nodes, self.machine),
+        };
+        self.recorder.add(found)?;
+        for caveat in busy.into_iter().chain(said) {
+            self.recorder.add(NumaEvent::Caveat { caveat })?;
+        }
+        self.points(planned, say)?;
+        self.host(say)
+    }
+
+    fn points(&mut self, planned: &[Planned], say: &dyn Fn(&str)) -> Result<(), Break> {
+        let mut progress = Progress::new(planned.len(), say);
+        let mut measurer = Measurer::new(self.chosen.backend, self.args.deadline, self.interrupt);
+        let mut budget = Budget::new(self.args.budget, planned.len());
+        let mut failures: BTreeMap<usize, (u32, String)> = BTreeMap::new();
+        say(&format!("{} points to measure", planned.len()));
+        for (id, point) in planned.iter().enumerate() {
+            if let Some(signal) = self.interrupt.signal() {
+                return Err(Break::Signal(signal));
+            }
+            progress.begin(point.case.key, &self.words(point));
+            let began = Instant::now();
+            let given_up = failures
+                .get(&point.device)
+                .filter(|(count, _)| *count >= LIMIT);
+            let (outcome, thread, caveats) = match given_up {
+                Some((_, why)) => {
+                    let reason = format!(
+                        "the device failed {LIMIT} times and is not tried again; last: {why}"
+                    );
+                    (Outcome::Skipped { reason }, None, Vec::new())
+                }
+                None => {
+                    let job = self.job(id, point, &budget);
+                    self.point(point, &job, &mut measurer, &mut failures)?
+                }
+            };
+            if let Outcome::Failed { reason } = &outcome {
+                progress.note(&format!(
+                    "{} {}: {reason}",
+                    point.case.key,
+                    self.words(point)
+                ));
+            }
+            let point = NumaPoint {
+                case: point.case.key.to_owned(),
+                device: point.device,
+                memory_node: point.place.memory,
+                thread_node: point.place.thread,
+                bytes: point.bytes,
+                outcome,
+                thread,
+                caveats,
+            };
+            let point = Box::new(point);
+            self.recorder.add(NumaEvent::Point { point })?;
+            budget.spend(began.elapsed());
+            progress.end();
+        }
+        measurer.finish();
+        Ok(())
+    }
+
+    /// Where a point's memory and thread are wanted, and its size, in words.
+    fn words(&self, point: &Planned) -> String {
+        let devices = &self.recorder.payload.devices;
+        let label = devices.get(point.device).map(|device| &device.label);
+        let node = |node: Option<u32>| node.map_or_else(|| "any".to_owned(), |n| n.to_string());
+        format!(
+            "{} memory {} thread {} {}",
+            label.map_or("", String::as_str),
+            node(point.place.memory),
+            node(point.place.thread),
+            ByteCount(point.bytes)
+        )
+    }
+
+    fn point(
+        &self,
+        point: &Planned,
+        job: &Job,
+        measurer: &mut Measurer<'_>,
+        failures: &mut BTreeMap<usize, (u32, String)>,
+    ) -> Result<(Outcome, Option<Placement>, Vec<Caveat>), Break> {
+        let mut failed = |why: &str, at_once: bool| {
+            let entry = failures.entry(point.device).or_default();
+            let count = if at_once { LIMIT } else { entry.0 + 1 };
+            *entry = (count, why.to_owned());
+        };
+        let without = |outcome| Ok((outcome, None, Vec::new()));
+        match measurer.run(job, &mut || {})? {
+            JobEnd::Interrupted { signal, .. } => Err(Break::Signal(signal)),
+            JobEnd::Hang {
+                doing,
+                waited,
+                unkillable,
+            } => {
+                let mut doing = format!("{doing}: no progress for {:.0} s", waited.as_secs_f64());
+                if unkillable {
+                    doing.push_str("; its process cannot be ended");
+                }
+                failed(&doing, unkillable);
+                without(Outcome::Hang { doing })
+            }
+            JobEnd::Crashed { reason } => {
+                failed(&reason, false);
+                without(Outcome::Failed { reason })
+            }
+            JobEnd::Done(JobOutcome::Skipped { reason }) => without(Outcome::Skipped { reason }),
+            JobEnd::Done(JobOutcome::Failed { reason, lost }) => {
+                if lost {
+                    failed(&reason, false);
+                }
+                without(Outcome::Failed { reason })
+            }
+            JobEnd::Done(JobOutcome::Measured {
+                series,
+                timing,
+                stopped,
+                verification,
+                placement,
+                thread,
+                mut caveats,
+            }) => {
+                let quantities = match quantities(series, timing, stopped) {
+                    Ok(quantities) => quantities,
+                    Err(reason) => return Ok((Outcome::Failed { reason }, thread, caveats)),
+                };
+                let link = LinkUse::default();
+                caveats.extend(judge(&quantities, &link, timing.gate));
+                let outcome = Outcome::Measured {
+                    quantities,
+                    verification,
+                    link,
+                    placement,
+                };
+                Ok((outcome, thread, caveats))
+            }
+        }
+    }
+
+    fn job(&self, id: usize, point: &Planned, budget: &Budget) -> Job {
+        let ordinal = self.found[point.device].ordinal;
+        let (from, to) = point.ends(ordinal);
+        let node = point.place.thread.and_then(|node| self.machine.node(node));
+        // A soft box's CPUs are not this machine's.
+        let is_soft = self.chosen.inventory.soft_box.is_some();
+        Job {
+            id,
+            case: point.case.key.to_owned(),
+            from,
+            to,
+            all: vec![Member {
+                ordinal,
+                node: point.place.memory,
+            }],
+            bytes: point.bytes,
+            plan: Plan::new(self.args.samples as usize, budget.share()),
+            verify: !self.args.no_verify,
+            cpus: node
+                .filter(|_| !is_soft)
+                .map(|node| node.cpus.iter().collect())
+                .unwrap_or_default(),
+            thread_node: point.place.thread,
+        }
+    }
+
+    /// Host memory as the CPUs of each node see it.
+    fn host(&mut self, say: &dyn Fn(&str)) -> Result<(), Break> {
+        let left_out = match (self.chosen.inventory.soft_box.is_some(), self.args.no_host) {
+            (true, _) => Some("a soft box has no CPUs"),
+            (_, true) => Some("--no-host"),
+            _ => None,
+        };
+        if let Some(reason) = left_out {
+            let reason = reason.to_owned();
+            self.recorder.add(NumaEvent::HostLeftOut { reason })?;
+            return Ok(());
+        }
+        let recorder = &mut self.recorder;
+        let mut keep = |point| {
+            let point = Box::new(point);
+            recorder.add(NumaEvent::Host { point }).map_err(Break::from)
+        };
+        host::measure(
+            self.machine,
+            self.args.samples as usize,
+            self.args.deadline,
+            self.interrupt,
+            say,
+            &mut keep,
+        )
+    }
+}

@@ -1,0 +1,258 @@
+//! [`Shown`]: all that a folder with `sys` and `proc` says of a box, in the order in which it is shown.
+
+use std::path::Path;
+
+use anyhow::Context;
+use program::Stop;
+use serde::Serialize;
+use supervisor::Interrupt;
+use topology::{
+    End, EndKind, Fabric, KfdNode, Machine, Matrices, Matrix, MigGpu, Nic, PathType, PciAddress,
+    PciDevice, PciTree, Placed, Platform, Sysfs, gpu_name, with_fabric, xgmi,
+};
+
+use super::args::{Also, Gpu, Gpus};
+use super::card::Card;
+use crate::parent::fabric;
+
+/// A box.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Shown {
+    /// Counts up where a field changes its meaning.
+    pub(crate) schema: u32,
+    /// Where it was read: `sysfs`, `sysfs below FOLDER`, `soft box NAME`.
+    pub(crate) source: String,
+    /// Nodes, processors and all GPUs.
+    pub(crate) machine: Machine,
+    /// Guest or not, and the firmware's product.
+    pub(crate) platform: Platform,
+    /// Classes as `nvidia-smi topo -m` names them.
+    pub(crate) matrix: Matrix,
+    /// Classes as NCCL computes them.
+    pub(crate) nccl: Matrix,
+    /// The ends of the matrix, GPUs and NICs with their ways into the machine.
+    pub(crate) devices: Vec<Card>,
+    /// Network cards with their ports.
+    pub(crate) nics: Vec<Nic>,
+    /// What AMD's kernel driver sees.
+    pub(crate) kfd: Vec<KfdNode>,
+    /// GPUs that are divided.
+    pub(crate) mig: Vec<MigGpu>,
+    /// Every PCI function.
+    pub(crate) tree: PciTree,
+    /// What is not told here, a sentence each.
+    pub(crate) open: Vec<String>,
+}
+
+/// Which ends to show.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// GPUs; `None` is all.
+    pub(crate) gpus: Option<&'a Gpus>,
+    /// Functions beside GPUs and NICs.
+    pub(crate) also: Option<&'a Also>,
+    /// Whether a vendor's tool may be run for links beside PCI Express.
+    pub(crate) tools: bool,
+}
+
+impl Shown {
+    /// Reads a box.
+    ///
+    /// # Errors
+    /// No sysfs, one that contradicts itself, or an end that is not there.
+    pub(crate) fn read(sysfs: &Sysfs, source: String, wanted: Wanted<'_>) -> Result<Self, Stop> {
+        let machine = Machine::read(sysfs)
+            .context("reading sysfs")
+            .map_err(|error| unreadable(sysfs, error))?;
+        let platform = Platform::read(sysfs, &machine);
+        let tree = PciTree::read(sysfs, platform.is_guest == Some(true));
+        let (nics, open) = nics(sysfs);
+        let kfd = KfdNode::read_all(sysfs);
+        let mut shown = Self {
+            schema: 1,
+            source,
+            platform,
+            matrix: empty(),
+            nccl: empty(),
+            devices: Vec::new(),
+            kfd,
+            mig: MigGpu::read_all(sysfs),
+            tree,
+            open,
+            nics,
+            machine,
+        };
+        shown.place(sysfs, wanted)?;
+        Ok(shown)
+    }
+
+    /// Chooses the ends, and fills the matrices and what stands beside them.
+    fn place(&mut self, sysfs: &Sysfs, wanted: Wanted<'_>) -> Result<(), Stop> {
+        let gpus = chosen(&self.machine, wanted.gpus)?;
+        let others = others(&self.tree, wanted.also)?;
+        let fabric = self.fabric(sysfs, &gpus, wanted.tools);
+        let names: Vec<Option<String>> = gpus.iter().map(|gpu| gpu_name(sysfs, gpu)).collect();
+        let labels: Vec<Option<String>> = self.nics.iter().map(Nic::label).collect();
+        let gpus = gpus
+            .iter()
+            .zip(&names)
+            .map(|(gpu, name)| Placed::gpu(gpu, name.as_deref()));
+        let nics = self
+            .nics
+            .iter()
+            .zip(&labels)
+            .map(|(nic, label)| Placed::nic(nic, label.as_deref()));
+        let others = others.iter().map(Placed::other);
+        let ends: Vec<Placed<'_>> = gpus.chain(nics).chain(others).collect();
+        let beside = |a: PciAddress, b: PciAddress| beside(&self.kfd, fabric.as_ref(), a, b);
+        let matrices = Matrices::of(sysfs, &self.machine, &ends, &beside);
+        let is_guest = self.platform.is_guest == Some(true);
+        let card = |(end, placed): (&End, &Placed<'_>)| {
+            Card::read(
+                (sysfs, &self.machine, &self.tree),
+                is_guest,
+                end,
+                placed.pci,
+            )
+        };
+        self.devices = matrices.smi.ends.iter().zip(&ends).map(card).collect();
+        (self.matrix, self.nccl) = (matrices.smi, matrices.nccl);
+        Ok(())
+    }
+
+    /// The links beside PCI Express that a vendor's tool knows; what it does not tell is said.
+    fn fabric(&mut self, sysfs: &Sysfs, gpus: &[PciDevice], may_run: bool) -> Option<Fabric> {
+        const NVIDIA: u16 = 0x10de;
+        const METAX: u16 = 0x9999;
+        let several = |vendor: u16| gpus.iter().filter(|gpu| gpu.vendor == vendor).count() > 1;
+        if several(NVIDIA) {
+            self.open.push(
+                "NVLink is in no file of sysfs: give the output of `nvidia-smi topo -m` to --from"
+                    .to_owned(),
+            );
+        }
+        if several(METAX) && !may_run {
+            self.open.push("MetaXLink is in no file of sysfs, and no tool of a copy is run: give the output of `mx-smi topo -m` to --from".to_owned());
+            return None;
+        }
+        let gpus: Vec<&PciDevice> = gpus.iter().collect();
+        match may_run.then(|| fabric::of(&gpus, &self.machine, sysfs, &Interrupt::none()))?? {
+            Ok(fabric) => Some(fabric),
+            Err(reason) => {
+                self.open
+                    .push(format!("links beside PCI Express are not known: {reason}"));
+                None
+            }
+        }
+    }
+
+    /// Whether there is anything to show.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.machine.nodes.is_empty()
+            && self.matrix.ends.is_empty()
+            && self.tree.functions.is_empty()
+    }
+
+    /// The cards of a kind.
+    pub(crate) fn cards(&self, kind: EndKind) -> impl Iterator<Item = &Card> {
+        self.devices
+            .iter()
+            .filter(move |card| card.end.kind == kind)
+    }
+}
+
+fn empty() -> Matrix {
+    Matrix {
+        source: String::new(),
+        ends: Vec::new(),
+        classes: Vec::new(),
+    }
+}
+
+/// On the machine itself nothing can be told; a folder that was named is the wrong one.
+fn unreadable(sysfs: &Sysfs, error: anyhow::Error) -> Stop {
+    let text = format!("{error:#}");
+    if sysfs.root() == Path::new("/") {
+        Stop::Refused(text)
+    } else {
+        Stop::Usage(text)
+    }
+}
+
+/// The class of a link beside PCI Express.
+fn beside(
+    kfd: &[KfdNode],
+    fabric: Option<&Fabric>,
+    a: PciAddress,
+    b: PciAddress,
+) -> Option<PathType> {
+    let metax = || {
+        let class = with_fabric(PathType::Unknown, a, b, fabric?);
+        (class != PathType::Unknown).then_some(class)
+    };
+    xgmi(kfd, a, b).or_else(metax)
+}
+
+/// The network cards that are ends; virtual functions of cards that are shown are left out and counted.
+fn nics(sysfs: &Sysfs) -> (Vec<Nic>, Vec<String>) {
+    let (left_out, nics): (Vec<Nic>, Vec<Nic>) = Nic::read_all(sysfs)
+        .into_iter()
+        .partition(|nic| nic.is_virtual);
+    let open = match left_out.len() {
+        0 => Vec::new(),
+        count => vec![format!("{count} virtual functions of NICs are left out")],
+    };
+    (nics, open)
+}
+
+fn chosen(machine: &Machine, wanted: Option<&Gpus>) -> Result<Vec<PciDevice>, Stop> {
+    let Some(Gpus(wanted)) = wanted else {
+        return Ok(machine.gpus.clone());
+    };
+    let mut chosen: Vec<PciDevice> = Vec::new();
+    for entry in wanted {
+        let (gpu, named) = match entry {
+            Gpu::Number(number) => (machine.gpus.get(*number), number.to_string()),
+            Gpu::Address(address) => (machine.gpu(*address), address.to_string()),
+        };
+        let count = machine.gpus.len();
+        let gpu = gpu.ok_or_else(|| {
+            Stop::Usage(format!(
+                "--gpus {named}: no such GPU; this box shows {count}, see `topo` without --gpus"
+            ))
+        })?;
+        if chosen.contains(gpu) {
+            return Err(Stop::Usage(format!("--gpus names {} twice", gpu.address)));
+        }
+        chosen.push(gpu.clone());
+    }
+    Ok(chosen)
+}
+
+fn others(tree: &PciTree, wanted: Option<&Also>) -> Result<Vec<PciDevice>, Stop> {
+    /// Base class of bridges, host bridges and ports among them.
+    const BRIDGES: u32 = 0x06;
+    /// Base class of network controllers, which are ends already.
+    const NETWORK: u32 = 0x02;
+    let is_end = |pci: &PciDevice| pci.is_gpu() || pci.class >> 16 == NETWORK;
+    match wanted {
+        None => Ok(Vec::new()),
+        Some(Also::All) => {
+            let all = tree.functions.iter().map(|function| &function.pci);
+            let wanted = all.filter(|pci| !is_end(pci) && pci.class >> 16 != BRIDGES);
+            Ok(wanted.cloned().collect())
+        }
+        Some(Also::These(addresses)) => addresses
+            .iter()
+            .map(|address| match tree.at(*address) {
+                Some(function) if is_end(&function.pci) => Err(Stop::Usage(format!(
+                    "--also {address}: this is a GPU or a NIC, which are shown anyway; leave it out"
+                ))),
+                Some(function) => Ok(function.pci.clone()),
+                None => Err(Stop::Usage(format!(
+                    "--also {address}: there is no such PCI function; list them with `lspci -D`"
+                ))),
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,99 @@
+//! `topo` from its command line to its exit code: 0 where something was shown, 3 where nothing could be told, 2 for a wrong input.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use inventory::played;
+use measure::exit;
+use program::outputs::{self, check_file};
+use program::{Stop, passing_folder, sim};
+use topology::Sysfs;
+
+use super::args::TopoArgs;
+use super::draw::Drawing;
+use super::read::{Shown, Wanted};
+use super::{captured, json, text};
+
+/// The most that is read of a captured text; its reader takes less.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// Prints to standard output; gives the exit code.
+///
+/// # Errors
+/// A wrong command line or input, or nothing that can be told.
+pub(crate) fn run(args: &TopoArgs) -> Result<u8, Stop> {
+    if let Some(path) = &args.svg {
+        check_file("--svg", path).map_err(Stop::Usage)?;
+    }
+    if let Some(path) = &args.from {
+        return from(path, args.json);
+    }
+    let (shown, simulated) = (shown(args), sim::box_name());
+    sim::forget();
+    let shown = shown?;
+    if shown.is_empty() {
+        return Err(Stop::Refused(format!(
+            "{} shows neither NUMA nodes nor PCI functions",
+            shown.source
+        )));
+    }
+    let printed = outputs::print(&match args.json {
+        true => json::of(&shown).map_err(Stop::Internal)?,
+        false => text::of(&shown),
+    });
+    let drawn = args
+        .svg
+        .as_deref()
+        .map(|path| outputs::write(path, Ok(Drawing::of(&shown, simulated).svg())));
+    Ok(exit::fold([printed, drawn.unwrap_or(exit::DONE)]))
+}
+
+fn shown(args: &TopoArgs) -> Result<Shown, Stop> {
+    let (sysfs, source) = match &args.root {
+        Some(root) => (Sysfs::at(root), format!("sysfs below {}", root.display())),
+        None => {
+            let sysfs = played::sysfs(args.sim.as_deref(), &passing_folder("topo"), &[])?;
+            let source = match sim::box_name() {
+                Some(name) => format!("soft box {name}"),
+                None => "sysfs".to_owned(),
+            };
+            (sysfs, source)
+        }
+    };
+    let wanted = Wanted {
+        gpus: args.gpus.as_ref(),
+        also: args.also.as_ref(),
+        tools: args.root.is_none(),
+    };
+    Shown::read(&sysfs, source, wanted)
+}
+
+fn from(path: &Path, as_json: bool) -> Result<u8, Stop> {
+    let text = text_of(path)?;
+    let captured = topology::captured::read(&text)
+        .map_err(|error| Stop::Usage(format!("{}: {error}", path.display())))?;
+    Ok(outputs::print(&match as_json {
+        true => json::of_captured(&captured).map_err(Stop::Internal)?,
+        false => captured::of(&captured),
+    }))
+}
+
+/// The text of a file, or of standard input for `-`; bytes that are no UTF-8 are marked.
+fn text_of(path: &Path) -> Result<String, Stop> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin()
+            .lock()
+            .take(MOST_BYTES)
+            .read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| {
+        Stop::Usage(format!(
+            "cannot read {}: {error}; name a file with the output of a tool",
+            path.display()
+        ))
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

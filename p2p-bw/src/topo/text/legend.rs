@@ -1,0 +1,53 @@
+//! What the classes of a matrix mean; only those that it has.
+
+use topology::{Matrix, PathType};
+
+use super::matrix::word;
+use super::page::Page;
+
+/// Classes and what they mean, in the order in which they are listed.
+const MEANINGS: [(&str, &str); 11] = [
+    ("X", "itself"),
+    ("LOC", "one device to NCCL"),
+    ("MX", "MetaXLink, beside PCI Express"),
+    ("XGMI", "xGMI, beside PCI Express"),
+    ("PIX", "one PCIe switch at most"),
+    ("PXB", "several PCIe switches, no host bridge"),
+    (
+        "PHB",
+        "a PCIe host bridge, the processor; to NCCL also several of one NUMA node",
+    ),
+    ("NODE", "several host bridges of one NUMA node"),
+    ("SYS", "the link between NUMA nodes"),
+    ("UNKNOWN", "the NUMA node of one of them is not known"),
+    ("NV#", "so many bonded NVLinks, beside PCI Express"),
+];
+
+/// The classes that the matrices have, below them.
+pub(crate) fn legend(page: &mut Page, matrices: &[&Matrix]) {
+    let cells = |matrix: &Matrix| {
+        let rows = matrix.classes.iter().enumerate();
+        let words = rows.flat_map(|(a, row)| {
+            row.iter()
+                .enumerate()
+                .map(move |(b, class)| name(*class, a == b))
+        });
+        words.collect::<Vec<String>>()
+    };
+    let there: Vec<String> = matrices.iter().flat_map(|matrix| cells(matrix)).collect();
+    let rows = MEANINGS
+        .iter()
+        .filter(|(name, _)| there.iter().any(|there| there == name));
+    page.table(
+        &["Legend"],
+        rows.map(|(name, meaning)| vec![format!("  {name:<8}{meaning}")])
+            .collect(),
+    );
+}
+
+fn name(class: PathType, is_itself: bool) -> String {
+    match class {
+        PathType::Nv(_) => "NV#".to_owned(),
+        class => word(class, is_itself).trim().to_owned(),
+    }
+}

@@ -1,0 +1,149 @@
+//! `p2p-bw numa prove` on the machine that runs the tests, and with calls refused as a container does.
+//!
+//! Emulated machines with several nodes are `cargo xtask vm-test`'s.
+
+use serde_json::Value;
+
+use super::common::{Scratch, skip};
+
+/// The program's JSON and its exit code.
+fn proven(more: &[&str]) -> (Value, i32) {
+    let scratch = Scratch::new();
+    let mut arguments = vec!["numa", "prove", "--json"];
+    arguments.extend(more);
+    let ran = scratch.run(&arguments);
+    let json = serde_json::from_str(&ran.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr));
+    (json, ran.code)
+}
+
+/// Whether this machine is one on which everything can be asked: nodes in sysfs, and no filter or cpuset in the way.
+fn can_be_proven(json: &Value) -> bool {
+    let nodes = json["nodes"].as_array().unwrap();
+    nodes.iter().all(|node| node["outcome"]["is"] == "proven")
+}
+
+fn has_nodes() -> bool {
+    std::path::Path::new("/sys/devices/system/node/node0").exists()
+}
+
+#[test]
+fn every_node_is_proven_and_one_that_does_not_exist_is_refused() {
+    if !has_nodes() {
+        return skip("no NUMA nodes in sysfs");
+    }
+    let (json, code) = proven(&[]);
+    assert_eq!(json["schema"], 1);
+    if !can_be_proven(&json) {
+        assert_eq!(code, 3);
+        return skip("this machine refuses to prove memory");
+    }
+    assert_eq!(code, 0, "{json}");
+    let nodes = json["nodes"].as_array().unwrap();
+    for node in nodes {
+        // 64 pages where --bytes does not say.
+        assert_eq!(node["outcome"]["pages"], 64);
+        // Every other node that has memory, and all 64 pages each time.
+        let moved = node["outcome"]["moved_to"].as_object().unwrap();
+        assert_eq!(moved.len(), nodes.len() - 1);
+        assert!(moved.values().all(|pages| *pages == 64));
+        assert_eq!(node["preferred"]["is"], "proven");
+    }
+    // 16 pages on each.
+    assert_eq!(json["interleave"]["is"], "interleaved");
+    let on = json["interleave"]["on"].as_object().unwrap();
+    assert_eq!(on.len(), nodes.len());
+    assert!(on.values().all(|pages| *pages == 16));
+    let absent = &json["absent_node"]["outcome"];
+    assert_eq!(
+        (&absent["is"], &absent["call"], &absent["errno"]),
+        (&"refused".into(), &"mbind".into(), &"EINVAL".into())
+    );
+    assert!(
+        absent["reason"]
+            .as_str()
+            .unwrap()
+            .contains("does not exist"),
+        "{absent}"
+    );
+}
+
+#[test]
+fn a_node_by_its_number_may_be_one_that_does_not_exist() {
+    let (json, code) = proven(&["--node", "1022"]);
+    assert_eq!(code, 3);
+    let [node] = &json["nodes"].as_array().unwrap()[..] else {
+        panic!("{json}");
+    };
+    assert_eq!((&node["node"], &node["cpus"]), (&1022.into(), &Value::Null));
+    assert_eq!(node["outcome"]["is"], "refused");
+    assert_eq!(json["absent_node"], Value::Null);
+}
+
+#[test]
+fn a_refused_call_is_named_and_no_page_is_said_to_be_on_the_node() {
+    if !has_nodes() {
+        return skip("no NUMA nodes in sysfs");
+    }
+    // Which call, what becomes of bound memory, and of preferred memory.
+    for (call, bound, preferred) in [
+        ("mbind", "refused", "proven"),
+        ("set_mempolicy", "proven", "refused"),
+        ("move_pages", "not_proven", "not_proven"),
+    ] {
+        let (json, code) = proven(&["--node", "0", "--refuse", call]);
+        assert_eq!(code, 3, "{call}: {json}");
+        let node = &json["nodes"][0];
+        for (outcome, expected) in [(&node["outcome"], bound), (&node["preferred"], preferred)] {
+            if expected == "proven" {
+                // This machine may refuse it itself.
+                continue;
+            }
+            assert_eq!(outcome["is"], expected, "{call}: {json}");
+            assert_eq!(
+                (&outcome["call"], &outcome["errno"]),
+                (&call.into(), &"EPERM".into())
+            );
+            let reason = outcome["reason"].as_str().unwrap();
+            assert!(reason.contains("--cap-add SYS_NICE"), "{reason}");
+            assert_eq!(
+                (&outcome["pages"], &outcome["on"]),
+                (&Value::Null, &Value::Null)
+            );
+        }
+    }
+}
+
+#[test]
+fn the_table_says_what_was_refused_and_why() {
+    if !has_nodes() {
+        return skip("no NUMA nodes in sysfs");
+    }
+    let ran = Scratch::new().run(&["numa", "prove", "--refuse", "mbind"]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    for part in [
+        "NODE  CPUS",
+        "refused: mbind EPERM",
+        "binding 256 KiB to NUMA node 0 was refused",
+        "not all of it is proven",
+    ] {
+        // 64 pages of 4 KiB; other page sizes make it larger.
+        let part = part.replace("256 KiB ", "");
+        let shown = ran.stdout.replace("256 KiB ", "");
+        assert!(shown.contains(&part), "no `{part}` in {}", ran.stdout);
+    }
+}
+
+#[test]
+fn wrong_sizes_and_calls_are_refused() {
+    let scratch = Scratch::new();
+    for (arguments, says) in [
+        (&["--bytes", "0"][..], "0 bytes"),
+        (&["--bytes", "1M,2M"], "not one size"),
+        (&["--node", "-1"], "-1"),
+        (&["--refuse", "open"], "`open` is no call"),
+    ] {
+        let ran = scratch.run(&[&["numa", "prove"], arguments].concat());
+        ran.is_wrong_usage(says);
+    }
+}
