@@ -12,6 +12,7 @@ mod python;
 mod soft;
 mod test;
 mod tidy;
+mod vm;
 
 use std::ffi::OsString;
 use std::io::{Write, stderr, stdout};
@@ -21,6 +22,8 @@ use std::process::ExitCode;
 const FAILED: u8 = 1;
 /// Exit code for a command line that is not understood.
 const USAGE: u8 = 2;
+/// Exit code where nothing could be checked here.
+const SKIPPED: u8 = 3;
 /// Exit code where the command itself could not be carried out.
 const INTERNAL: u8 = 4;
 
@@ -37,21 +40,19 @@ fn main() -> ExitCode {
         (Some("soft"), [release]) if release == "--release" => soft::install(true).map(|_| 0),
         (Some("test"), []) => verdict(test::run(&mut stdout())),
         (Some("tidy"), []) => verdict(tidy::run(&mut stdout())),
+        (Some("vm-test"), rest) => match vm::Options::parse(rest) {
+            Some(options) => emulated(&mut stdout(), &options),
+            None => misused(),
+        },
         (Some("help" | "--help" | "-h"), _) => stdout()
             .write_all(usage().as_bytes())
             .map(|()| 0)
             .map_err(Into::into),
         (Some(name), rest) => match programs::find(name) {
             Some(program) => programs::exec(program, rest),
-            None => stderr()
-                .write_all(usage().as_bytes())
-                .map(|()| USAGE)
-                .map_err(Into::into),
+            None => misused(),
         },
-        (None, _) => stderr()
-            .write_all(usage().as_bytes())
-            .map(|()| USAGE)
-            .map_err(Into::into),
+        (None, _) => misused(),
     };
     match result {
         Ok(code) => ExitCode::from(code),
@@ -61,6 +62,26 @@ fn main() -> ExitCode {
             ExitCode::from(INTERNAL)
         }
     }
+}
+
+/// Shows the usage to someone whose command line was not understood.
+fn misused() -> anyhow::Result<u8> {
+    stderr().write_all(usage().as_bytes())?;
+    Ok(USAGE)
+}
+
+/// Compares on emulated machines, and writes how it went in one last line.
+fn emulated(out: &mut impl Write, options: &vm::Options) -> anyhow::Result<u8> {
+    Ok(match vm::run(out, options)? {
+        vm::Outcome::Compared { passed, failed } => {
+            writeln!(out, "{passed} passed, {failed} failed")?;
+            if failed == 0 { 0 } else { FAILED }
+        }
+        vm::Outcome::Skipped(reason) => {
+            writeln!(out, "skipped: {reason}")?;
+            SKIPPED
+        }
+    })
 }
 
 /// The exit code of a check.
@@ -81,7 +102,8 @@ fn usage() -> String {
         "  kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
            soft [--release]   build the soft vendor libraries into target/soft\n  \
            test               format, lints, soft libraries, all tests, tidy; ends with the counts\n  \
-           tidy               check the rules of the repository that no compiler checks\n",
+           tidy               check the rules of the repository that no compiler checks\n  \
+           vm-test            boot emulated machines and compare with numactl, lspci and lstopo there; --machine a|b|c, --keep\n",
     );
     text
 }

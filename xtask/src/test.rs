@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::{cargo, engine, soft, tidy};
+use crate::{cargo, engine, soft, tidy, vm};
 
 /// The variable that names the file of skipped tests.
 const SKIP_LOG: &str = "TPLENS_SKIP_LOG";
@@ -107,6 +107,7 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
         })
     })?);
     total.add(step(out, "tests", |out| tests(out, python.as_deref()))?);
+    total.add(step(out, "emulated machines", emulated)?);
     total.add(step(out, "tidy", |out| tidy::run(out).map(Counts::one))?);
     writeln!(
         out,
@@ -114,6 +115,25 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
         total.passed, total.failed, total.skipped
     )?;
     Ok(total.failed == 0)
+}
+
+/// Compares on emulated machines; what keeps them from being compared, such as a build that fails, is a failure.
+fn emulated(out: &mut impl Write) -> Result<Counts> {
+    let mut counts = Counts::default();
+    match vm::run(out, &vm::Options::default()) {
+        Ok(vm::Outcome::Compared { passed, failed }) => {
+            (counts.passed, counts.failed) = (passed, failed);
+        }
+        Ok(vm::Outcome::Skipped(reason)) => {
+            writeln!(out, "skipped: {reason}")?;
+            counts.skipped = 1;
+        }
+        Err(error) => {
+            writeln!(out, "{error:#}")?;
+            counts.failed = 1;
+        }
+    }
+    Ok(counts)
 }
 
 /// Runs one step between a line that names it and a line with its counts and time.

@@ -21,6 +21,7 @@ fn no_command_or_an_unknown_one_shows_the_usage_and_exits_with_2() {
         &["tidy", "x"],
         &["soft", "--debug"],
         &["kernels", "--write"],
+        &["vm-test", "--machine", "d"],
     ] {
         let output = xtask(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -44,6 +45,7 @@ fn help_is_a_result_and_names_every_command() {
         "  soft [--release]",
         "  test ",
         "  tidy ",
+        "  vm-test ",
     ] {
         assert!(text.contains(command), "{command} in {text}");
     }

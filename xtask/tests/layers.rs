@@ -35,6 +35,7 @@ const CRATES: &[(&str, Place)] = &[
     ("measure", Layer(1)),
     ("supervisor", Layer(2)),
     ("device", Layer(2)),
+    ("doctor", Layer(2)),
     ("tp-plan", Layer(2)),
     ("report", Layer(2)),
     ("engine", Layer(3)),
