@@ -9,7 +9,7 @@ use super::program::ordinal;
 use super::solver::Solver;
 
 /// Every case of `p2p-bw --list`.
-pub(crate) const CASES: [&str; 51] = [
+pub(crate) const CASES: [&str; 64] = [
     "h2d_pinned_ce",
     "h2d_pinned_sm",
     "d2h_pinned_ce",
@@ -24,6 +24,10 @@ pub(crate) const CASES: [&str; 51] = [
     "h2d_registered_sm",
     "d2h_registered_ce",
     "d2h_registered_sm",
+    "h2d_huge_ce",
+    "h2d_huge_sm",
+    "d2h_huge_ce",
+    "d2h_huge_sm",
     "host_bidir_pinned_ce",
     "host_bidir_pinned_sm",
     "local_ce",
@@ -60,6 +64,15 @@ pub(crate) const CASES: [&str; 51] = [
     "local_chase_sm",
     "d2d_chase_sm",
     "small_copy_h2d_ce",
+    "small_copy_d2h_ce",
+    "small_copy_h2d_pageable_ce",
+    "small_copy_d2h_pageable_ce",
+    "small_copy_h2d_wc_ce",
+    "small_copy_d2h_wc_ce",
+    "small_copy_h2d_registered_ce",
+    "small_copy_d2h_registered_ce",
+    "small_copy_h2d_huge_ce",
+    "small_copy_d2h_huge_ce",
     "small_copy_d2d_ce",
 ];
 

@@ -67,24 +67,26 @@ impl<'a> Lanes<'a> {
         };
         let told = match base {
             "host_chase" | "local_chase" | "d2d_chase" => Told::Latency,
-            "small_copy_h2d" | "small_copy_d2d" => Told::Pace,
+            small if small.starts_with("small_copy_") => Told::Pace,
             _ => Told::Bandwidth,
         };
         (told, lanes.streams(base))
     }
 
     fn streams(&self, base: &str) -> Vec<Lane> {
-        use HostMemory::{Pageable, Pinned, Registered, WriteCombined};
+        use HostMemory::{HugePages, Pageable, Pinned, Registered, WriteCombined};
         use Toward::{Device, Host};
         match base {
             "h2d_pinned" | "small_copy_h2d" => self.with_host(Device, Pinned),
-            "d2h_pinned" => self.with_host(Host, Pinned),
-            "h2d_pageable" => self.with_host(Device, Pageable),
-            "d2h_pageable" => self.with_host(Host, Pageable),
-            "h2d_wc" => self.with_host(Device, WriteCombined),
-            "d2h_wc" => self.with_host(Host, WriteCombined),
-            "h2d_registered" => self.with_host(Device, Registered),
-            "d2h_registered" => self.with_host(Host, Registered),
+            "d2h_pinned" | "small_copy_d2h" => self.with_host(Host, Pinned),
+            "h2d_pageable" | "small_copy_h2d_pageable" => self.with_host(Device, Pageable),
+            "d2h_pageable" | "small_copy_d2h_pageable" => self.with_host(Host, Pageable),
+            "h2d_wc" | "small_copy_h2d_wc" => self.with_host(Device, WriteCombined),
+            "d2h_wc" | "small_copy_d2h_wc" => self.with_host(Host, WriteCombined),
+            "h2d_registered" | "small_copy_h2d_registered" => self.with_host(Device, Registered),
+            "d2h_registered" | "small_copy_d2h_registered" => self.with_host(Host, Registered),
+            "h2d_huge" | "small_copy_h2d_huge" => self.with_host(Device, HugePages),
+            "d2h_huge" | "small_copy_d2h_huge" => self.with_host(Host, HugePages),
             "host_bidir_pinned" => vec![
                 self.host("forward", Device, Pinned, self.only()),
                 self.host("back", Host, Pinned, self.only()),
@@ -192,7 +194,10 @@ impl<'a> Lanes<'a> {
 
     fn host(&self, name: &str, toward: Toward, memory: HostMemory, device: usize) -> Lane {
         let physical = self.physical[device];
-        let route = self.routes.host(self.mover, toward, memory, physical);
+        let bytes = self.question.bytes;
+        let route = self
+            .routes
+            .host(self.mover, toward, (memory, bytes), physical);
         self.copies(name, route, device)
     }
 
@@ -213,9 +218,12 @@ impl<'a> Lanes<'a> {
         let (a, b) = self.pair();
         let half = |toward, ordinal: usize| {
             let physical = self.physical[ordinal];
-            let route = self
-                .routes
-                .host(Mover::Engine, toward, HostMemory::Pinned, physical);
+            let route = self.routes.host(
+                Mover::Engine,
+                toward,
+                (HostMemory::Pinned, self.question.bytes),
+                physical,
+            );
             (route, ordinal)
         };
         vec![Lane {

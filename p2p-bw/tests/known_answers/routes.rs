@@ -15,6 +15,8 @@ pub(crate) enum HostMemory {
     Pageable,
     WriteCombined,
     Registered,
+    /// Registered, in huge pages.
+    HugePages,
 }
 
 /// Which way between the host and a device.
@@ -58,13 +60,16 @@ impl Routes<'_> {
         &self,
         mover: Mover,
         toward: Toward,
-        memory: HostMemory,
+        (memory, bytes): (HostMemory, u64),
         device: usize,
     ) -> Route {
         let own = self.device(device);
         let down = toward == Toward::Device;
         let (cap, latency) = match mover {
-            Mover::Engine => (engine_rate(own, toward, memory), &own.copy_latency_us),
+            Mover::Engine => (
+                engine_rate(own, toward, memory, bytes),
+                &own.copy_latency_us,
+            ),
             Mover::Kernel => {
                 assert_ne!(memory, HostMemory::Pageable, "no kernel reaches it");
                 let kernels = self.kernels(device);
@@ -190,22 +195,35 @@ impl Routes<'_> {
     }
 }
 
-/// What a copy engine reaches; what has no figure of its own goes as pinned memory does.
-fn engine_rate(device: &Device, toward: Toward, memory: HostMemory) -> &Figure {
+/// What a copy engine reaches in a copy of so many bytes; what has no figure of its own goes as pinned memory does, huge pages as
+/// registered memory.
+fn engine_rate(device: &Device, toward: Toward, memory: HostMemory, bytes: u64) -> &Figure {
     let down = toward == Toward::Device;
     let pinned = if down {
         &device.h2d_pinned
     } else {
         &device.d2h_pinned
     };
+    let registered = if down {
+        device.h2d_registered.as_ref()
+    } else {
+        device.d2h_registered.as_ref()
+    };
+    let staged = device.pageable_up_to.as_ref();
+    let staged = staged.filter(|staged| bytes <= staged.bytes);
     let own = match (memory, down) {
         (HostMemory::Pinned, _) => None,
-        (HostMemory::Pageable, true) => Some(&device.h2d_pageable),
-        (HostMemory::Pageable, false) => Some(&device.d2h_pageable),
+        (HostMemory::Pageable, true) => {
+            Some(staged.map_or(&device.h2d_pageable, |staged| &staged.h2d))
+        }
+        (HostMemory::Pageable, false) => {
+            Some(staged.map_or(&device.d2h_pageable, |staged| &staged.d2h))
+        }
         (HostMemory::WriteCombined, true) => device.h2d_write_combined.as_ref(),
         (HostMemory::WriteCombined, false) => device.d2h_write_combined.as_ref(),
-        (HostMemory::Registered, true) => device.h2d_registered.as_ref(),
-        (HostMemory::Registered, false) => device.d2h_registered.as_ref(),
+        (HostMemory::Registered, _) => registered,
+        (HostMemory::HugePages, true) => device.h2d_huge.as_ref().or(registered),
+        (HostMemory::HugePages, false) => device.d2h_huge.as_ref().or(registered),
     };
     own.unwrap_or(pinned)
 }
