@@ -52,7 +52,8 @@ pub(crate) enum Command {
     Numa(Box<NumaArgs>),
     /// Checks what slows or breaks copies between GPUs: IOMMU, ACS, links, limits, versions, variables.
     ///
-    /// Exit code 1 where something is bad.
+    /// Exit code 1 where something is bad; 3 where nothing could be told or the backend that was asked for does not answer; 2 where
+    /// a GPU that was asked for is not there; else 0, also where there are warnings or rules that could not tell.
     Doctor(DoctorArgs),
 }
 

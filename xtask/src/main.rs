@@ -22,7 +22,7 @@ use std::process::ExitCode;
 const FAILED: u8 = 1;
 /// Exit code for a command line that is not understood.
 const USAGE: u8 = 2;
-/// Exit code where nothing could be checked here.
+/// Exit code where nothing, or not all, could be checked here.
 const SKIPPED: u8 = 3;
 /// Exit code where the command itself could not be carried out.
 const INTERNAL: u8 = 4;
@@ -73,9 +73,17 @@ fn misused() -> anyhow::Result<u8> {
 /// Compares on emulated machines, and writes how it went in one last line.
 fn emulated(out: &mut impl Write, options: &vm::Options) -> anyhow::Result<u8> {
     Ok(match vm::run(out, options)? {
-        vm::Outcome::Compared { passed, failed } => {
-            writeln!(out, "{passed} passed, {failed} failed")?;
-            if failed == 0 { 0 } else { FAILED }
+        vm::Outcome::Compared(vm::Compared {
+            passed,
+            failed,
+            skipped,
+        }) => {
+            writeln!(out, "{passed} passed, {failed} failed, {skipped} skipped")?;
+            match (failed, skipped) {
+                (0, 0) => 0,
+                (0, _) => SKIPPED,
+                _ => FAILED,
+            }
         }
         vm::Outcome::Skipped(reason) => {
             writeln!(out, "skipped: {reason}")?;

@@ -121,8 +121,16 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
 fn emulated(out: &mut impl Write) -> Result<Counts> {
     let mut counts = Counts::default();
     match vm::run(out, &vm::Options::default()) {
-        Ok(vm::Outcome::Compared { passed, failed }) => {
-            (counts.passed, counts.failed) = (passed, failed);
+        Ok(vm::Outcome::Compared(vm::Compared {
+            passed,
+            failed,
+            skipped,
+        })) => {
+            counts = Counts {
+                passed,
+                failed,
+                skipped,
+            };
         }
         Ok(vm::Outcome::Skipped(reason)) => {
             writeln!(out, "skipped: {reason}")?;

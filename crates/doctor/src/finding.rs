@@ -86,6 +86,14 @@ impl Finding {
         self
     }
 
+    /// With the advice that can be followed, if any.
+    pub(crate) fn with_advice(self, todo: Option<&str>) -> Self {
+        match todo {
+            Some(todo) => self.with_todo(todo),
+            None => self,
+        }
+    }
+
     /// With a reason and a source of its own instead of the rule's.
     pub(crate) fn because(mut self, why: impl Into<String>, source: impl Into<String>) -> Self {
         (self.why, self.source) = (why.into(), source.into());

@@ -43,6 +43,12 @@ pub fn level<'a>(
     })
 }
 
+/// The variable that switches direct access off, where it is set so; it outranks every [`level`].
+pub fn disabled<'a>(library: &str, set: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+    let name = variable(library, "P2P_DISABLE");
+    (set(&name) == Some("1")).then_some(name)
+}
+
 /// A library's variable by its ending: RCCL has NCCL's names.
 #[must_use]
 pub fn variable(library: &str, ending: &str) -> String {
@@ -73,9 +79,9 @@ fn user_level(value: &str) -> Option<PathType> {
         // Links beside PCI Express only: by PCI Express nothing is near enough.
         "LOC" | "NVL" | "C2C" | "NVB" | "0" => Some(PathType::Same),
         "PIX" | "1" => Some(PathType::Pix),
-        "PXB" | "2" => Some(PathType::Pxb),
+        "PXB" | "PXN" | "2" => Some(PathType::Pxb),
         "PHB" | "3" => Some(PathType::Phb),
-        "SYS" | "4" | "5" => Some(PathType::Sys),
+        "SYS" | "4" | "5" | "6" | "7" | "8" | "9" => Some(PathType::Sys),
         _ => None,
     }
 }
@@ -119,6 +125,14 @@ mod tests {
         // MetaX's library does not read NCCL's name.
         assert_eq!(level("mccl", &intel, 8, set), None);
         assert_eq!(level("nccl", &intel, 8, |_: &str| Some("near")), None);
+    }
+
+    #[test]
+    fn direct_access_is_switched_off_by_one_only() {
+        let by = |library, value| disabled(library, move |_: &str| Some(value));
+        assert_eq!(by("nccl", "1").as_deref(), Some("NCCL_P2P_DISABLE"));
+        assert_eq!(by("mccl", "1").as_deref(), Some("MCCL_P2P_DISABLE"));
+        assert_eq!(by("nccl", "0"), None);
     }
 
     #[test]

@@ -33,6 +33,10 @@ pub enum When {
     Set,
     /// One of these.
     Is(&'static [&'static str]),
+    /// One of these, written so.
+    Exactly(&'static [&'static str]),
+    /// Anything but one of these, written so.
+    IsNot(&'static [&'static str]),
     /// A number below this one.
     Below(u32),
 }
@@ -44,6 +48,8 @@ impl When {
         match self {
             Self::Set => !value.is_empty(),
             Self::Is(values) => values.iter().any(|known| known.eq_ignore_ascii_case(value)),
+            Self::Exactly(values) => values.contains(&value),
+            Self::IsNot(values) => !value.is_empty() && !values.contains(&value),
             Self::Below(limit) => value.parse().is_ok_and(|number: u32| number < limit),
         }
     }
@@ -66,7 +72,13 @@ const fn known(
 }
 
 use Verdict::{Bad, Warn};
-use When::{Below, Is, Set};
+use When::{Below, Exactly, Is, IsNot, Set};
+
+/// The levels that NCCL has words or numbers for.
+const LEVELS: &[&str] = &[
+    "LOC", "NVL", "C2C", "NVB", "PIX", "PXB", "PXN", "PHB", "SYS", "0", "1", "2", "3", "4", "5",
+    "6", "7", "8", "9",
+];
 
 /// Every variable that is looked at.
 pub const ALL: &[Known] = &[
@@ -86,23 +98,30 @@ pub const ALL: &[Known] = &[
     ),
     known(
         &["NCCL_P2P_LEVEL"],
-        Is(&["LOC", "0"]),
+        Exactly(&["LOC", "0"]),
         Bad,
         "no GPU reaches another directly, whatever the box can do",
         NCCL_ENV,
     ),
     known(
         &["MCCL_P2P_LEVEL"],
-        Is(&["LOC", "0"]),
+        Exactly(&["LOC", "0"]),
         Bad,
         "no GPU reaches another directly, whatever the box can do",
         FLAGCX,
     ),
     known(
         &["NCCL_P2P_LEVEL"],
-        Is(&["NVL", "PIX", "PXB", "PHB", "1", "2", "3"]),
+        Exactly(&["NVL", "PIX", "PXB", "PXN", "PHB", "1", "2", "3"]),
         Warn,
         "it outranks what the library would choose on this box; pairs farther away go through host memory",
+        NCCL_ENV,
+    ),
+    known(
+        &["NCCL_P2P_LEVEL", "MCCL_P2P_LEVEL"],
+        IsNot(LEVELS),
+        Warn,
+        "it is none of LOC, NVL, PIX, PXB, PHB and SYS: what the library makes of it depends on its version, mostly its default",
         NCCL_ENV,
     ),
     known(
@@ -301,6 +320,8 @@ mod tests {
         assert!(Is(&["1"]).holds("1") && !Is(&["1"]).holds("0"));
         assert!(Is(&["LOC"]).holds("loc"));
         assert!(Below(4).holds("3") && !Below(4).holds("4") && !Below(4).holds("many"));
+        assert!(IsNot(&["SYS"]).holds("FOO") && !IsNot(&["SYS"]).holds("SYS"));
+        assert!(!IsNot(&["SYS"]).holds(""));
         assert!(Set.holds("Simple") && !Set.holds(""));
     }
 

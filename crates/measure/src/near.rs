@@ -9,15 +9,15 @@ use crate::stats::{Ratio, ratio_of_medians};
 /// Which way a far place differs from the near one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// Far is slower, by more than [`NOTICED`].
+    /// Far is slower, by more than is noticed.
     Slower,
-    /// Far is faster, by more than [`NOTICED`]: the inversion that nobody expects.
+    /// Far is faster, by more than is noticed: the inversion that nobody expects.
     Faster,
-    /// The interval comes within [`NOTICED`] of 1.
+    /// The interval comes nearer to 1 than that.
     NotTold,
 }
 
-/// A difference is named where its whole interval lies farther from 1 than this: of many comparisons at 95%, some miss 1 by chance.
+/// A difference is named where its whole interval lies farther from 1 than this at least: of many comparisons at 95%, some miss 1 by chance.
 pub const NOTICED: f64 = 0.02;
 
 /// The rate at a far place against the rate at the near one.
@@ -29,6 +29,9 @@ pub struct Penalty<'a> {
     pub far: &'a NumaPoint,
     /// Far rate over near rate.
     pub ratio: Ratio,
+    /// A difference is named where the ratio's whole interval lies farther from 1 than this: [`NOTICED`], or what the near place itself
+    /// differed by when it was measured again, if that is more.
+    pub noticed: f64,
 }
 
 impl Penalty<'_> {
@@ -36,7 +39,10 @@ impl Penalty<'_> {
     #[must_use]
     pub fn difference(&self) -> Difference {
         let interval = self.ratio.interval;
-        match (interval.high < 1.0 - NOTICED, interval.low > 1.0 + NOTICED) {
+        match (
+            interval.high < 1.0 - self.noticed,
+            interval.low > 1.0 + self.noticed,
+        ) {
             (true, _) => Difference::Slower,
             (_, true) => Difference::Faster,
             _ => Difference::NotTold,
@@ -47,17 +53,40 @@ impl Penalty<'_> {
 /// Every far place against the near one of its device, case and size, in the order of the points; of the size that places are compared by.
 #[must_use]
 pub fn penalties(numa: &Numa) -> Vec<Penalty<'_>> {
+    let samples = |point: &NumaPoint| Some(point.proven("bandwidth")?.samples.clone());
     let penalty = |far| {
         let near = near_of(numa, far)?;
-        let samples = |point: &NumaPoint| Some(point.proven("bandwidth")?.samples.clone());
         let ratio = ratio_of_medians(&samples(far)?, &samples(near)?)?;
-        Some(Penalty { near, far, ratio })
+        let noticed = drift(numa, near).map_or(NOTICED, |drift| drift.max(NOTICED));
+        Some(Penalty {
+            near,
+            far,
+            ratio,
+            noticed,
+        })
     };
     numa.points
         .iter()
         .filter(|point| numa.copy_bytes == Some(point.bytes))
         .filter_map(penalty)
         .collect()
+}
+
+/// What a place differs by from itself when it was measured again: the end of the ratio's interval that lies farther from 1; `None` where
+/// it was measured once.
+#[must_use]
+pub fn drift(numa: &Numa, first: &NumaPoint) -> Option<f64> {
+    let is_same = |point: &&NumaPoint| {
+        (point.device, &point.case, point.bytes) == (first.device, &first.case, first.bytes)
+            && (point.memory_node, point.thread_node) == (first.memory_node, first.thread_node)
+    };
+    let again = numa.points.iter().filter(is_same).next_back()?;
+    if std::ptr::eq(again, first) {
+        return None;
+    }
+    let samples = |point: &NumaPoint| Some(point.proven("bandwidth")?.samples.clone());
+    let interval = ratio_of_medians(&samples(again)?, &samples(first)?)?.interval;
+    Some((interval.low - 1.0).abs().max((interval.high - 1.0).abs()))
 }
 
 /// The near point of a far one.
@@ -89,26 +118,25 @@ pub struct RateChange<'a> {
 /// there: another way through the driver, or a cache that is outgrown.
 ///
 /// A copy of s bytes with a fixed cost t and a rate r takes t + s/r, which two sizes fix. A size counts as a change where its 95%
-/// interval lies outside of what the intervals of the two let expect, by more than a tenth.
+/// interval lies outside of what the intervals of the two let expect, by more than a tenth. From there on it begins anew: sizes before a
+/// change say nothing of those behind it. `None` where fewer than three sizes have a proven place and an interval.
 #[must_use]
-pub fn rate_changes(numa: &Numa) -> Vec<RateChange<'_>> {
-    let mut changes: Vec<RateChange<'_>> = Vec::new();
-    let points = || numa.points.iter();
-    for above in points() {
-        let is_sibling = |point: &&NumaPoint| {
-            (point.device, &point.case) == (above.device, &above.case)
-                && (point.memory_node, point.thread_node) == (above.memory_node, above.thread_node)
-                && point.bytes < above.bytes
-                && time(point).is_some()
-        };
-        let mut smaller: Vec<&NumaPoint> = points().filter(is_sibling).collect();
-        smaller.sort_by_key(|point| std::cmp::Reverse(point.bytes));
-        let [below, first, ..] = smaller[..] else {
+pub fn rate_changes<'a>(series: &[&'a NumaPoint]) -> Option<Vec<RateChange<'a>>> {
+    let timed = series
+        .iter()
+        .filter_map(|point| Some((*point, time(point)?)));
+    let mut all: Vec<(&NumaPoint, Time)> = timed.collect();
+    all.sort_by_key(|(point, _)| point.bytes);
+    all.dedup_by_key(|(point, _)| point.bytes);
+    if all.len() < 3 {
+        return None;
+    }
+    let (mut changes, mut since) = (Vec::new(), 0);
+    for at in 2..all.len() {
+        if at < since + 2 {
             continue;
-        };
-        let (Some(c), Some(b), Some(a)) = (time(above), time(below), time(first)) else {
-            continue;
-        };
+        }
+        let [(first, a), (below, b), (above, c)] = [&all[at - 2], &all[at - 1], &all[at]];
         let ahead = (above.bytes - below.bytes) as f64 / (below.bytes - first.bytes) as f64;
         let expect = |b: f64, a: f64| b + (b - a).max(0.0) * ahead;
         // Time grows least from the largest first to the smallest second.
@@ -119,9 +147,10 @@ pub fn rate_changes(numa: &Numa) -> Vec<RateChange<'_>> {
                 above,
                 times_expected: c.median / expect(b.median, a.median),
             });
+            since = at;
         }
     }
-    changes
+    Some(changes)
 }
 
 /// What a size's time may differ without a word.
@@ -135,7 +164,7 @@ struct Time {
 }
 
 fn time(point: &NumaPoint) -> Option<Time> {
-    let rate = point.number("bandwidth")?;
+    let rate = point.proven("bandwidth")?;
     let interval = rate.interval?;
     // Bytes over GB/s are nanoseconds; the largest rate is the shortest time.
     let of = |rate: f64| point.bytes as f64 / rate;
@@ -230,6 +259,23 @@ mod tests {
     }
 
     #[test]
+    fn a_difference_that_time_alone_makes_is_not_named() {
+        // Near memory gave 10 and, measured again, 8: far at 8.5 is nothing, far at 5 is.
+        let of = |far: f64| {
+            let points = vec![
+                point(64, 0, 0, Some(0), 10.0),
+                point(64, 1, 0, Some(1), far),
+                point(64, 0, 0, Some(0), 8.0),
+            ];
+            let numa = numa(points);
+            let found = penalties(&numa);
+            (found.len(), found[0].difference())
+        };
+        assert_eq!(of(8.5), (1, Difference::NotTold));
+        assert_eq!(of(5.0), (1, Difference::Slower));
+    }
+
+    #[test]
     fn memory_that_is_not_proven_where_it_was_wanted_takes_no_part() {
         for elsewhere in [None, Some(0)] {
             let points = vec![
@@ -244,28 +290,54 @@ mod tests {
     fn a_size_that_the_two_below_do_not_let_expect_is_a_change() {
         // 10 us and 10 GB/s: 1 MiB takes 10 + 104.86 us, 2 MiB 10 + 209.72, 4 MiB 10 + 419.43.
         let smooth = |bytes: u64| bytes as f64 / (10_000.0 + bytes as f64 / 10.0);
-        let series = |rates: [f64; 3]| {
-            let sizes = [1 << 20, 2 << 20, 4 << 20];
-            let points = sizes.iter().zip(rates);
-            numa(
-                points
-                    .map(|(bytes, rate)| point(*bytes, 0, 0, Some(0), rate))
-                    .collect(),
-            )
+        let series = |rates: [f64; 3]| -> Vec<NumaPoint> {
+            let points = [1 << 20, 2 << 20, 4 << 20].into_iter().zip(rates);
+            points
+                .map(|(bytes, rate)| point(bytes, 0, 0, Some(0), rate))
+                .collect()
         };
         let fits = [1 << 20, 2 << 20, 4 << 20].map(smooth);
-        assert_eq!(rate_changes(&series(fits)), []);
+        let changes_of = |points: &[NumaPoint]| {
+            let all: Vec<&NumaPoint> = points.iter().collect();
+            let changes = rate_changes(&all)?;
+            let told = changes
+                .iter()
+                .map(|one| (one.below.bytes, one.above.bytes, one.times_expected));
+            Some(told.collect::<Vec<_>>())
+        };
+        assert_eq!(changes_of(&series(fits)), Some(Vec::new()));
         // The last one half as fast, and half as fast again: 2 and 2/3 of the expected time.
         for part in [0.5, 1.5] {
-            let numa = series([fits[0], fits[1], fits[2] * part]);
-            let changes = rate_changes(&numa);
-            assert_eq!(changes.len(), 1);
-            assert_eq!(
-                (changes[0].below.bytes, changes[0].above.bytes),
-                (2 << 20, 4 << 20)
-            );
-            let off = changes[0].times_expected - 1.0 / part;
-            assert!(off.abs() < 1e-9, "{}", changes[0].times_expected);
+            let changes = changes_of(&series([fits[0], fits[1], fits[2] * part])).unwrap();
+            let [(below, above, times)] = changes[..] else {
+                panic!("{changes:?}");
+            };
+            assert_eq!((below, above), (2 << 20, 4 << 20));
+            assert!((times - 1.0 / part).abs() < 1e-9, "{times}");
         }
+        // Two sizes fix a line and test nothing; nor do numbers of another place.
+        assert_eq!(changes_of(&series(fits)[..2]), None);
+        let elsewhere = [1 << 20, 2 << 20, 4 << 20].map(|bytes| point(bytes, 0, 0, Some(1), 5.0));
+        assert_eq!(changes_of(&elsewhere), None);
+    }
+
+    #[test]
+    fn a_step_is_one_change_and_what_follows_it_none() {
+        // Up to 1 MiB at 6 GB/s, from 2 MiB on at 11, each with 5 us: the step is between 1 and 2 MiB alone.
+        let rate = |bytes: u64| {
+            let gbps = if bytes <= 1 << 20 { 6.0 } else { 11.0 };
+            bytes as f64 / (5_000.0 + bytes as f64 / gbps)
+        };
+        let sizes = (16..=26).map(|power| 1_u64 << power);
+        let points: Vec<NumaPoint> = sizes
+            .map(|bytes| point(bytes, 0, 0, Some(0), rate(bytes)))
+            .collect();
+        let all: Vec<&NumaPoint> = points.iter().collect();
+        let changes = rate_changes(&all).unwrap();
+        let told: Vec<_> = changes
+            .iter()
+            .map(|one| (one.below.bytes, one.above.bytes))
+            .collect();
+        assert_eq!(told, [(1 << 20, 2 << 20)]);
     }
 }

@@ -259,9 +259,7 @@ fn more_huge_pages(pages: usize, free: Option<u64>, path: Option<&str>) -> Strin
 /// What to try after a refusal to change another process.
 fn process_hint(errno: Errno) -> &'static str {
     match errno.0 {
-        libc::EPERM | libc::EACCES => {
-            "it belongs to another user, or a container needs `--cap-add SYS_NICE`"
-        }
+        libc::EPERM => "it belongs to another user, or a container needs `--cap-add SYS_NICE`",
         libc::ESRCH => "it has ended",
         _ => hint(errno),
     }
@@ -270,7 +268,10 @@ fn process_hint(errno: Errno) -> &'static str {
 /// What to try after a refusal of the calls `mbind`, `set_mempolicy`, `get_mempolicy` and `move_pages`.
 fn hint(errno: Errno) -> &'static str {
     match errno.0 {
-        libc::EPERM | libc::EACCES => {
+        libc::EACCES => {
+            "the cpuset does not allow the node: see Mems_allowed_list of /proc/self/status, and start it where the node is in it"
+        }
+        libc::EPERM => {
             "a container needs `--cap-add SYS_NICE` or a seccomp profile that allows the call"
         }
         libc::ENOSYS => "the kernel has no NUMA support (CONFIG_NUMA) or a sandbox hides it",
@@ -298,6 +299,16 @@ mod tests {
              a container needs `--cap-add SYS_NICE` or a seccomp profile that allows the call"
         );
         assert!(error.is_forbidden());
+        // move_pages(2): EACCES is a node that the cpuset does not allow, which no capability changes.
+        let outside = NumaError::Move {
+            node: 5,
+            errno: Errno(libc::EACCES),
+        };
+        let said = outside.to_string();
+        assert!(
+            said.contains("cpuset") && !said.contains("SYS_NICE"),
+            "{said}"
+        );
     }
 
     #[test]

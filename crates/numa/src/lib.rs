@@ -26,7 +26,7 @@ pub use binding::{Applied, Binding, move_process_memory, pin_process};
 pub use error::{Errno, NumaError};
 pub use huge::{HugePages, PageSizes, huge_page_bytes};
 pub use pages::{HostPages, Placement};
-pub use placement::{PagePlacement, SAMPLE_PAGES, placement};
+pub use placement::{PagePlacement, SAMPLE_PAGES, placement, placement_of_all};
 pub use policy::{MemoryPolicy, PolicyGuard};
 pub use process::{ProcessMemory, ThreadPlace, allowed_nodes, process_memory, threads};
 pub use restrict::{refusable_calls, refuse_calls};

@@ -6,7 +6,7 @@
 use crate::error::{Errno, NumaError, size};
 use crate::ffi::{self, Mapping};
 use crate::huge::{self, HugePages, PageSizes, huge_page_bytes};
-use crate::placement::{self, PagePlacement, placement};
+use crate::placement::{self, PagePlacement, placement, placement_of_all};
 
 /// Where and how memory is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -104,6 +104,11 @@ impl HostPages {
     /// Asks again where the pages are.
     pub fn placement_now(&self) -> Result<PagePlacement, NumaError> {
         placement(self.as_ptr() as usize, self.bytes)
+    }
+
+    /// Asks again where the pages are, about each of them.
+    pub fn placement_of_all(&self) -> Result<PagePlacement, NumaError> {
+        placement_of_all(self.as_ptr() as usize, self.bytes)
     }
 
     /// The size in bytes, as asked for.

@@ -71,6 +71,28 @@ pub fn placement(start: usize, bytes: usize) -> Result<PagePlacement, NumaError>
     Ok(placement)
 }
 
+/// As [`placement`], and every page is asked about, however many there are: one part of [`SAMPLE_PAGES`] after the other.
+pub fn placement_of_all(start: usize, bytes: usize) -> Result<PagePlacement, NumaError> {
+    let page_bytes = ffi::page_bytes();
+    let pages = page_count(start, bytes, page_bytes);
+    let first = start - start % page_bytes;
+    let mut all = placement(start, 0)?;
+    all.pages = pages;
+    for begin in (0..pages).step_by(SAMPLE_PAGES as usize) {
+        let count = (pages - begin).min(SAMPLE_PAGES) as usize;
+        let part = placement(first + begin as usize * page_bytes, count * page_bytes)?;
+        all.asked += part.asked;
+        all.not_present += part.not_present;
+        for (node, count) in part.per_node {
+            *all.per_node.entry(node).or_default() += count;
+        }
+        for (errno, count) in part.unanswered {
+            *all.unanswered.entry(errno).or_default() += count;
+        }
+    }
+    Ok(all)
+}
+
 /// Moves every page of a range of this process to a node; where they are then has to be asked.
 ///
 /// Pages that stay have errors of their own, which the next question shows as their node; they are no error here.

@@ -239,6 +239,10 @@ fn a_large_region_is_sampled_and_says_so() {
     assert_eq!((proof.pages, proof.asked), (all, all.min(4096)));
     assert_eq!(proof.is_sampled(), all > 4096);
     assert_eq!(proof.single_node(), Some(0));
+    // Each page counts once, whichever part it was asked in.
+    let whole = pages.placement_of_all().unwrap();
+    assert_eq!((whole.pages, whole.asked), (all, all));
+    assert_eq!((whole.single_node(), whole.per_node[&0]), (Some(0), all));
 }
 
 /// The policy of the region itself, as `/proc/self/numa_maps` writes it; `None` where the kernel has no such file.

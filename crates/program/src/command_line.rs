@@ -1,6 +1,7 @@
 //! The words of the command line that all programs share: value parsers, and refusals in one line.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
 use clap::Parser;
@@ -48,6 +49,28 @@ pub fn one_line(refusal: &str) -> String {
     format!("{}; see --help", said.join("; ").replace(":;", ":"))
 }
 
+/// A word as a shell reads it back. What a terminal must not get, and what is no text, is written as escapes, in the `$'...'` of
+/// bash and zsh.
+#[must_use]
+pub fn quoted(word: &OsStr) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
+    let text = word
+        .to_str()
+        .filter(|text| !text.contains(char::is_control));
+    match text {
+        Some(text) if !text.is_empty() && text.bytes().all(is_plain) => text.to_owned(),
+        Some(text) => format!("'{}'", text.replace('\'', r"'\''")),
+        None => {
+            let escape = |byte: &u8| match byte {
+                byte if is_plain(*byte) => char::from(*byte).to_string(),
+                byte => format!("\\{byte:03o}"),
+            };
+            let escaped: String = word.as_bytes().iter().map(escape).collect();
+            format!("$'{escaped}'")
+        }
+    }
+}
+
 /// A list of sizes.
 #[derive(Debug, Clone)]
 pub struct Sizes(pub Vec<ByteCount>);
@@ -82,6 +105,22 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shell_reads_a_quoted_word_back() {
+        for (word, shown) in [
+            (&b"--model=a/b"[..], "--model=a/b"),
+            (b"", "''"),
+            (b"a b", "'a b'"),
+            (b"x;rm $HOME", "'x;rm $HOME'"),
+            (b"it's", r"'it'\''s'"),
+            // Octal: ESC is 033, a line break 012, a space 040, and 0xff 377.
+            (b"a\x1b[\n b", r"$'a\033\133\012\040b'"),
+            (b"\xff", r"$'\377'"),
+        ] {
+            assert_eq!(quoted(OsStr::from_bytes(word)), shown);
+        }
+    }
 
     #[test]
     fn a_time_is_above_zero_and_finite() {

@@ -65,7 +65,7 @@ impl Drawing {
         let _ = write!(
             body,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
-             role=\"img\" aria-label=\"{title}\"><title>{title}</title><style>{PICTURE_STYLE}</style>{HATCH}"
+             style=\"max-width:100%;height:auto\" role=\"img\" aria-label=\"{title}\"><title>{title}</title><style>{PICTURE_STYLE}</style>{HATCH}"
         );
         let mut drawing = Self { body };
         drawing.rectangle("paper", (0.0, 0.0), (width, height));

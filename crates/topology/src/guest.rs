@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::vendor::NVIDIA;
 use crate::{Machine, PciAddress, PciDevice, Sysfs};
 
 const GPUS: &str = "proc/driver/nvidia/gpus";
 const CAPABILITIES: &str = "proc/driver/nvidia/capabilities";
-const NVIDIA: u16 = 0x10de;
 
 /// What the machine says it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -32,6 +32,7 @@ mod slot;
 mod surroundings;
 mod sysfs;
 mod tree;
+pub mod vendor;
 
 pub use acs::AcsPort;
 pub use address::{AddressError, PciAddress};

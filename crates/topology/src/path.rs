@@ -46,29 +46,35 @@ pub enum PathType {
 )]
 pub struct PathTypeError(pub String);
 
-/// The classes without a number, and their names.
-const NAMES: [(PathType, &str); 9] = [
-    (PathType::Same, "X"),
-    (PathType::Mx, "MX"),
-    (PathType::Xgmi, "XGMI"),
-    (PathType::Pix, "PIX"),
-    (PathType::Pxb, "PXB"),
-    (PathType::Phb, "PHB"),
-    (PathType::Node, "NODE"),
-    (PathType::Sys, "SYS"),
-    (PathType::Unknown, "UNKNOWN"),
+/// The classes without a number.
+const PLAIN: [PathType; 9] = [
+    PathType::Same,
+    PathType::Mx,
+    PathType::Xgmi,
+    PathType::Pix,
+    PathType::Pxb,
+    PathType::Phb,
+    PathType::Node,
+    PathType::Sys,
+    PathType::Unknown,
 ];
 
 impl PathType {
     /// The name in `nvidia-smi topo -m`, for [`PathType::Mx`] in `mx-smi topo -m`, for [`PathType::Xgmi`] in `rocm-smi --showtopo`;
     /// `UNKNOWN` is ours.
     pub fn name(self) -> Cow<'static, str> {
-        match (self, NAMES.iter().find(|(class, _)| *class == self)) {
-            (Self::Nv(links), _) => Cow::Owned(format!("NV{links}")),
-            (_, Some((_, name))) => Cow::Borrowed(name),
-            // No class is missing above.
-            (_, None) => Cow::Borrowed(""),
-        }
+        Cow::Borrowed(match self {
+            Self::Nv(links) => return Cow::Owned(format!("NV{links}")),
+            Self::Same => "X",
+            Self::Mx => "MX",
+            Self::Xgmi => "XGMI",
+            Self::Pix => "PIX",
+            Self::Pxb => "PXB",
+            Self::Phb => "PHB",
+            Self::Node => "NODE",
+            Self::Sys => "SYS",
+            Self::Unknown => "UNKNOWN",
+        })
     }
 }
 
@@ -77,14 +83,13 @@ impl FromStr for PathType {
 
     /// Parses a name; NVLinks are 1 to 255.
     fn from_str(text: &str) -> Result<Self, PathTypeError> {
-        let named = NAMES.iter().find(|(_, name)| *name == text);
+        let named = PLAIN.into_iter().find(|class| class.name() == text);
         let links = || {
             let links = text.strip_prefix("NV")?;
             let plain = links.bytes().all(|byte| byte.is_ascii_digit());
             links.parse().ok().filter(|links| plain && *links > 0)
         };
         named
-            .map(|(class, _)| *class)
             .or_else(|| links().map(Self::Nv))
             .ok_or_else(|| PathTypeError(text.to_owned()))
     }

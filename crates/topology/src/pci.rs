@@ -5,21 +5,20 @@
 use serde::{Deserialize, Serialize};
 
 use crate::machine::TopologyError;
+use crate::vendor::{AMD, METAX, NVIDIA};
 use crate::{PciAddress, Sysfs};
-
-const AMD: u16 = 0x1002;
 
 /// Vendor and base class (the top byte of the class) of what counts as a GPU.
 ///
 /// NVIDIA and AMD graphics cards have class 0x03 (0x0302 without display outputs), AMD Instinct from MI300 on 0x12, MetaX
 /// any of display, co-processor and processing accelerator. The graphics of a management controller has another vendor.
 const GPUS: &[(u16, u32)] = &[
-    (0x10de, 0x03),
+    (NVIDIA, 0x03),
     (AMD, 0x03),
     (AMD, 0x12),
-    (0x9999, 0x03),
-    (0x9999, 0x0b),
-    (0x9999, 0x12),
+    (METAX, 0x03),
+    (METAX, 0x0b),
+    (METAX, 0x12),
 ];
 
 /// One PCI function, and the bridges between it and the CPU.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use device::Built;
 use doctor::{Device, Facts, Given, SharedMemory};
-use inventory::{BackendArg, choose, played};
+use inventory::{BackendArg, Found, Inventory, choose, played};
 use program::{Stop, passing_folder, sim};
 use supervisor::Interrupt;
 use topology::{Fact, Machine, Sysfs, gpu_name};
@@ -19,6 +19,8 @@ pub(super) struct Gathered {
     pub(super) facts: Facts,
     /// What to tell on standard error.
     pub(super) said: Vec<String>,
+    /// What was asked for and is not there.
+    pub(super) missing: Option<String>,
 }
 
 /// The files that NCCL reads for everybody and for a user.
@@ -44,7 +46,12 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
         ),
         None => ("this machine".to_owned(), Fact::Known(Sysfs::real())),
     };
+    let unordered = own.known().is_none().then(|| {
+        "--sim leaves *_VISIBLE_DEVICES out, so that the order of the devices is not looked at"
+            .to_owned()
+    });
     let given = Given {
+        unordered,
         devices: asked.devices,
         undriven: asked.undriven,
         versions: asked.versions.found,
@@ -57,6 +64,7 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
         source,
         facts: Facts::read(&sysfs, &own, machine, given),
         said: asked.said,
+        missing: asked.missing,
     })
 }
 
@@ -91,6 +99,7 @@ fn of_folder(root: &Path) -> Result<Gathered, Stop> {
         versions: Vec::new(),
         unversioned: vec![unknown()],
         variables: Fact::Unknown(unknown()),
+        unordered: None,
         shared_memory: Fact::Unknown(unknown()),
         kernel_log: Fact::Unknown(unknown()),
     };
@@ -99,6 +108,7 @@ fn of_folder(root: &Path) -> Result<Gathered, Stop> {
         source: format!("the files below {}", root.display()),
         facts: Facts::read(&sysfs, &own, machine, given),
         said: Vec::new(),
+        missing: None,
     })
 }
 
@@ -108,36 +118,47 @@ struct Asked {
     undriven: Option<String>,
     versions: software::Versions,
     said: Vec<String>,
+    missing: Option<String>,
 }
 
 fn asked(args: &DoctorArgs, machine: &Machine, interrupt: &Interrupt) -> Result<Asked, Stop> {
     let sysfs = sim::sysfs_root().map_or_else(Sysfs::real, Sysfs::at);
-    let in_vain = |reason: String| Asked {
-        devices: shown_by(&sysfs, machine),
-        versions: software::Versions {
-            not_found: vec![reason.clone()],
-            ..software::Versions::default()
-        },
-        undriven: Some(reason),
-        said: Vec::new(),
+    let in_vain = |reason: String| {
+        Ok(Asked {
+            devices: without_driver(&args.gpus, &sysfs, machine)?,
+            versions: software::Versions {
+                not_found: vec![reason.clone()],
+                ..software::Versions::default()
+            },
+            undriven: Some(reason),
+            said: Vec::new(),
+            missing: None,
+        })
     };
     if args.backend == BackendArg::Named(Built::Host) {
-        return Ok(in_vain("no driver is asked (--backend host)".to_owned()));
+        return in_vain("no driver is asked (--backend host)".to_owned());
     }
     let chosen = match choose(args.backend, machine, args.deadline, interrupt) {
         Ok(chosen) => chosen,
-        Err(Stop::Refused(reason)) => return Ok(in_vain(one_line(&reason))),
+        Err(Stop::Refused(reason)) => {
+            let reason = one_line(&reason);
+            let is_named = matches!(args.backend, BackendArg::Named(_));
+            return Ok(Asked {
+                missing: is_named
+                    .then(|| format!("the backend that was asked for does not answer: {reason}")),
+                ..in_vain(reason)?
+            });
+        }
         Err(stop) => return Err(stop),
     };
     played::expect_soft(args.sim.as_deref(), &chosen)?;
     if chosen.backend == Built::Host {
-        return Ok(in_vain(one_line(&format!(
+        return in_vain(one_line(&format!(
             "no GPU driver answers: {}",
             chosen.absent.join("; ")
-        ))));
+        )));
     }
-    let found = inventory::select(Some(&args.gpus), chosen.backend, &chosen.inventory)
-        .map_err(Stop::Usage)?;
+    let found = select(&args.gpus, chosen.backend, &chosen.inventory)?;
     let all_managed = chosen.inventory.unmanaged.is_none();
     let devices = found.iter().map(|found| {
         let described = inventory::describe(found, chosen.backend, &sysfs, machine);
@@ -155,7 +176,50 @@ fn asked(args: &DoctorArgs, machine: &Machine, interrupt: &Interrupt) -> Result<
         undriven: None,
         versions: software::versions(&chosen, args.deadline, interrupt)?,
         said: chosen.said.clone(),
+        missing: None,
     })
+}
+
+/// The devices that `--gpus` names; an error says which there are, because `--list` lists the rules here.
+fn select(list: &str, backend: Built, inventory: &Inventory) -> Result<Vec<Found>, Stop> {
+    inventory::select(Some(list), backend, inventory).map_err(|why| {
+        let name = |found: &Found| {
+            let address = found.pci.as_deref().unwrap_or("no PCI address");
+            format!("{} ({address})", found.ordinal)
+        };
+        let names: Vec<String> = inventory.devices.iter().map(name).collect();
+        Stop::Usage(why.replace("see --list", &format!("there are {}", names.join(", "))))
+    })
+}
+
+/// The GPUs that `--gpus` names among those that the kernel shows.
+fn without_driver(list: &str, sysfs: &Sysfs, machine: &Machine) -> Result<Vec<Device>, Stop> {
+    let devices = shown_by(sysfs, machine);
+    if list.trim() == "all" {
+        return Ok(devices);
+    }
+    if devices.is_empty() {
+        return Err(Stop::Usage(format!(
+            "--gpus {list}: no driver answers and the kernel shows no GPU; leave --gpus out"
+        )));
+    }
+    let shown = devices.iter().enumerate().map(|(ordinal, device)| Found {
+        ordinal,
+        pci: device.address.map(|address| address.to_string()),
+        ..Found::default()
+    });
+    let inventory = Inventory {
+        devices: shown.collect(),
+        ..Inventory::default()
+    };
+    let chosen = select(list, Built::Host, &inventory).map_err(|stop| match stop {
+        Stop::Usage(why) => Stop::Usage(why.replace("the host backend has", "the kernel shows")),
+        other => other,
+    })?;
+    Ok(chosen
+        .iter()
+        .filter_map(|found| devices.get(found.ordinal).cloned())
+        .collect())
 }
 
 /// The GPUs that the kernel shows, where no driver counts them.

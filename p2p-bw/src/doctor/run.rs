@@ -1,4 +1,5 @@
-//! `doctor` from its command line to its exit code: 1 where something is bad, 3 where nothing could be told, else 0.
+//! `doctor` from its command line to its exit code: 1 where something is bad, 3 where nothing could be told or the backend that
+//! was asked for does not answer, else 0.
 
 use doctor::RULES;
 use program::{Stop, outputs, sim};
@@ -28,14 +29,23 @@ pub(crate) fn run(
         source,
         facts,
         said,
+        missing,
     } = gathered?;
-    said.iter().for_each(|line| say(line));
-    let shown = Shown::of(source, &facts, &only);
+    said.iter().chain(&missing).for_each(|line| say(line));
+    let shown = Shown::of((source, args.sim.is_some()), &facts, &only);
     let printed = outputs::print(&match args.json {
         true => json::of(&shown).map_err(Stop::Internal)?,
         false => text::of(&shown, args.all),
     });
-    Ok(measure::exit::fold([printed, shown.exit_code()]))
+    let of_missing = match missing {
+        Some(_) => measure::exit::INCONCLUSIVE,
+        None => measure::exit::DONE,
+    };
+    Ok(measure::exit::fold([
+        printed,
+        of_missing,
+        shown.exit_code(),
+    ]))
 }
 
 /// The ids that were asked for, each of them one of the table.

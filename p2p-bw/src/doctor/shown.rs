@@ -11,6 +11,8 @@ pub(super) struct Shown {
     pub(super) schema: u32,
     /// `this machine`, `soft box l40x4`, or a folder.
     pub(super) source: String,
+    /// Whether it is a soft box.
+    pub(super) simulated: bool,
     /// What drivers and libraries say of themselves.
     pub(super) versions: Vec<ShownVersion>,
     /// How many findings there are of each verdict.
@@ -40,7 +42,11 @@ pub(super) struct Counts {
 
 impl Shown {
     /// Judges the facts by some rules, or by all where none is named.
-    pub(super) fn of(source: String, facts: &Facts, only: &[&'static str]) -> Self {
+    pub(super) fn of(
+        (source, simulated): (String, bool),
+        facts: &Facts,
+        only: &[&'static str],
+    ) -> Self {
         let findings = judge(facts, only);
         let asked = RULES
             .iter()
@@ -63,6 +69,7 @@ impl Shown {
         Self {
             schema: 1,
             source,
+            simulated,
             versions: versions
                 .map(|version| ShownVersion {
                     component: version.component.clone(),
@@ -96,6 +103,7 @@ mod tests {
         Shown {
             schema: 1,
             source: String::new(),
+            simulated: false,
             versions: Vec::new(),
             counts: Counts {
                 bad,

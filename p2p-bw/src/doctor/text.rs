@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use doctor::{Finding, RULES, Verdict};
 use measure::control::replaced;
+use topology::PciAddress;
 
 use super::shown::{Counts, Shown};
 
@@ -16,6 +17,11 @@ const INDENT: usize = 8;
 pub(super) fn of(shown: &Shown, all: bool) -> String {
     // Writing to a String cannot fail.
     let mut text = format!("doctor: {}\n", replaced(&shown.source));
+    if shown.simulated {
+        text.push_str(
+            "  SIMULATED: what it has is what its file says; variables are those of this process\n",
+        );
+    }
     for version in &shown.versions {
         let (component, number) = (&version.component, &version.version);
         let _ = writeln!(
@@ -66,7 +72,7 @@ fn alike(findings: Vec<&Finding>) -> Vec<(&Finding, String)> {
             None => groups.push((finding, vec![&finding.subject])),
         }
     }
-    let join = |(finding, subjects): (_, Vec<&str>)| (finding, subjects.join(", "));
+    let join = |(finding, subjects): (_, Vec<&str>)| (finding, counted(&subjects));
     groups.into_iter().map(join).collect()
 }
 
@@ -84,43 +90,125 @@ fn fault(text: &mut String, finding: &Finding, subjects: &str) {
     wrapped(text, "  from", &finding.source, INDENT);
 }
 
-/// A rule and the subjects that it says the same of.
-type Of<'a> = (&'a str, Vec<&'a str>);
+/// What several findings say in one entry.
+struct Entry<'a> {
+    first: &'a Finding,
+    /// The rules that say so, each with the subjects it says it of.
+    of: Vec<(&'a str, Vec<&'a str>)>,
+    /// What they saw, the same one once.
+    seen: Vec<&'a str>,
+}
 
-/// A line for each thing that was seen, with the rules and subjects that it is said of.
+/// An entry for each thing that was seen, with the rules and subjects that it is said of. Reasons why something could not be told
+/// that differ in the file or in a PCI address are one.
 fn brief(text: &mut String, verdict: Verdict, findings: &[&Finding]) {
-    let mut groups: Vec<(&Finding, Vec<Of<'_>>)> = Vec::new();
-    for finding in findings {
-        let is_same =
-            |other: &Finding| (&other.seen, &other.todo) == (&finding.seen, &finding.todo);
-        let known = groups.iter().position(|(other, _)| is_same(other));
-        let place = known.unwrap_or(groups.len());
-        if known.is_none() {
-            groups.push((finding, Vec::new()));
+    let is_folded = verdict == Verdict::CannotTell;
+    let shape = |finding: &Finding| {
+        let seen = &finding.seen;
+        match is_folded {
+            true => without_addresses(reason(seen).1),
+            false => seen.clone(),
         }
-        let rules = &mut groups[place].1;
-        match rules.iter_mut().find(|(rule, _)| *rule == finding.rule) {
+    };
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    for finding in findings {
+        let is_same = |entry: &Entry<'_>| {
+            (shape(entry.first), &entry.first.todo) == (shape(finding), &finding.todo)
+        };
+        let known = entries.iter().position(is_same);
+        let place = known.unwrap_or(entries.len());
+        if known.is_none() {
+            entries.push(Entry {
+                first: finding,
+                of: Vec::new(),
+                seen: Vec::new(),
+            });
+        }
+        let Entry { of, seen, .. } = &mut entries[place];
+        match of.iter_mut().find(|(rule, _)| *rule == finding.rule) {
             Some((_, subjects)) => subjects.push(&finding.subject),
-            None => rules.push((&finding.rule, vec![&finding.subject])),
+            None => of.push((&finding.rule, vec![&finding.subject])),
+        }
+        if !seen.contains(&finding.seen.as_str()) {
+            seen.push(&finding.seen);
         }
     }
-    if !groups.is_empty() {
+    if !entries.is_empty() {
         text.push('\n');
     }
-    for (finding, rules) in groups {
-        let of: Vec<String> = rules
-            .iter()
-            .map(|(rule, subjects)| match rules.len() {
-                1 => format!("{rule} of {}", subjects.join(", ")),
-                _ => (*rule).to_owned(),
-            })
-            .collect();
-        let words = format!("{}: {}", of.join(", "), finding.seen);
-        wrapped(text, verdict.word(), &words, INDENT);
-        if let (Verdict::CannotTell, Some(todo)) = (verdict, &finding.todo) {
+    for entry in entries {
+        wrapped(text, verdict.word(), &entry.words(is_folded), INDENT);
+        if let (true, Some(todo)) = (is_folded, &entry.first.todo) {
             wrapped(text, "  do", todo, INDENT);
         }
     }
+}
+
+impl Entry<'_> {
+    /// `memlock, open-files: the reason`, or `large-bar of GPU0, GPU1 (2 findings): what was seen`.
+    fn words(&self, is_folded: bool) -> String {
+        let of = match &self.of[..] {
+            [(rule, subjects)] if is_folded => format!("{rule} of {}", shortened(subjects)),
+            [(rule, subjects)] => format!("{rule} of {}", counted(subjects)),
+            several => {
+                let rules: Vec<&str> = several.iter().map(|(rule, _)| *rule).collect();
+                rules.join(", ")
+            }
+        };
+        if !is_folded {
+            return format!("{of}: {}", self.first.seen);
+        }
+        let mut files: Vec<&str> = Vec::new();
+        for file in self.seen.iter().filter_map(|seen| reason(seen).0) {
+            if !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        let why = reason(&self.first.seen).1;
+        match (files.len(), self.seen.len()) {
+            (0, 1) => format!("{of}: {why}"),
+            (0, seen) => format!("{of}: {why}, and alike at {} more addresses", seen - 1),
+            _ => format!("{of}: {}: {why}", files.join(", ")),
+        }
+    }
+}
+
+/// The file that a reason begins with, and the reason itself.
+fn reason(seen: &str) -> (Option<&str>, &str) {
+    match seen.split_once(": ") {
+        Some((file, why)) if file.starts_with('/') && !file.contains(' ') => (Some(file), why),
+        _ => (None, seen),
+    }
+}
+
+/// The words with each PCI address as a star.
+fn without_addresses(words: &str) -> String {
+    let plain = |word: &str| {
+        let bare = word.trim_end_matches([':', ',', ';']);
+        match bare.parse::<PciAddress>() {
+            Ok(_) => "*".to_owned(),
+            Err(_) => word.to_owned(),
+        }
+    };
+    let words: Vec<String> = words.split_whitespace().map(plain).collect();
+    words.join(" ")
+}
+
+/// All subjects, and how many findings that are where there are several.
+fn counted(subjects: &[&str]) -> String {
+    match subjects {
+        [one] => (*one).to_owned(),
+        several => format!("{} ({} findings)", several.join(", "), several.len()),
+    }
+}
+
+/// The same, with the first of many only.
+fn shortened(subjects: &[&str]) -> String {
+    const SHOWN: usize = 6;
+    if subjects.len() <= SHOWN {
+        return counted(subjects);
+    }
+    format!("{} and others ({} findings)", subjects[0], subjects.len())
 }
 
 /// A label and words behind it, over as many lines as they need; a word longer than a line stays whole.
@@ -150,7 +238,7 @@ fn wrapped(text: &mut String, label: &str, words: &str, indent: usize) {
     text.push('\n');
 }
 
-/// `2 bad, 1 warning, 5 cannot tell, 17 ok`.
+/// `findings: 2 bad, 1 warning, 5 cannot tell, 17 ok`.
 fn summary(counts: &Counts) -> String {
     let warnings = if counts.warn == 1 {
         "warning"
@@ -158,7 +246,7 @@ fn summary(counts: &Counts) -> String {
         "warnings"
     };
     format!(
-        "{} bad, {} {warnings}, {} cannot tell, {} ok",
+        "findings: {} bad, {} {warnings}, {} cannot tell, {} ok",
         counts.bad, counts.warn, counts.cannot_tell, counts.ok
     )
 }
@@ -196,6 +284,7 @@ mod tests {
         Shown {
             schema: 1,
             source: "this machine".to_owned(),
+            simulated: false,
             versions: Vec::new(),
             counts: Counts {
                 bad: 2,
@@ -218,7 +307,7 @@ mod tests {
             of(&shown(), false),
             "doctor: this machine\n\
              \n\
-             bad  large-bar  GPU0, GPU1\n  \
+             bad  large-bar  GPU0, GPU1 (2 findings)\n  \
                seen  its window is small (256 MiB)\u{fffd}[2J\n  \
                why   peers and the CPU reach no more of a GPU's memory than its window shows, and so copies\n        \
                      beyond it go another way\n  \
@@ -227,7 +316,32 @@ mod tests {
              \n\
              nothing to look at for  gid-index\n\
              \n\
-             2 bad, 1 warning, 0 cannot tell, 1 ok\n"
+             findings: 2 bad, 1 warning, 0 cannot tell, 1 ok\n"
+        );
+    }
+
+    #[test]
+    fn reasons_that_differ_in_a_file_or_an_address_are_one() {
+        let reason = |rule: &str, subject: &str, seen: &str| Finding {
+            rule: rule.to_owned(),
+            seen: seen.to_owned(),
+            todo: None,
+            ..finding(subject, Verdict::CannotTell)
+        };
+        let findings = [
+            reason("acs", "GPU0", "ACS of 0000:15:01.0: it is not shown"),
+            reason("acs", "GPU1", "ACS of 0000:38:01.0: it is not shown"),
+            reason("boost", "this machine", "/sys/boost: it is not shown"),
+            reason("pages", "this machine", "/proc/meminfo: it is not shown"),
+        ];
+        let mut text = String::new();
+        let findings: Vec<&Finding> = findings.iter().collect();
+        brief(&mut text, Verdict::CannotTell, &findings);
+        assert_eq!(
+            text,
+            "\ncannot tell  acs of GPU0, GPU1 (2 findings): ACS of 0000:15:01.0: it is not shown, and alike at 1\n        \
+             more addresses\n\
+             cannot tell  boost, pages: /sys/boost, /proc/meminfo: it is not shown\n"
         );
     }
 

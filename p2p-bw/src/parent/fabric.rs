@@ -10,10 +10,11 @@ use measure::record::{LinkDevice, PairPath};
 use program::child::{SHORT_LADDER, last_line};
 use supervisor::{Event, Interrupt, Worker, WorkerSpec};
 use topology::mx_smi::{list, topo_m};
+use topology::vendor::METAX;
 use topology::{Fabric, Machine, PciAddress, PciDevice, Sysfs, with_fabric};
 
 /// PCI vendor, tool below the root, and its name where it is looked for in `$PATH`.
-const TOOLS: [(u16, &str, &str); 1] = [(0x9999, "opt/mxdriver/bin/mx-smi", "mx-smi")];
+const TOOLS: [(u16, &str, &str); 1] = [(METAX, "opt/mxdriver/bin/mx-smi", "mx-smi")];
 
 /// How long the tool may take; it answers within a second on a healthy box.
 const DEADLINE: Duration = Duration::from_secs(10);

@@ -2,7 +2,7 @@
 
 use topology::captured::{Captured, NamedGpu, PairTable};
 
-use super::text::{ABSENT, Page, legend, matrix, nodes, or_absent};
+use super::text::{ABSENT, NOT_TOLD, Page, legend, matrix, nodes, or_absent};
 
 /// What a captured text says.
 pub(super) fn of(captured: &Captured) -> String {
@@ -11,10 +11,17 @@ pub(super) fn of(captured: &Captured) -> String {
         "From a captured text of {}",
         captured.sources.join(", ")
     ));
+    for contradiction in &captured.contradictions {
+        page.line(&format!(
+            "these may be of different machines, or one is cut short: {contradiction}"
+        ));
+    }
+    // What a cut text lacks has to be seen before its matrix is.
+    page.notes(&captured.open);
     if let Some(found) = &captured.matrix {
         page.title(&format!("Paths as {} names them", found.source));
         matrix(&mut page, found, None);
-        legend(&mut page, &[found]);
+        legend(&mut page, &[found], NOT_TOLD);
         let labelled = found
             .ends
             .iter()
@@ -40,7 +47,6 @@ pub(super) fn of(captured: &Captured) -> String {
     if !captured.nodes.is_empty() {
         nodes(&mut page, &captured.nodes);
     }
-    page.notes(&captured.open);
     page.finish()
 }
 

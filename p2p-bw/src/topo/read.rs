@@ -1,11 +1,13 @@
 //! [`Shown`]: all that a folder with `sys` and `proc` says of a box, in the order in which it is shown.
 
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use program::Stop;
 use serde::Serialize;
 use supervisor::Interrupt;
+use topology::vendor::METAX;
 use topology::{
     End, EndKind, Fabric, KfdNode, Machine, Matrices, Matrix, MigGpu, Nic, PathType, PciAddress,
     PciDevice, PciTree, Placed, Platform, Sysfs, gpu_name, with_fabric, xgmi,
@@ -22,6 +24,8 @@ pub(crate) struct Shown {
     pub(crate) schema: u32,
     /// Where it was read: `sysfs`, `sysfs below FOLDER`, `soft box NAME`.
     pub(crate) source: String,
+    /// The soft box that was read instead of a machine.
+    pub(crate) simulated: Option<String>,
     /// Nodes, processors and all GPUs.
     pub(crate) machine: Machine,
     /// Guest or not, and the firmware's product.
@@ -30,6 +34,8 @@ pub(crate) struct Shown {
     pub(crate) matrix: Matrix,
     /// Classes as NCCL computes them.
     pub(crate) nccl: Matrix,
+    /// Links beside PCI Express that neither matrix can tell, a sentence each.
+    pub(crate) matrix_open: Vec<String>,
     /// The ends of the matrix, GPUs and NICs with their ways into the machine.
     pub(crate) devices: Vec<Card>,
     /// Network cards with their ports.
@@ -42,6 +48,36 @@ pub(crate) struct Shown {
     pub(crate) tree: PciTree,
     /// What is not told here, a sentence each.
     pub(crate) open: Vec<String>,
+}
+
+/// Where a box is read.
+#[derive(Debug, Clone)]
+pub(crate) enum Origin {
+    /// This machine.
+    Machine,
+    /// A copy of a machine's files in this folder.
+    Copy(PathBuf),
+    /// A soft box of this name.
+    Soft(String),
+}
+
+impl Origin {
+    fn simulated(&self) -> Option<String> {
+        match self {
+            Self::Soft(name) => Some(name.clone()),
+            Self::Machine | Self::Copy(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Machine => f.write_str("sysfs"),
+            Self::Copy(folder) => write!(f, "sysfs below {}", folder.display()),
+            Self::Soft(name) => write!(f, "soft box {name}"),
+        }
+    }
 }
 
 /// Which ends to show.
@@ -60,7 +96,7 @@ impl Shown {
     ///
     /// # Errors
     /// No sysfs, one that contradicts itself, or an end that is not there.
-    pub(crate) fn read(sysfs: &Sysfs, source: String, wanted: Wanted<'_>) -> Result<Self, Stop> {
+    pub(crate) fn read(sysfs: &Sysfs, origin: Origin, wanted: Wanted<'_>) -> Result<Self, Stop> {
         let machine = Machine::read(sysfs)
             .context("reading sysfs")
             .map_err(|error| unreadable(sysfs, error))?;
@@ -70,10 +106,12 @@ impl Shown {
         let kfd = KfdNode::read_all(sysfs);
         let mut shown = Self {
             schema: 1,
-            source,
+            source: origin.to_string(),
+            simulated: origin.simulated(),
             platform,
             matrix: empty(),
             nccl: empty(),
+            matrix_open: Vec::new(),
             devices: Vec::new(),
             kfd,
             mig: MigGpu::read_all(sysfs),
@@ -122,24 +160,22 @@ impl Shown {
 
     /// The links beside PCI Express that a vendor's tool knows; what it does not tell is said.
     fn fabric(&mut self, sysfs: &Sysfs, gpus: &[PciDevice], may_run: bool) -> Option<Fabric> {
-        const NVIDIA: u16 = 0x10de;
-        const METAX: u16 = 0x9999;
-        let several = |vendor: u16| gpus.iter().filter(|gpu| gpu.vendor == vendor).count() > 1;
-        if several(NVIDIA) {
-            self.open.push(
-                "NVLink is in no file of sysfs: give the output of `nvidia-smi topo -m` to --from"
+        let several = |is: fn(&PciDevice) -> bool| gpus.iter().filter(|gpu| is(gpu)).count() > 1;
+        if several(PciDevice::may_have_nvlink) {
+            self.matrix_open.push(
+                "NVLink is in no file of sysfs: where `nvidia-smi topo -m` shows NV#, give its output to --from"
                     .to_owned(),
             );
         }
-        if several(METAX) && !may_run {
-            self.open.push("MetaXLink is in no file of sysfs, and no tool of a copy is run: give the output of `mx-smi topo -m` to --from".to_owned());
+        if several(|gpu| gpu.vendor == METAX) && !may_run {
+            self.matrix_open.push("MetaXLink is in no file of sysfs, and no tool of a copy is run: give the output of `mx-smi topo -m` to --from".to_owned());
             return None;
         }
         let gpus: Vec<&PciDevice> = gpus.iter().collect();
         match may_run.then(|| fabric::of(&gpus, &self.machine, sysfs, &Interrupt::none()))?? {
             Ok(fabric) => Some(fabric),
             Err(reason) => {
-                self.open
+                self.matrix_open
                     .push(format!("links beside PCI Express are not known: {reason}"));
                 None
             }

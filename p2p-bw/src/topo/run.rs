@@ -11,7 +11,7 @@ use topology::Sysfs;
 
 use super::args::TopoArgs;
 use super::draw::Drawing;
-use super::read::{Shown, Wanted};
+use super::read::{Origin, Shown, Wanted};
 use super::{captured, json, text};
 
 /// The most that is read of a captured text; its reader takes less.
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &TopoArgs) -> Result<u8, Stop> {
     if let Some(path) = &args.from {
         return from(path, args.json);
     }
-    let (shown, simulated) = (shown(args), sim::box_name());
+    let shown = shown(args);
     sim::forget();
     let shown = shown?;
     if shown.is_empty() {
@@ -44,20 +44,17 @@ pub(crate) fn run(args: &TopoArgs) -> Result<u8, Stop> {
     let drawn = args
         .svg
         .as_deref()
-        .map(|path| outputs::write(path, Ok(Drawing::of(&shown, simulated).svg())));
+        .map(|path| outputs::write(path, Ok(Drawing::of(&shown).svg())));
     Ok(exit::fold([printed, drawn.unwrap_or(exit::DONE)]))
 }
 
 fn shown(args: &TopoArgs) -> Result<Shown, Stop> {
-    let (sysfs, source) = match &args.root {
-        Some(root) => (Sysfs::at(root), format!("sysfs below {}", root.display())),
+    let (sysfs, origin) = match &args.root {
+        Some(root) => (Sysfs::at(root), Origin::Copy(root.clone())),
         None => {
             let sysfs = played::sysfs(args.sim.as_deref(), &passing_folder("topo"), &[])?;
-            let source = match sim::box_name() {
-                Some(name) => format!("soft box {name}"),
-                None => "sysfs".to_owned(),
-            };
-            (sysfs, source)
+            let origin = sim::box_name().map_or(Origin::Machine, Origin::Soft);
+            (sysfs, origin)
         }
     };
     let wanted = Wanted {
@@ -65,23 +62,35 @@ fn shown(args: &TopoArgs) -> Result<Shown, Stop> {
         also: args.also.as_ref(),
         tools: args.root.is_none(),
     };
-    Shown::read(&sysfs, source, wanted)
+    Shown::read(&sysfs, origin, wanted)
 }
 
 fn from(path: &Path, as_json: bool) -> Result<u8, Stop> {
     let text = text_of(path)?;
     let captured = topology::captured::read(&text)
-        .map_err(|error| Stop::Usage(format!("{}: {error}", path.display())))?;
+        .map_err(|error| Stop::Usage(format!("{}: {error}", named(path))))?;
     Ok(outputs::print(&match as_json {
         true => json::of_captured(&captured).map_err(Stop::Internal)?,
         false => captured::of(&captured),
     }))
 }
 
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// A text's place, as an error names it.
+fn named(path: &Path) -> String {
+    match is_standard_input(path) {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
+    }
+}
+
 /// The text of a file, or of standard input for `-`; bytes that are no UTF-8 are marked.
 fn text_of(path: &Path) -> Result<String, Stop> {
     let mut bytes = Vec::new();
-    let read = if path == Path::new("-") {
+    let read = if is_standard_input(path) {
         std::io::stdin()
             .lock()
             .take(MOST_BYTES)
@@ -92,7 +101,7 @@ fn text_of(path: &Path) -> Result<String, Stop> {
     read.map_err(|error| {
         Stop::Usage(format!(
             "cannot read {}: {error}; name a file with the output of a tool",
-            path.display()
+            named(path)
         ))
     })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

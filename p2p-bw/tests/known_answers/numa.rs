@@ -213,12 +213,12 @@ fn the_box_with_eight_nodes_is_bound_to_the_node_of_its_gpus() {
         text.contains("numactl --cpunodebind=0 --membind=0"),
         "{text}"
     );
-    // All other nodes, and the square: memory on 8 nodes with the thread near, and two corners with the thread far.
+    // All other nodes, and the square: memory on 8 nodes with the thread near, two corners with the thread far, and near once more.
     let of_one = numa
         .points
         .iter()
         .filter(|point| point.device == 0 && point.case == "h2d_pinned_ce");
-    assert_eq!(of_one.count(), 8 + 2);
+    assert_eq!(of_one.count(), 8 + 2 + 1);
 }
 
 #[test]
@@ -258,6 +258,13 @@ fn a_refused_node_never_has_a_number_under_its_name() {
             .all(|one| one.far.memory_node != Some(1))
     );
     assert!(text.contains("refused"), "{text}");
+    // Where near memory is refused, no number stands for it in any table.
+    described.fault = vec![Fault::MbindRefused { node: Some(0) }];
+    let args = ["--gpus", "0", "--kinds", "pageable", "--samples", "6"];
+    let (numa, code, text) = ran(&described, &args);
+    assert_eq!(code, 3, "{text}");
+    assert!(!text.contains("by size"), "{text}");
+    assert!(penalties(&numa).is_empty());
 }
 
 #[test]
@@ -283,7 +290,7 @@ fn far_memory_that_is_faster_is_an_inversion() {
         .iter()
         .filter(|one| one.difference() == Difference::Faster)
         .collect();
-    // Memory on node 1, with the thread there and near.
+    // Memory on node 1, with the thread there and near; near memory again is no far place.
     assert_eq!(inverted.len(), 2, "{text}");
     assert!(inverted.iter().all(|one| one.far.case == "h2d_pinned_ce"));
     assert!(text.contains("INVERSION"), "{text}");
@@ -295,8 +302,16 @@ fn the_staging_threshold_of_an_amd_box_is_named() {
     let staged = described.device[0].pageable_up_to.as_ref();
     assert_eq!(staged.map(|staged| staged.bytes), Some(1 << 20));
     let (_, _, text) = ran(&described, &["--gpus", "0", "--kinds", "pageable"]);
-    assert!(text.contains("changes between 1 MiB and 2 MiB"), "{text}");
+    // One change in each direction, and no other.
+    assert_eq!(text.matches("changes between").count(), 2, "{text}");
+    assert_eq!(
+        text.matches("changes between 1 MiB and 2 MiB").count(),
+        2,
+        "{text}"
+    );
+    assert!(text.contains("AMD's runtime"), "{text}");
     // A box without such a threshold has no change.
     let (_, _, text) = ran(&quiet("l40x4"), &["--gpus", "0", "--kinds", "pageable"]);
-    assert!(text.contains("no change"), "{text}");
+    assert!(!text.contains("changes between"), "{text}");
+    assert_eq!(text.matches("no change told").count(), 2, "{text}");
 }

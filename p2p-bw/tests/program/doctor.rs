@@ -39,6 +39,7 @@ fn eight_of_sixteen_lanes_are_bad_on_the_box_that_shares_them() {
     let (code, shown) = on("r9700-x8", &[]);
     assert_eq!(code, 1);
     assert_eq!(shown["source"], "soft box r9700-x8 (simulated)");
+    assert_eq!(shown["simulated"], true);
     let links = of(&shown, "slot-link");
     assert_eq!(links.len(), 2);
     for (_, verdict, seen) in links {
@@ -105,6 +106,59 @@ fn a_variable_is_told_and_a_secret_is_not() {
     let found = of(&shown, "variables");
     assert_eq!((found[0].0, found[0].1), ("NCCL_P2P_DISABLE", "bad"));
     assert!(!ran.stdout.contains("canary") && !ran.stderr.contains("canary"));
+}
+
+#[test]
+fn the_order_is_not_told_where_the_variables_are_left_out() {
+    let scratch = Scratch::new();
+    let mut program = scratch.program([
+        "doctor",
+        "--sim",
+        "l40x4",
+        "--only",
+        "device-order",
+        "--json",
+    ]);
+    program.env("CUDA_VISIBLE_DEVICES", "1,0");
+    let ran = Ran::of(program.output().unwrap());
+    // The only rule that was asked for could not tell.
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let shown = json(&ran);
+    let found = of(&shown, "device-order");
+    assert_eq!((found.len(), found[0].1), (1, "cannot_tell"));
+    assert!(found[0].2.contains("_VISIBLE_DEVICES"), "{}", found[0].2);
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_refused_and_those_that_are_there_are_named() {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&["doctor", "--sim", "l40x4", "--gpus", "7"]);
+    assert_eq!(ran.code, 2, "{} {}", ran.stdout, ran.stderr);
+    // The first GPU's address in the box file.
+    let first = &BoxFile::builtin("l40x4").unwrap().device[0].address;
+    assert!(
+        ran.stderr.contains(&format!("there are 0 ({first})")) && !ran.stderr.contains("--list"),
+        "{}",
+        ran.stderr
+    );
+    // Neither with a driver nor without one has a machine a GPU of this number.
+    for backend in ["auto", "host"] {
+        let ran = scratch.run(&["doctor", "--backend", backend, "--gpus", "4711"]);
+        assert_eq!(ran.code, 2, "{backend}: {} {}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains("--gpus 4711"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_backend_that_was_asked_for_and_is_not_there_is_inconclusive() {
+    // The box of one vendor has no driver of another one.
+    let scratch = Scratch::new();
+    let arguments = ["doctor", "--sim", "l40x4", "--backend", "maca", "--json"];
+    let ran = scratch.run(&arguments);
+    if json(&ran)["counts"]["bad"] == 0 {
+        assert_eq!(ran.code, 3, "{} {}", ran.stdout, ran.stderr);
+    }
+    assert!(ran.stderr.contains("does not answer"), "{}", ran.stderr);
 }
 
 #[test]

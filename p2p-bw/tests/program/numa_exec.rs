@@ -2,7 +2,8 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::Value;
@@ -63,6 +64,24 @@ fn the_binding_of_four_gpus_on_one_of_eight_nodes_is_that_node() {
         ran.stderr
     );
     assert!(ran.stderr.contains("node 0"), "{}", ran.stderr);
+    let says = "SIMULATED: the nodes are those of soft box mxc500x4";
+    assert!(ran.stderr.contains(says), "{}", ran.stderr);
+}
+
+#[test]
+fn the_printed_command_is_for_a_shell_and_leaves_out_ranks_in_words() {
+    // l40x4: GPU 1 on node 0, GPU 2 on node 1.
+    let start = ["numa", "exec", "--sim", "l40x4", "--gpus", "1,2"];
+    let more = ["--dry-run", "--per-rank", "--", "a b", "x;rm $HOME"];
+    let ran = Scratch::new().run(&[&start[..], &more].concat());
+    assert_eq!(
+        ran.stdout, "numactl --cpunodebind=0,1 --membind=0,1 'a b' 'x;rm $HOME'\n",
+        "{}",
+        ran.stderr
+    );
+    for part in ["numactl cannot do --per-rank", "1 to node 0", "2 to node 1"] {
+        assert!(ran.stderr.contains(part), "no `{part}` in {}", ran.stderr);
+    }
 }
 
 #[test]
@@ -132,11 +151,13 @@ fn what_cannot_be_is_refused_in_a_line() {
 
 #[test]
 fn without_a_gpu_it_says_what_was_looked_for() {
-    let scratch = Scratch::new();
-    let ran = scratch.run(&["numa", "exec", "--dry-run"]);
-    if ran.code == 0 {
+    // What the drivers of NVIDIA, AMD and MetaX, and WSL make where they run.
+    let devices = ["/dev/nvidiactl", "/dev/kfd", "/dev/mxcd", "/dev/dxg"];
+    if devices.iter().any(|device| Path::new(device).exists()) {
         return skip("this machine has a GPU");
     }
+    let scratch = Scratch::new();
+    let ran = scratch.run(&["numa", "exec", "--dry-run"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (3, ""), "{}", ran.stderr);
     for part in ["not started: no GPU was found", "cuda: ", "hip: ", "--node"] {
         assert!(ran.stderr.contains(part), "no `{part}` in {}", ran.stderr);
@@ -320,9 +341,68 @@ fn killed_it_leaves_no_process_of_the_program() {
     let scratch = Scratch::new();
     let (mut running, pids) = with_worker(&scratch);
     assert!(pids.into_iter().all(is_there));
+    // Somebody else's process with this one's number in its mark, as one of another container may have it.
+    let mut stranger = Command::new("cat")
+        .env("TPLENS_NUMA_EXEC", running.id().to_string())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
     running.kill().unwrap();
     running.wait().unwrap();
     scratch.nobody_is_left();
+    assert!(stranger.try_wait().unwrap().is_none());
+    drop(stranger.stdin.take());
+    assert!(stranger.wait().unwrap().success());
+}
+
+#[test]
+fn a_second_equal_signal_reaches_the_program() {
+    if !has_one_node() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let script = "trap 'n=x$n; echo $n; test $n = x || { kill $!; exit 9; }' INT; sleep 1000 >/dev/null 2>&1 & echo ready; while :; do wait; done";
+    let mut running = scratch
+        .program(["numa", "exec", "--node", "0", "--", "sh", "-c", script])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(running.stdout.take().unwrap());
+    let mut reads = |expected: &str| {
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert_eq!(line.trim_end(), expected);
+    };
+    reads("ready");
+    // The second one is sent when the program has answered the first.
+    for answer in ["x", "xx"] {
+        kill_process(Pid::from_child(&running), Signal::INT).unwrap();
+        reads(answer);
+    }
+    let ran = Ran::of(running.wait_with_output().unwrap());
+    // Its own code, and neither 130 nor 137.
+    assert_eq!(ran.code, 9, "{}", ran.stderr);
+    scratch.nobody_is_left();
+}
+
+#[test]
+fn the_report_keeps_no_secret_of_the_command_line() {
+    if !has_one_node() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let report = scratch.text("report.json");
+    let options = ["--node", "0", "--report", &report];
+    let program = ["echo", "--api-key", "canary", "--token=canary", "--port=80"];
+    let ran = exec(&scratch, &options, &program);
+    // The program itself gets all of it.
+    assert_eq!(ran.stdout, "--api-key canary --token=canary --port=80\n");
+    let kept = std::fs::read_to_string(&report).unwrap();
+    assert!(
+        !kept.contains("canary") && kept.contains("--port=80"),
+        "{kept}"
+    );
 }
 
 #[test]

@@ -124,10 +124,16 @@ fn every_shipped_box_is_shown_with_its_paths_and_leaves_nothing() {
         let found = json(&run(&["topo", "--sim", name, "--json"]));
         assert_eq!(found["schema"], 1);
         assert_eq!(found["source"], format!("soft box {name}"));
+        assert_eq!(found["simulated"], name);
         let matrix = matrix(&found["matrix"]);
         assert_eq!(classes(&matrix, gpus)[0], first_row, "{name}");
         let shown = run(&["topo", "--sim", name]);
         assert_eq!((shown.code, shown.stderr.as_str()), (0, ""), "{name}");
+        let mark = format!("SIMULATED: soft box {name} ");
+        assert!(shown.stdout.starts_with(&mark), "{}", shown.stdout);
+        // Only the H200 of these have NVLink, which no file of sysfs shows.
+        let says_nvlink = shown.stdout.contains("NVLink is in no file");
+        assert_eq!(says_nvlink, name == "h200x8", "{}", shown.stdout);
         for end in &matrix.ends {
             let address = end.address.unwrap().to_string();
             assert!(shown.stdout.contains(&address), "{name}: {}", shown.stdout);
@@ -273,6 +279,43 @@ fn no_name_of_a_tree_draws_on_the_screen() {
 }
 
 #[test]
+fn links_that_the_matrix_cannot_tell_are_named_below_it_and_in_the_picture() {
+    let scratch = Scratch::new();
+    let shown = scratch.run(&["topo", "--sim", "h200x8", "--svg", "box.svg"]);
+    let lines: Vec<&str> = shown.stdout.lines().collect();
+    let last = lines.iter().position(|line| line.starts_with("  GPU7"));
+    let below = lines[last.unwrap() + 1];
+    assert!(below.starts_with("  NVLink is in no file"), "{below}");
+    let svg = fs::read_to_string(scratch.join("box.svg")).unwrap();
+    assert!(svg.contains("NVLink is in no file"));
+    assert!(svg.contains("max-width:100%"));
+}
+
+#[test]
+fn what_a_text_lacks_or_contradicts_stands_above_its_matrix() {
+    let scratch = Scratch::new();
+    let (first, second) = ("GPU-11111111-aaaa", "GPU-22222222-bbbb");
+    let list = format!("GPU 0: NVIDIA L40 (UUID: {first})\nGPU 1: NVIDIA L40 (UUID: {second})\n");
+    fs::write(scratch.join("two.txt"), format!("{list}\n{L40}")).unwrap();
+    let shown = scratch.run(&["topo", "--from", "two.txt"]);
+    // The list has two GPUs and the matrix four.
+    let line = shown.stdout.lines().nth(1).unwrap();
+    assert!(
+        line.starts_with("these may be of different machines")
+            && line.contains("nvidia-smi topo -m 4, nvidia-smi -L 2"),
+        "{}",
+        shown.stdout
+    );
+    let rows: String = L40.split_inclusive('\n').take(2).collect();
+    fs::write(scratch.join("row.txt"), rows).unwrap();
+    let shown = scratch.run(&["topo", "--from", "row.txt"]);
+    let at = |text: &str| shown.stdout.find(text).expect(text);
+    assert!(at("lacks rows GPU1") < at("Paths as"), "{}", shown.stdout);
+    // GPU1 to GPU2 stands in no row that is left.
+    assert!(at("UNKNOWN not told by the text") > at("Paths as"));
+}
+
+#[test]
 fn a_text_is_also_taken_from_standard_input() {
     let scratch = Scratch::new();
     let mut command = scratch.program(["topo", "--from", "-"]);
@@ -295,6 +338,14 @@ fn a_text_is_also_taken_from_standard_input() {
         "{}",
         ran.stdout
     );
+}
+
+#[test]
+fn standard_input_is_named_where_it_is_refused() {
+    let scratch = Scratch::new();
+    let mut command = scratch.program(["topo", "--from", "-"]);
+    let ran = Ran::of(command.stdin(Stdio::null()).output().unwrap());
+    ran.is_wrong_usage("standard input: no output of a tool");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use measure::exit;
+use program::command_line::quoted;
 use program::{Stop, result_folder};
 use supervisor::Interrupt;
 
@@ -68,17 +69,8 @@ fn again(mut words: Vec<String>, folder: Option<&Path>) -> String {
         let out = ["--out".to_owned(), folder.display().to_string()];
         words.splice(end..end, out);
     }
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| quoted(word.as_ref())).collect();
     words.join(" ")
-}
-
-/// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 struct Study<'a> {

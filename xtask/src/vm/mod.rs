@@ -1,5 +1,7 @@
 //! `cargo xtask vm-test`: emulated machines with a real kernel, on which our program is compared with other tools.
 
+mod allowance;
+mod apt;
 mod compare;
 mod cpio;
 mod initramfs;
@@ -10,4 +12,4 @@ mod qemu;
 mod run;
 mod tools;
 
-pub(crate) use run::{Options, Outcome, run};
+pub(crate) use run::{Compared, Options, Outcome, run};

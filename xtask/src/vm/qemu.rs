@@ -6,19 +6,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
 use super::machines::Machine;
 use super::packages::Tree;
 
-/// Seconds until a machine is ended: some ten times what one takes on two idle cores.
-const LIMIT_SECONDS: &str = "90";
 /// The kernel's command line. Self-tests, watchdogs and walls against enemies cost time and change no answer; a huge page, which
 /// the kernel counts as one, would.
 const KERNEL: &str = "console=ttyS0 quiet panic=-1 cryptomgr.notests nowatchdog mitigations=off nokaslr transparent_hugepage=never";
-/// What `timeout` exits with where it ended the program (coreutils).
-const TIMED_OUT: i32 = 124;
 /// What a line of the guest's begins with that names a section.
 const MARK: &str = "@@ ";
 /// The last section.
@@ -37,20 +34,30 @@ pub(super) struct Section {
 /// What the guest wrote, by the name of the section.
 pub(super) type Sections = BTreeMap<String, Section>;
 
-/// Boots the machine and waits for its end; `folder` gets the console and what the guest wrote.
+/// Why a guest did not come to its end; each with the end of its console.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// Its time was over.
+    Late(String),
+    /// Anything else.
+    Broken(String),
+}
+
+/// Boots the machine and waits for its end, so many seconds at most; `folder` gets the console and what the guest wrote.
 ///
-/// The inner result says what went wrong with this machine, with the end of its console.
+/// The inner result says what went wrong with this machine.
 pub(super) fn boot(
     tree: &Tree,
     machine: &Machine,
     initramfs: &Path,
     folder: &Path,
-) -> Result<Result<Sections, String>> {
+    seconds: u64,
+) -> Result<Result<Sections, Failure>> {
     fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     let (console, data) = (folder.join("console.txt"), folder.join("guest.txt"));
     let mut timeout = Command::new("timeout");
     // In the foreground it stays in this process group, so that Ctrl-C ends the machine too.
-    timeout.args(["--foreground", "--kill-after=5", LIMIT_SECONDS]);
+    timeout.args(["--foreground", "--kill-after=5", &seconds.to_string()]);
     timeout.arg(tree.loader()?);
     let mut command = tree.loaded(timeout);
     command
@@ -75,27 +82,33 @@ pub(super) fn boot(
     command.arg("-initrd").arg(initramfs);
     command.args(["-append", KERNEL]);
     command.args(machine.arguments.split_whitespace());
+    let start = Instant::now();
     let output = command
         .stdin(Stdio::null())
         .output()
         .context("timeout did not start")?;
+    // What `timeout` exits with is its own number, or the signal's where it had to kill; the clock tells both.
+    let late = start.elapsed() >= Duration::from_secs(seconds);
     let sections = sections(&read(&data));
-    Ok(match (output.status.code(), sections.contains_key(END)) {
-        (Some(0), true) => Ok(sections),
-        (code, _) => {
-            let why = match code {
-                Some(TIMED_OUT) => format!("it was ended after {LIMIT_SECONDS} s"),
-                Some(0) => "the guest ended early".to_owned(),
-                _ => format!("QEMU: {}", output.status),
-            };
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            Err([why, said, tail(&read(&console))]
-                .into_iter()
-                .filter(|part| !part.is_empty())
-                .collect::<Vec<_>>()
-                .join("\n"))
-        }
-    })
+    if output.status.success() && sections.contains_key(END) {
+        return Ok(Ok(sections));
+    }
+    let why = match (late, output.status.success()) {
+        (true, _) => String::new(),
+        (false, true) => "the guest ended early".to_owned(),
+        (false, false) => format!("QEMU: {}", output.status),
+    };
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let told = [why, said, tail(&read(&console))]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n");
+    Ok(Err(if late {
+        Failure::Late(told)
+    } else {
+        Failure::Broken(told)
+    }))
 }
 
 /// A file that QEMU wrote; nothing where it did not come to that.

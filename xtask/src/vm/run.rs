@@ -11,16 +11,19 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
+use super::allowance::{Allowance, over};
 use super::compare::CHECKS;
 use super::initramfs;
 use super::machines::{MACHINES, Machine};
 use super::packages::Tree;
-use super::qemu;
+use super::qemu::{self, Failure, Sections};
 use crate::cargo;
 use crate::python::done;
 
 /// The program that is compared.
 const PROGRAM: &str = "p2p-bw";
+/// Seconds until a machine is ended: some ten times what one takes on two idle cores.
+const BOOT_SECONDS: u64 = 90;
 
 /// What the command line asks for.
 #[derive(Debug, Default)]
@@ -34,10 +37,30 @@ pub(crate) struct Options {
 /// What came of it.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// Comparisons that passed and failed.
-    Compared { passed: u64, failed: u64 },
+    /// Machines were to be booted.
+    Compared(Compared),
     /// Nothing could be booted.
     Skipped(String),
+}
+
+/// How many comparisons passed and failed; a machine that did not come to its end is one failure.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Compared {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    /// Machines that there was no time for.
+    pub(crate) skipped: u64,
+}
+
+/// What came of one machine.
+#[derive(Debug, PartialEq, Eq)]
+enum Booted {
+    /// What its guest wrote.
+    Ended(Sections),
+    /// It did not come to its end.
+    Failed(String),
+    /// There was no time for it.
+    Skipped,
 }
 
 impl Options {
@@ -64,33 +87,96 @@ impl Options {
 pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Outcome> {
     let folder = cargo::target_directory()?.join("vm");
     fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    let mut allowance = Allowance::whole();
     let start = Instant::now();
-    let tree = match Tree::make(out, &folder)? {
+    let tree = match Tree::make(out, &folder, &mut allowance)? {
         Ok(tree) => tree,
         Err(reason) => return Ok(Outcome::Skipped(format!("emulated machines: {reason}"))),
     };
     told(out, "packages", start)?;
-    let start = Instant::now();
     let run = folder.join(format!("run-{}", std::process::id()));
     fs::create_dir_all(&run).with_context(|| format!("{} cannot be made", run.display()))?;
-    let image = pack(&tree, &run).inspect_err(|_| {
-        // The error is what matters; what is left is named after this process.
-        let _ = fs::remove_dir_all(&run);
-    })?;
-    told(out, "image", start)?;
-    let (mut passed, mut failed) = (0, 0);
-    let asked = |machine: &&Machine| options.machine.is_none_or(|name| name == machine.name);
-    for machine in MACHINES.iter().filter(asked) {
-        let (good, bad) = compared(out, &tree, machine, &image, &run)?;
-        passed += good;
-        failed += bad;
-    }
-    if options.keep || failed > 0 {
+    let compared = all(out, &tree, options, &run, &mut allowance);
+    let failed = compared.as_ref().is_ok_and(|counts| counts.failed > 0);
+    if options.keep || failed {
         writeln!(out, "vm: what the guests wrote is in {}", run.display())?;
     } else {
-        fs::remove_dir_all(&run).with_context(|| format!("{} cannot be removed", run.display()))?;
+        let removed = fs::remove_dir_all(&run);
+        // Where there is an error before this one, it is what matters.
+        if compared.is_ok() {
+            removed.with_context(|| format!("{} cannot be removed", run.display()))?;
+        }
     }
-    Ok(Outcome::Compared { passed, failed })
+    compared.map(Outcome::Compared)
+}
+
+/// Boots every machine that is asked for and compares.
+fn all(
+    out: &mut impl Write,
+    tree: &Tree,
+    options: &Options,
+    run: &Path,
+    allowance: &mut Allowance,
+) -> Result<Compared> {
+    let start = Instant::now();
+    let image = pack(tree, run)?;
+    told(out, "image", start)?;
+    let mut counts = Compared::default();
+    let asked = |machine: &&Machine| options.machine.is_none_or(|name| name == machine.name);
+    for machine in MACHINES.iter().filter(asked) {
+        let name = machine.name;
+        let start = Instant::now();
+        let booted = attempts(allowance, |folder, seconds| {
+            let folder = run.join(format!("{name}{folder}"));
+            qemu::boot(tree, machine, &image, &folder, seconds)
+        })?;
+        match booted {
+            Booted::Ended(sections) => {
+                let failed = compare(out, machine, &sections, start)?;
+                counts.passed += CHECKS.len() as u64 - failed;
+                counts.failed += failed;
+            }
+            Booted::Failed(why) => {
+                writeln!(
+                    out,
+                    "vm: {name}: failed, none of {} comparisons was made: {why}",
+                    CHECKS.len()
+                )?;
+                counts.failed += 1;
+            }
+            Booted::Skipped => {
+                writeln!(out, "skipped: emulated machine {name}: {}", over())?;
+                counts.skipped += 1;
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// Boots a machine, and once more where its time was over, as it may be where others use the same cores.
+///
+/// `boot` gets what its folder's name ends with and its seconds.
+fn attempts(
+    allowance: &mut Allowance,
+    mut boot: impl FnMut(&str, u64) -> Result<Result<Sections, Failure>>,
+) -> Result<Booted> {
+    let mut console = String::new();
+    for folder in ["", "-again"] {
+        let spent = allowance.spend(BOOT_SECONDS, |seconds| (seconds, boot(folder, seconds)));
+        let Some((seconds, booted)) = spent else {
+            return Ok(Booted::Skipped);
+        };
+        match booted? {
+            Ok(sections) => return Ok(Booted::Ended(sections)),
+            Err(Failure::Broken(why)) => return Ok(Booted::Failed(why)),
+            // What is left of the allowance may be too little for any machine.
+            Err(Failure::Late(_)) if seconds < BOOT_SECONDS => return Ok(Booted::Skipped),
+            Err(Failure::Late(told)) => console = told,
+        }
+    }
+    Ok(Booted::Failed(format!(
+        "time-out: it was ended after {BOOT_SECONDS} s, twice\n{console}"
+    )))
 }
 
 /// Builds the program and packs the image.
@@ -108,40 +194,30 @@ fn pack(tree: &Tree, run: &Path) -> Result<PathBuf> {
     Ok(image)
 }
 
-/// Boots one machine and compares; how many comparisons passed and failed.
-fn compared(
+/// Compares what a guest wrote; how many comparisons failed.
+fn compare(
     out: &mut impl Write,
-    tree: &Tree,
     machine: &Machine,
-    image: &Path,
-    run: &Path,
-) -> Result<(u64, u64)> {
+    sections: &Sections,
+    start: Instant,
+) -> Result<u64> {
     let name = machine.name;
-    let start = Instant::now();
-    let sections = match qemu::boot(tree, machine, image, &run.join(name))? {
-        Ok(sections) => sections,
-        Err(why) => {
-            writeln!(out, "vm: {name}: failed: {why}")?;
-            // Without a guest none of the comparisons was made, and none passed.
-            return Ok((0, CHECKS.len() as u64));
-        }
-    };
     let seconds = start.elapsed().as_secs_f64();
     let mut failed = 0;
     for check in CHECKS {
-        if let Err(difference) = (check.run)(machine, &sections) {
+        if let Err(difference) = (check.run)(machine, sections) {
             writeln!(out, "vm: {name}: failed: {}: {difference:#}", check.name)?;
             failed += 1;
         }
     }
-    let passed = CHECKS.len() as u64 - failed;
     writeln!(
         out,
-        "vm: {name}: {passed} of {} comparisons passed, {seconds:.1} s: {}",
+        "vm: {name}: {} of {} comparisons passed, {seconds:.1} s: {}",
+        CHECKS.len() as u64 - failed,
         CHECKS.len(),
         machine.about
     )?;
-    Ok((passed, failed))
+    Ok(failed)
 }
 
 fn told(out: &mut impl Write, what: &str, start: Instant) -> Result<()> {
@@ -167,5 +243,50 @@ mod tests {
         for words in [&["--machine"][..], &["--machine", "d"], &["b"]] {
             assert_eq!(parse(words), None, "{words:?}");
         }
+    }
+
+    /// What comes of a machine whose boots end so, and how many seconds each was given.
+    fn outcome(left: u64, boots: Vec<Result<Sections, Failure>>) -> (Booted, Vec<u64>) {
+        let mut boots = boots.into_iter();
+        let mut given = Vec::new();
+        let booted = attempts(&mut Allowance::of(left), |_, seconds| {
+            given.push(seconds);
+            Ok(boots.next().unwrap())
+        });
+        (booted.unwrap(), given)
+    }
+
+    fn late(console: &str) -> Result<Sections, Failure> {
+        Err(Failure::Late(console.to_owned()))
+    }
+
+    #[test]
+    fn a_machine_that_is_late_is_booted_once_more() {
+        let (booted, given) = outcome(300, vec![late(""), Ok(Sections::new())]);
+        assert_eq!(booted, Booted::Ended(Sections::new()));
+        assert_eq!(given, [90, 90]);
+    }
+
+    #[test]
+    fn a_machine_that_is_late_twice_failed_by_time_out_with_its_last_console() {
+        let (booted, given) = outcome(300, vec![late("first"), late("second")]);
+        let why = "time-out: it was ended after 90 s, twice\nsecond";
+        assert_eq!(booted, Booted::Failed(why.to_owned()));
+        assert_eq!(given.len(), 2);
+    }
+
+    #[test]
+    fn a_machine_that_breaks_is_not_booted_again() {
+        let broken = Failure::Broken("the guest ended early".to_owned());
+        let (booted, given) = outcome(300, vec![Err(broken)]);
+        assert_eq!(booted, Booted::Failed("the guest ended early".to_owned()));
+        assert_eq!(given.len(), 1);
+    }
+
+    #[test]
+    fn a_machine_without_its_full_time_is_skipped_and_not_failed() {
+        // Of 90 s, 30 are left, then none.
+        assert_eq!(outcome(30, vec![late("")]), (Booted::Skipped, vec![30]));
+        assert_eq!(outcome(0, vec![]), (Booted::Skipped, vec![]));
     }
 }

@@ -15,6 +15,8 @@ pub struct Given {
     pub unversioned: Vec<String>,
     /// The variables of this process and of configuration files that [`crate::variables::is_known`] names, and no others.
     pub variables: Fact<Vec<Variable>>,
+    /// Why the variables that choose devices were left out of them; `None` where they were not.
+    pub unordered: Option<String>,
     /// The file system at `/dev/shm`.
     pub shared_memory: Fact<SharedMemory>,
     /// The lines of the kernel's log.

@@ -27,7 +27,7 @@ pub struct Host {
     pub nvidia_module: Reading<String>,
     /// The loaded modules among those that let network cards reach GPU memory.
     pub peer_modules: Reading<Vec<String>>,
-    /// Whether the KFD of AMD's driver shows a peer link between GPUs: how many GPUs it has, and how many have one.
+    /// What the KFD of AMD's driver shows: how many GPUs, and how many pairs of them have a link between them.
     pub kfd_peers: Reading<[usize; 2]>,
 }
 
@@ -164,9 +164,10 @@ fn kfd_peers(sysfs: &Sysfs) -> Reading<[usize; 2]> {
     }
     let gpus: Vec<&KfdNode> = nodes.iter().filter(|node| node.address.is_some()).collect();
     // A link to the host's memory is no peer's; xGMI stands among the plain links.
-    let has_peer = |node: &&&KfdNode| {
-        let mut links = node.links.iter();
-        links.any(|link| gpus.iter().any(|gpu| gpu.id == link.to))
-    };
-    Reading::known(source, [gpus.len(), gpus.iter().filter(has_peer).count()])
+    let leads = |from: &KfdNode, to: &KfdNode| from.links.iter().any(|link| link.to == to.id);
+    let pairs = (0..gpus.len()).flat_map(|a| (a + 1..gpus.len()).map(move |b| [a, b]));
+    let joined = pairs
+        .map(|places| places.map(|place| gpus[place]))
+        .filter(|[a, b]| leads(a, b) || leads(b, a));
+    Reading::known(source, [gpus.len(), joined.count()])
 }

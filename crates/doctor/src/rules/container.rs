@@ -143,17 +143,23 @@ pub(super) fn seccomp(facts: &Facts) -> Vec<Finding> {
                 PROCESS,
                 format!("{}: no filter of system calls", read.source),
             ),
-            (Ok(mode), Some(true)) => Finding::ok(
+            // Docker's own filter lets mbind and set_mempolicy through then, and move_pages not; another filter may refuse all.
+            (Ok(mode), Some(true)) => Finding::cannot_tell(
                 PROCESS,
-                format!("{}: seccomp mode {mode}, with CAP_SYS_NICE", read.source),
-            ),
+                format!(
+                    "{}: seccomp mode {mode}, with CAP_SYS_NICE; which calls the filter lets through is not shown",
+                    read.source
+                ),
+            )
+            .with_todo("`p2p-bw numa prove` says whether memory can be bound"),
             (Ok(&FILTER), Some(false)) => Finding::warn(
                 PROCESS,
                 format!(
                     "{}: a filter of system calls, without CAP_SYS_NICE",
                     read.source
                 ),
-                "`p2p-bw numa prove` says whether memory can be bound; in a container: --cap-add SYS_NICE",
+                "`p2p-bw numa prove` says whether memory can be bound; in a container: --cap-add SYS_NICE for mbind and \
+                 set_mempolicy, and a seccomp profile of your own for move_pages",
             ),
             (Ok(mode), _) => Finding::cannot_tell(
                 PROCESS,

@@ -1,6 +1,6 @@
 //! The processors' clocks.
 
-use super::MACHINE;
+use super::{MACHINE, is_guest};
 use crate::{Facts, Finding, Frequency};
 
 pub(super) fn governor(facts: &Facts) -> Vec<Finding> {
@@ -8,10 +8,9 @@ pub(super) fn governor(facts: &Facts) -> Vec<Finding> {
     let seen = match read.told() {
         Ok(seen) => seen,
         Err(why) => {
-            return vec![
-                Finding::cannot_tell(MACHINE, why)
-                    .with_todo("in a guest, look at /sys/devices/system/cpu/cpufreq on the host"),
-            ];
+            return vec![Finding::cannot_tell(MACHINE, why).with_advice(
+                is_guest(facts).then_some("look at /sys/devices/system/cpu/cpufreq on the host"),
+            )];
         }
     };
     let words: Vec<String> = seen.iter().map(Frequency::words).collect();

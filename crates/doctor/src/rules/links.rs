@@ -2,7 +2,7 @@
 
 use topology::{Aspm, Fact, PciFunction};
 
-use super::MACHINE;
+use super::{MACHINE, root_sees_more};
 use crate::{Facts, Finding, Gpu};
 
 /// How a link is read while it is used.
@@ -43,10 +43,12 @@ fn link_of(gpu: &Gpu) -> Finding {
 }
 
 pub(super) fn slot(facts: &Facts) -> Vec<Finding> {
-    facts.gpus.iter().map(slot_of).collect()
+    let advice = root_sees_more(facts).then_some("lspci -vv as root: LnkCap of both");
+    let gpus = facts.gpus.iter();
+    gpus.map(|gpu| slot_of(gpu, advice)).collect()
 }
 
-fn slot_of(gpu: &Gpu) -> Finding {
+fn slot_of(gpu: &Gpu, advice: Option<&str>) -> Finding {
     let [port, card] = match &gpu.slot {
         Fact::Known(ends) => ends,
         Fact::Unknown(why) => return Finding::cannot_tell(&gpu.label, why),
@@ -59,7 +61,7 @@ fn slot_of(gpu: &Gpu) -> Finding {
                 port.address, card.address
             ),
         )
-        .with_todo("lspci -vv as root: LnkCap of both");
+        .with_advice(advice);
     };
     let seen = format!(
         "the slot at {} can do {of_slot}, the card at {} {of_card}",
@@ -92,16 +94,18 @@ fn errors_of(gpu: &Gpu) -> Finding {
     let at = gpu.ports.iter().filter(has_some);
     let at: Vec<String> = at.map(|port| port.pci.address.to_string()).collect();
     let mut seen = format!(
-        "{mended} mended, {lost} not mended, {fatal} fatal errors since the machine or the device started"
+        "{mended} mended, {lost} not mended, {fatal} fatal errors since the machine or the device started, its start included"
     );
     if !at.is_empty() {
         seen = format!("{seen}, at {}", at.join(", "));
     }
-    let todo = "seat card and riser again, try another slot; count again under load";
-    if lost + fatal > 0 {
+    let todo =
+        "count again under load; where they grow, seat card and riser again, or try another slot";
+    if fatal > 0 {
         return Finding::bad(&gpu.label, seen, todo);
     }
-    if mended > 0 {
+    // A few that were not mended come of devices that are looked for at the start.
+    if mended + lost > 0 {
         return Finding::warn(&gpu.label, seen, todo);
     }
     match gpu.ports.iter().find(|port| port.aer.is_none()) {
@@ -152,12 +156,13 @@ pub(super) fn aspm(facts: &Facts) -> Vec<Finding> {
         Err(why) => findings.push(Finding::cannot_tell(MACHINE, why)),
     }
     if findings.is_empty() {
-        findings.extend(facts.gpus.iter().map(aspm_of));
+        let advice = root_sees_more(facts).then_some("lspci -vv as root: LnkCtl");
+        findings.extend(facts.gpus.iter().map(|gpu| aspm_of(gpu, advice)));
     }
     findings
 }
 
-fn aspm_of(gpu: &Gpu) -> Finding {
+fn aspm_of(gpu: &Gpu, advice: Option<&str>) -> Finding {
     let saving: Vec<String> = gpu
         .ports
         .iter()
@@ -179,7 +184,7 @@ fn aspm_of(gpu: &Gpu) -> Finding {
         _ if told => Finding::ok(&gpu.label, "no power saving is on at the links above it"),
         Some(Fact::Unknown(why)) => {
             Finding::cannot_tell(&gpu.label, format!("the firmware decides, and {why}"))
-                .with_todo("run this as root, or lspci -vv as root: LnkCtl")
+                .with_advice(advice)
         }
         _ => Finding::cannot_tell(&gpu.label, "the kernel does not show this GPU"),
     }

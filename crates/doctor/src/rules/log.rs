@@ -2,7 +2,7 @@
 
 use topology::Fact;
 
-use super::MACHINE;
+use super::{MACHINE, root_sees_more};
 use crate::{Facts, Finding, Verdict};
 
 /// What a line has to hold, all of it, how much that counts, and what it tells.
@@ -59,9 +59,12 @@ pub(super) fn kernel(facts: &Facts) -> Vec<Finding> {
     let lines = match &facts.given.kernel_log {
         Fact::Known(lines) => lines,
         Fact::Unknown(why) => {
-            return vec![
-                Finding::cannot_tell(MACHINE, why).with_todo("run this as root, or dmesg as root"),
-            ];
+            let todo = if root_sees_more(facts) {
+                "run this as root, or dmesg as root"
+            } else {
+                "in a container: dmesg as root outside of it"
+            };
+            return vec![Finding::cannot_tell(MACHINE, why).with_todo(todo)];
         }
     };
     let mut findings: Vec<Finding> = Vec::new();

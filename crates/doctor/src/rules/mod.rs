@@ -13,7 +13,7 @@ mod transport;
 mod variables;
 mod versions;
 
-use crate::{Facts, Finding};
+use crate::{Facts, Finding, Verdict};
 
 /// One thing that can be wrong.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,8 @@ const NCCL_PCI: &str =
 const NCCL_RUNTIME: &str = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/runtime_and_mpi_issues.html";
 /// NCCL's variables.
 const NCCL_ENV: &str = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html";
+/// NCCL's decision about each pair.
+const NCCL: &str = "NCCL's src/graph/paths.cc, ncclTopoCheckP2p";
 /// Docker's page on system calls.
 const SECCOMP: &str = "https://docs.docker.com/engine/security/seccomp/";
 /// The kernel's pages on its parameters.
@@ -105,7 +107,7 @@ pub const RULES: &[Rule] = &[
         title: "how far NCCL goes directly",
         reads: "the PCI tree, /proc/cpuinfo, NCCL_P2P_LEVEL",
         why: "beyond this level NCCL exchanges data through host memory although the GPUs may reach each other",
-        source: "NCCL's src/graph/paths.cc, ncclTopoCheckP2p",
+        source: NCCL,
         judge: transport::level,
     },
     Rule {
@@ -339,6 +341,20 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
+/// `CAP_SYS_ADMIN` of linux/capability.h, without which files of devices and the kernel's log are shown in part or not at all.
+const SYS_ADMIN: u32 = 21;
+
+/// Whether root would be shown more than this process is.
+fn root_sees_more(facts: &Facts) -> bool {
+    let process = facts.process.known();
+    process.is_some_and(|process| process.has(SYS_ADMIN) != Some(true))
+}
+
+/// Whether there is a host beneath that can be looked at.
+fn is_guest(facts: &Facts) -> bool {
+    facts.machine.hypervisor == Some(true)
+}
+
 /// What some of the rules say, by id, or all where none is named; the worst first, then in the order of the table.
 #[must_use]
 pub fn judge(facts: &Facts, only: &[&str]) -> Vec<Finding> {
@@ -349,6 +365,10 @@ pub fn judge(facts: &Facts, only: &[&str]) -> Vec<Finding> {
         .flat_map(|rule| {
             (rule.judge)(facts).into_iter().map(|mut finding| {
                 rule.id.clone_into(&mut finding.rule);
+                // Advice on what would let it be told is for those who are on that machine.
+                if finding.verdict == Verdict::CannotTell && facts.process.known().is_none() {
+                    finding.todo = None;
+                }
                 if finding.why.is_empty() {
                     rule.why.clone_into(&mut finding.why);
                     rule.source.clone_into(&mut finding.source);

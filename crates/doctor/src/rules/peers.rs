@@ -2,7 +2,7 @@
 
 use topology::{Fact, IommuMode};
 
-use super::MACHINE;
+use super::{MACHINE, is_guest, root_sees_more};
 use crate::{Facts, Finding, Gpu, Pair};
 
 const NVIDIA: u16 = 0x10de;
@@ -17,8 +17,16 @@ pub(super) fn forbidden(facts: &Facts) -> Vec<Finding> {
             return Finding::bad(&gpu.label, format!("{name} is a MIG instance"), todo);
         }
         let virtual_gpu = gpu.name.as_deref().and_then(vgpu_profile);
-        if let Some(profile) = virtual_gpu {
-            return Finding::bad(&gpu.label, format!("{name} is a virtual GPU, profile {profile}"), todo);
+        if let Some((profile, is_mig_backed)) = virtual_gpu {
+            return if is_mig_backed {
+                Finding::bad(&gpu.label, format!("{name} is a virtual GPU on a MIG instance, profile {profile}"), todo)
+            } else {
+                Finding::cannot_tell(
+                    &gpu.label,
+                    format!("{name} is a virtual GPU, profile {profile}: whether it has peer access depends on GPU, release and host"),
+                )
+                .with_todo("nvidia-smi topo -p2p r says what the driver allows; then check with p2p-bw")
+            };
         }
         match (gpu.mig, &gpu.name) {
             (Some(_), Some(_)) => Finding::ok(&gpu.label, format!("{name} is neither a MIG instance nor a virtual GPU")),
@@ -35,16 +43,20 @@ pub(super) fn forbidden(facts: &Facts) -> Vec<Finding> {
     .collect()
 }
 
-/// The profile at the end of a virtual GPU's name: `48Q` of `NVIDIA L40-48Q`, `DC-4-96Q`; gigabytes and one of four series.
-fn vgpu_profile(name: &str) -> Option<&str> {
-    let (_, profile) = name.rsplit_once('-')?;
+/// The profile at the end of a virtual GPU's name: `48Q` of `NVIDIA L40-48Q`, gigabytes and one of four series; and whether the number
+/// of a MIG instance's slices stands before it, as in `DC-4-96Q`.
+fn vgpu_profile(name: &str) -> Option<(&str, bool)> {
+    let (before, profile) = name.rsplit_once('-')?;
     let size = profile.strip_suffix(['Q', 'C', 'A', 'B'])?;
     let plain = !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then_some(profile)
+    let slices = before.rsplit_once('-').map(|(_, slices)| slices);
+    let is_mig_backed = slices.is_some_and(|slices| slices.parse::<u8>().is_ok());
+    plain.then_some((profile, is_mig_backed))
 }
 
 pub(super) fn iommu(facts: &Facts) -> Vec<Finding> {
     let todo = "start the kernel with iommu=pt, or switch the IOMMU off in the firmware; then check peer copies with p2p-bw";
+    let on_host = is_guest(facts).then_some("look at /sys/kernel/iommu_groups on the host");
     let of = |pair: &Pair| {
         let around = match &pair.around {
             Fact::Known(around) => around,
@@ -60,8 +72,7 @@ pub(super) fn iommu(facts: &Facts) -> Vec<Finding> {
                 Finding::ok(&pair.label, format!("IOMMU: {a} and {b}"))
             }
             (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => {
-                Finding::cannot_tell(&pair.label, format!("IOMMU: {why}"))
-                    .with_todo("look at /sys/kernel/iommu_groups on the host")
+                Finding::cannot_tell(&pair.label, format!("IOMMU: {why}")).with_advice(on_host)
             }
         }
     };
@@ -69,10 +80,16 @@ pub(super) fn iommu(facts: &Facts) -> Vec<Finding> {
 }
 
 pub(super) fn acs(facts: &Facts) -> Vec<Finding> {
-    facts.pairs.iter().map(acs_of).collect()
+    let advice = if root_sees_more(facts) {
+        Some("run this as root, or lspci -vvv as root and look for ACSCtl")
+    } else {
+        is_guest(facts).then_some("on the host, lspci -vvv as root: look for ACSCtl")
+    };
+    let pairs = facts.pairs.iter();
+    pairs.map(|pair| acs_of(pair, advice)).collect()
 }
 
-fn acs_of(pair: &Pair) -> Finding {
+fn acs_of(pair: &Pair, advice: Option<&str>) -> Finding {
     let around = match &pair.around {
         Fact::Known(around) => around,
         Fact::Unknown(why) => return Finding::cannot_tell(&pair.label, why),
@@ -106,8 +123,7 @@ fn acs_of(pair: &Pair) -> Finding {
         Fact::Known(_) => None,
     });
     match unread {
-        Some(why) => Finding::cannot_tell(&pair.label, why)
-            .with_todo("run this as root, or lspci -vvv as root and look for ACSCtl"),
+        Some(why) => Finding::cannot_tell(&pair.label, why).with_advice(advice),
         None => Finding::ok(
             &pair.label,
             format!("ACS redirects nothing at {} ports on the way", ports.len()),
@@ -141,22 +157,26 @@ pub(super) fn kfd(facts: &Facts) -> Vec<Finding> {
     let read = &facts.host.kfd_peers;
     vec![match read.told() {
         Err(why) => Finding::cannot_tell(MACHINE, why),
-        Ok([gpus, with]) if *gpus < 2 => Finding::cannot_tell(
+        Ok([gpus, _]) if *gpus < 2 => Finding::cannot_tell(
             MACHINE,
-            format!(
-                "{}: the KFD has {gpus} GPUs, of which {with} have a peer",
+            format!("{}: the KFD has {gpus} GPUs, and so no pair", read.source),
+        ),
+        Ok([gpus, joined]) => {
+            let pairs = gpus * (gpus - 1) / 2;
+            let seen = format!(
+                "{}: {joined} of {pairs} pairs of {gpus} GPUs have a link",
                 read.source
-            ),
-        ),
-        Ok([gpus, with]) if with == gpus => Finding::ok(
-            MACHINE,
-            format!("{}: all {gpus} GPUs have a peer", read.source),
-        ),
-        Ok([gpus, with]) => Finding::warn(
-            MACHINE,
-            format!("{}: {with} of {gpus} GPUs have a peer", read.source),
-            "use a kernel with CONFIG_HSA_AMD_P2P and CONFIG_PCI_P2PDMA and switch on Resizable BAR; then check with p2p-bw",
-        ),
+            );
+            if *joined == pairs {
+                Finding::ok(MACHINE, seen)
+            } else {
+                Finding::warn(
+                    MACHINE,
+                    seen,
+                    "use a kernel with CONFIG_HSA_AMD_P2P and CONFIG_PCI_P2PDMA and switch on Resizable BAR; then check with p2p-bw",
+                )
+            }
+        }
     }]
 }
 
@@ -167,8 +187,12 @@ mod tests {
     #[test]
     fn a_virtual_gpu_is_known_by_the_end_of_its_name() {
         for (name, profile) in [
-            ("NVIDIA RTX Pro 6000 Blackwell DC-4-96Q", Some("96Q")),
-            ("NVIDIA L40-48Q", Some("48Q")),
+            (
+                "NVIDIA RTX Pro 6000 Blackwell DC-4-96Q",
+                Some(("96Q", true)),
+            ),
+            ("NVIDIA L40-48Q", Some(("48Q", false))),
+            ("NVIDIA H100XM-80C", Some(("80C", false))),
             ("NVIDIA A100-SXM4-40GB", None),
             ("NVIDIA L40", None),
             ("GRID V100D-C", None),

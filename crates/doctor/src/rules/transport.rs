@@ -2,7 +2,7 @@
 
 use topology::PathType;
 
-use super::MACHINE;
+use super::{MACHINE, NCCL};
 use crate::{Facts, Finding, p2p};
 
 /// The library of a vendor's GPUs, in small letters.
@@ -39,8 +39,16 @@ pub(super) fn level(facts: &Facts) -> Vec<Finding> {
         return Vec::new();
     };
     let set = |name: &str| facts.variable(name).map(|variable| variable.value.as_str());
+    if let Some(name) = p2p::disabled(library, set) {
+        return switched_off(facts, &name).into_iter().collect();
+    }
     let level = p2p::level(library, &facts.machine.cpus, facts.gpus.len(), set);
-    let forces = p2p::variable(library, "P2P_LEVEL=SYS");
+    // With all of them, because the default depends on how many there are.
+    let compare = format!(
+        "check the pair with cargo xtask p2p, then compare: cargo xtask allreduce --gpus {} --arm \"sys: {}\"",
+        ordinals(facts),
+        p2p::variable(library, "P2P_LEVEL=SYS")
+    );
     let of = |pair: &crate::Pair| {
         let Some((level, because)) = &level else {
             return Finding::cannot_tell(
@@ -73,9 +81,7 @@ pub(super) fn level(facts: &Facts) -> Vec<Finding> {
             return Finding::warn(
                 &pair.label,
                 format!("the path is {path}, and direct access goes up to {level} ({because})"),
-                format!(
-                    "check the pair with p2p-bw, then compare allreduce-bench with and without {forces}"
-                ),
+                &compare,
             );
         }
         Finding::ok(
@@ -83,7 +89,41 @@ pub(super) fn level(facts: &Facts) -> Vec<Finding> {
             format!("the path is {path}, within {level} ({because})"),
         )
     };
-    facts.pairs.iter().map(of).collect()
+    // Instances have no peer access at any distance; another rule says so.
+    let is_instance = |pair: &&crate::Pair| {
+        let gpus = pair.gpus.map(|place| facts.gpus[place].mig);
+        gpus.contains(&Some(true))
+    };
+    let whole = facts.pairs.iter().filter(|pair| !is_instance(pair));
+    whole.map(of).collect()
+}
+
+/// What is said of all pairs where a variable switches direct access off.
+fn switched_off(facts: &Facts, name: &str) -> Option<Finding> {
+    let variable = facts.variable(name)?;
+    facts.pairs.first()?;
+    let seen = format!(
+        "{}: {name}={}: no pair is reached directly, whatever lies between",
+        variable.source, variable.value
+    );
+    Some(match super::variables::avoids(variable, facts) {
+        Some(why) => {
+            Finding::ok(MACHINE, format!("{seen}, which avoids a known problem")).because(why, NCCL)
+        }
+        None => Finding::warn(MACHINE, seen, format!("unset {name}, then look again")),
+    })
+}
+
+/// The numbers of the GPUs as `--gpus` takes them.
+fn ordinals(facts: &Facts) -> String {
+    let number = |gpu: &crate::Gpu| {
+        let label = gpu.label.as_str();
+        label
+            .trim_start_matches(|letter: char| letter.is_ascii_alphabetic())
+            .to_owned()
+    };
+    let numbers: Vec<String> = facts.gpus.iter().map(number).collect();
+    numbers.join(",")
 }
 
 pub(super) fn guest(facts: &Facts) -> Vec<Finding> {

@@ -63,7 +63,7 @@ fn judge(row: &Known, variable: &Variable, facts: &Facts) -> Finding {
 }
 
 /// The known problem of this box that a variable avoids.
-fn avoids(variable: &Variable, facts: &Facts) -> Option<String> {
+pub(super) fn avoids(variable: &Variable, facts: &Facts) -> Option<String> {
     let by = (variable.name.as_str(), variable.value.as_str());
     let problem = PROBLEMS.iter().find(|problem| {
         let avoided_by = problem
@@ -92,6 +92,9 @@ pub(super) fn order(facts: &Facts) -> Vec<Finding> {
         return Vec::new();
     }
     if let Fact::Unknown(why) = &facts.given.variables {
+        return vec![Finding::cannot_tell(PROCESS, why)];
+    }
+    if let Some(why) = &facts.given.unordered {
         return vec![Finding::cannot_tell(PROCESS, why)];
     }
     let set = VISIBLE.iter().filter_map(|name| facts.variable(name));

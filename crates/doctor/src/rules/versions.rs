@@ -18,13 +18,17 @@ pub(super) fn known(facts: &Facts) -> Vec<Finding> {
         }
         let rows = PROBLEMS
             .iter()
-            .filter(|row| row.component == version.component);
+            .filter(|row| row.component == version.component)
+            .count();
+        // What nothing is known of is not ok.
+        if rows == 0 {
+            continue;
+        }
         findings.push(Finding::ok(
             named,
             format!(
                 "{}: none of {} known problems is of this version and box",
-                version.source,
-                rows.count()
+                version.source, rows
             ),
         ));
     }

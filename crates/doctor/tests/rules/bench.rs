@@ -45,6 +45,7 @@ impl Bench {
                 versions: Vec::new(),
                 unversioned: vec!["no library answers".to_owned()],
                 variables: Fact::Unknown(unknown()),
+                unordered: None,
                 shared_memory: Fact::Unknown(unknown()),
                 kernel_log: Fact::Unknown(unknown()),
             },
@@ -73,6 +74,7 @@ impl Bench {
             ],
             unversioned: Vec::new(),
             variables: Fact::Known(Vec::new()),
+            unordered: None,
             shared_memory: Fact::Known(SharedMemory {
                 bytes: 64 << 30,
                 free_bytes: 60 << 30,

@@ -89,7 +89,14 @@ pub(crate) const CASES: &[Case] = &[
     case(
         "peer-access-forbidden",
         Bad,
-        "a virtual GPU",
+        "a virtual GPU on a MIG instance",
+        |b| b.given.devices[0].name = Some("NVIDIA RTX Pro 6000 Blackwell DC-4-96Q".to_owned()),
+        "profile 96Q",
+    ),
+    case(
+        "peer-access-forbidden",
+        CannotTell,
+        "a virtual GPU that shares by time",
         |b| b.given.devices[0].name = Some("NVIDIA L40-48Q".to_owned()),
         "profile 48Q",
     ),
@@ -197,7 +204,7 @@ pub(crate) const CASES: &[Case] = &[
         Ok,
         "both have one",
         Bench::r9700,
-        "all 2 GPUs",
+        "1 of 1 pairs of 2 GPUs",
     ),
     case(
         "amd-peer-links",
@@ -208,7 +215,15 @@ pub(crate) const CASES: &[Case] = &[
             b.remove("sys/class/kfd/kfd/topology/nodes/1/p2p_links");
             b.remove("sys/class/kfd/kfd/topology/nodes/2/p2p_links");
         },
-        "0 of 2",
+        "0 of 1 pairs",
+    ),
+    // Of four GPUs' 6 pairs only 1-2 and 3-4 have a link, although each GPU has one.
+    case(
+        "amd-peer-links",
+        Warn,
+        "two islands of two",
+        two_islands,
+        "2 of 6 pairs of 4 GPUs",
     ),
     case(
         "amd-peer-links",
@@ -246,6 +261,13 @@ pub(crate) const CASES: &[Case] = &[
         "a level that was set",
         |b| b.variable("NCCL_P2P_LEVEL", "PIX"),
         "NCCL_P2P_LEVEL=PIX",
+    ),
+    case(
+        "nccl-p2p-level",
+        Warn,
+        "direct access is switched off",
+        |b| b.variable("NCCL_P2P_DISABLE", "1"),
+        "no pair is reached directly",
     ),
     case(
         "nccl-p2p-level",
@@ -347,10 +369,17 @@ pub(crate) const CASES: &[Case] = &[
     ),
     case(
         "link-errors",
-        Bad,
+        Warn,
         "one of the port that was not",
         |b| b.pci(PORTS[1], "aer_dev_nonfatal", "TLP 1\nTOTAL_ERR_NONFATAL 1"),
-        "1 not mended, 0 fatal errors since the machine or the device started, at 0000:60:01.1",
+        "1 not mended, 0 fatal errors since the machine or the device started, its start included, at 0000:60:01.1",
+    ),
+    case(
+        "link-errors",
+        Bad,
+        "a fatal one",
+        |b| b.pci(PORTS[1], "aer_dev_fatal", "DLP 1\nTOTAL_ERR_FATAL 1"),
+        "1 fatal errors",
     ),
     case(
         "link-errors",
@@ -739,7 +768,7 @@ pub(crate) const CASES: &[Case] = &[
     ),
     case(
         "seccomp-numa",
-        Ok,
+        CannotTell,
         "a container with the capability",
         |b| {
             b.replace("proc/self/status", "Seccomp:\t0", "Seccomp:\t2");
@@ -750,7 +779,7 @@ pub(crate) const CASES: &[Case] = &[
                 "CapEff:\t0000000000800000",
             );
         },
-        "with CAP_SYS_NICE",
+        "which calls",
     ),
     case(
         "seccomp-numa",
@@ -857,6 +886,13 @@ pub(crate) const CASES: &[Case] = &[
     case(
         "variables",
         Warn,
+        "a level that is none",
+        |b| b.variable("NCCL_P2P_LEVEL", "FOO"),
+        "NCCL_P2P_LEVEL=FOO",
+    ),
+    case(
+        "variables",
+        Warn,
         "a protocol",
         |b| b.variable("NCCL_PROTO", "Simple"),
         "NCCL_PROTO=Simple",
@@ -919,6 +955,13 @@ pub(crate) const CASES: &[Case] = &[
             b.variable("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
         },
         "nothing puts",
+    ),
+    case(
+        "device-order",
+        CannotTell,
+        "the variables were left out",
+        |b| b.given.unordered = Some("they are left out".to_owned()),
+        "left out",
     ),
     case(
         "device-order",
@@ -1083,6 +1126,20 @@ pub(crate) const CASES: &[Case] = &[
         "not permitted",
     ),
 ];
+
+/// Two more GPUs in the KFD, with links between them and none to the others.
+fn two_islands(bench: &mut Bench) {
+    bench.r9700();
+    let nodes = "sys/class/kfd/kfd/topology/nodes";
+    for (node, place, to) in [(3, 0x2500, 4), (4, 0x6500, 3)] {
+        let text = format!("simd_count 128\ndomain 0\nlocation_id {place}");
+        bench.set(&format!("{nodes}/{node}/properties"), &text);
+        bench.set(
+            &format!("{nodes}/{node}/p2p_links/0/properties"),
+            &format!("type 2\nnode_to {to}"),
+        );
+    }
+}
 
 /// Two more cards than were asked for.
 fn four_r9700(bench: &mut Bench) {

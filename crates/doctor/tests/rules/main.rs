@@ -117,7 +117,7 @@ fn nothing_is_ok_where_nothing_can_be_read() {
 fn the_worst_comes_first_and_json_reads_back() {
     let mut bench = Bench::sound();
     bench.set("proc/sys/kernel/numa_balancing", "1");
-    bench.variable("NCCL_P2P_DISABLE", "1");
+    bench.variable("NCCL_SHM_DISABLE", "1");
     let findings = judge(&bench.facts(), &[]);
     assert_eq!(
         (findings[0].rule.as_str(), findings[0].verdict),

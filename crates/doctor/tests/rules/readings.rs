@@ -1,6 +1,7 @@
 //! What is read stands in the facts with its file, and rules that have nothing to look at say nothing.
 
 use doctor::Verdict;
+use topology::Fact;
 
 use crate::bench::{Bench, NIC};
 use crate::said;
@@ -50,4 +51,37 @@ fn one_node_has_nothing_to_balance() {
     let finding = &said("numa-balancing", &bench)[0];
     assert_eq!(finding.verdict, Verdict::Ok);
     assert!(finding.seen.contains("one node"), "{}", finding.seen);
+}
+
+#[test]
+fn root_is_not_told_to_become_root_and_a_machine_without_hypervisor_has_no_host() {
+    let todo = |bench: &Bench, rule: &str| said(rule, bench)[0].todo.clone();
+    let mut bench = Bench::sound();
+    bench.given.kernel_log = Fact::Unknown("it is empty".to_owned());
+    bench.set("proc/cmdline", "quiet");
+    let advice = todo(&bench, "kernel-log").unwrap();
+    assert!(advice.contains("run this as root"), "{advice}");
+    assert_eq!(todo(&bench, "iommu-translates"), None);
+    // Bit 21 is CAP_SYS_ADMIN.
+    bench.replace(
+        "proc/self/status",
+        "CapEff:\t0000000000000000",
+        "CapEff:\t0000000000200000",
+    );
+    let advice = todo(&bench, "kernel-log").unwrap();
+    assert!(!advice.contains("run this"), "{advice}");
+    // Of a box that is played nobody can look closer.
+    bench.own = Some("a soft box is played".to_owned());
+    assert_eq!(todo(&bench, "kernel-log"), None);
+}
+
+#[test]
+fn the_comparison_names_all_gpus_and_the_arm() {
+    let mut bench = Bench::sound();
+    bench.variable("NCCL_P2P_LEVEL", "PIX");
+    let todo = said("nccl-p2p-level", &bench)[0].todo.clone().unwrap();
+    assert!(
+        todo.ends_with("cargo xtask allreduce --gpus 0,1 --arm \"sys: NCCL_P2P_LEVEL=SYS\""),
+        "{todo}"
+    );
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::collectives::{Collectives, CollectivesEvent};
 use super::links::{Links, LinksEvent};
-use super::numa::{Numa, NumaEvent};
+use super::numa::{NUMA_PROGRAM, Numa, NumaEvent};
 use super::provenance::Provenance;
 use super::serve::{Serve, ServeEvent};
 use crate::control;
@@ -360,7 +360,7 @@ fn empty_payload(program: &str) -> Payload {
     match program {
         "allreduce-bench" => Collectives::default().into_payload(),
         "serve-bench" => Serve::default().into_payload(),
-        "p2p-bw numa" => Numa::default().into_payload(),
+        NUMA_PROGRAM => Numa::default().into_payload(),
         _ => Links::default().into_payload(),
     }
 }

@@ -31,7 +31,9 @@ pub use monitor::{
     MONITOR_SCHEMA, MonitorCpu, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate,
     MonitorLine, MonitorProcess, MonitorSample, MonitorValue, MonitorValues, NodeUse,
 };
-pub use numa::{HostMemoryOutcome, HostMemoryPoint, Numa, NumaBinding, NumaEvent, NumaPoint};
+pub use numa::{
+    HostMemoryOutcome, HostMemoryPoint, NUMA_PROGRAM, Numa, NumaBinding, NumaEvent, NumaPoint,
+};
 pub use operations::{BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
 pub use peers::{KernelAccess, PeerProbe, PeerStep, PeerVerdict, StepOutcome};
 pub use planned::{CollectivePath, PlannedCollective, PlannedStep};

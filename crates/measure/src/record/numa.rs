@@ -8,6 +8,9 @@ use super::points::{NamedQuantity, Outcome, Placement, Verification};
 use crate::caveat::Caveat;
 use crate::quantity::Quantity;
 
+/// The program in the header of such a record.
+pub const NUMA_PROGRAM: &str = "p2p-bw numa";
+
 /// What `p2p-bw numa` found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Numa {
@@ -139,16 +142,19 @@ impl NumaPoint {
         (!matches!(verification, Verification::WrongData { .. })).then_some(&named.quantity)
     }
 
-    /// Whether memory and thread were found on the nodes on which they were wanted.
+    /// Whether it was measured, and memory and thread were found on the nodes on which they were wanted.
     #[must_use]
     pub fn is_proven(&self) -> bool {
         let is_on = |wanted: Option<u32>, place: Option<&Placement>| {
             wanted.is_none() || place.is_some_and(|place| place.proven == wanted)
         };
-        let memory = match &self.outcome {
-            Outcome::Measured { placement, .. } => placement.as_ref(),
-            _ => None,
+        let Outcome::Measured {
+            placement: memory, ..
+        } = &self.outcome
+        else {
+            return false;
         };
+        let memory = memory.as_ref();
         is_on(self.memory_node, memory) && is_on(self.thread_node, self.thread.as_ref())
     }
 }

@@ -109,7 +109,7 @@ pub(super) fn read_list(
     if captured.gpus.len() >= MOST_ENDS {
         return Err(refuse(format!("there are more than {MOST_ENDS} GPUs")));
     }
-    let known = captured.gpu(listed.number);
+    let known = captured.gpu(LIST, listed.number);
     if known.name.is_some() {
         return Err(CapturedError::Twice {
             tool: LIST,

@@ -4,6 +4,7 @@
 
 mod amd_smi;
 mod classes;
+mod contradictions;
 mod error;
 #[cfg(test)]
 mod fuzz;

@@ -1,5 +1,7 @@
 //! [`Captured`]: all that a captured text says.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::CapturedError;
@@ -26,6 +28,12 @@ pub struct Captured {
     pub nodes: Vec<NumaNode>,
     /// What the text leaves open, one sentence each, such as rows that a partial matrix lacks.
     pub open: Vec<String>,
+    /// What cannot be of one machine, a clause each: the outputs may be of several.
+    #[serde(default)]
+    pub contradictions: Vec<String>,
+    /// The numbers of the GPUs that each list has; [`Captured::gpus`] merges them.
+    #[serde(skip)]
+    pub(super) listed: Vec<(&'static str, BTreeSet<u32>)>,
 }
 
 /// One word for each two ends.
@@ -123,8 +131,12 @@ impl Captured {
         Ok(())
     }
 
-    /// The GPU of this number, a new one where no list has told it yet.
-    pub(super) fn gpu(&mut self, number: u32) -> &mut NamedGpu {
+    /// The GPU of this number in a tool's list, a new one where no list has told it yet.
+    pub(super) fn gpu(&mut self, tool: &'static str, number: u32) -> &mut NamedGpu {
+        match self.listed.iter_mut().find(|(known, _)| *known == tool) {
+            Some((_, numbers)) => drop(numbers.insert(number)),
+            None => self.listed.push((tool, BTreeSet::from([number]))),
+        }
         let at = match self.gpus.binary_search_by_key(&number, |gpu| gpu.number) {
             Ok(at) => at,
             Err(at) => {

@@ -2,8 +2,8 @@
 
 use super::lines::Lines;
 use super::{
-    Captured, CapturedError, amd_smi, classes, metax, numactl, nvidia_list, nvidia_p2p,
-    nvidia_topo, rocm_smi,
+    Captured, CapturedError, amd_smi, classes, contradictions, metax, numactl, nvidia_list,
+    nvidia_p2p, nvidia_topo, rocm_smi,
 };
 
 /// The most bytes that are read; the outputs of all tools on the largest boxes are far shorter.
@@ -122,6 +122,7 @@ pub fn read(text: &str) -> Result<Captured, CapturedError> {
         });
     }
     classes::from_link_types(&mut captured, &[rocm_smi::TOOL, amd_smi::TOOL]);
+    captured.contradictions = contradictions::of(&captured);
     captured.name_ends();
     Ok(captured)
 }

@@ -4,6 +4,7 @@
 
 mod amd;
 mod broken;
+mod contradictions;
 mod metax;
 mod nodes;
 mod nvidia;

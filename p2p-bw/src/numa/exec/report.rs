@@ -14,6 +14,7 @@ pub(super) const SCHEMA: u32 = 1;
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Report {
     pub(super) schema: u32,
+    /// The program and its arguments without secrets.
     pub(super) program: Vec<String>,
     pub(super) devices: Vec<Device>,
     /// The command that binds the same way.

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use measure::exit;
+use measure::record::redacted_arguments;
+use program::command_line::quoted;
 use program::{Stop, outputs, say};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -22,7 +24,7 @@ use super::target::Target;
 use super::text;
 use super::watch::Watch;
 
-/// The wait for a signal or the program's end; a signal wakes no poll of this file.
+/// The longest wait for a signal or the program's end: a signal ends the wait only where this thread is the one that gets it.
 const TURN: Duration = Duration::from_millis(50);
 
 /// Between two looks at who opened a GPU.
@@ -64,12 +66,15 @@ fn run_or_refuse(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
     let target = Target::find(args, interrupt)?;
     target.said.iter().for_each(|line| say!("{line}"));
     if args.dry_run {
+        if let Some(name) = &args.sim {
+            let name = measure::control::replaced(name);
+            say!("SIMULATED: the nodes are those of soft box {name}, not of this machine");
+        }
         say!("{}; the environment is not changed", target.nodes.basis);
-        let words: Vec<String> = args
-            .program
-            .iter()
-            .map(|word| measure::control::replaced(&word.to_string_lossy()))
-            .collect();
+        if args.per_rank {
+            say!("{}", text::without_ranks(&target.devices));
+        }
+        let words = args.program.iter().map(|word| quoted(word));
         let command = std::iter::once(target.numactl()).chain(words);
         return Ok(outputs::print(&format!(
             "{}\n",
@@ -95,12 +100,11 @@ fn bound(args: &ExecArgs, target: &Target) -> Result<Report, Stop> {
     for refusal in &not_bound {
         say!("numa exec: NOT BOUND: {refusal}");
     }
-    let names = args.program.iter();
+    let words = args.program.iter();
+    let words = words.map(|word| word.to_string_lossy().into_owned());
     Ok(Report {
         schema: SCHEMA,
-        program: names
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect(),
+        program: redacted_arguments(words),
         devices: target.devices.clone(),
         numactl: target.numactl(),
         basis: target.nodes.basis.clone(),
@@ -133,6 +137,8 @@ fn watched(
     set_child_subreaper(Some(getpid()))
         .map_err(std::io::Error::from)
         .context("becoming the parent of the program's orphans")?;
+    // A program may take a second Ctrl-C as another order than the first; it gets that one, too.
+    interrupt.keep_running();
     let started = Started::start(&args.program)?;
     let mut session = Session {
         args,
@@ -180,17 +186,14 @@ impl Session<'_> {
         let mut step = FIRST;
         let (mut next_memory, mut next_look) = (FIRST, FIRST);
         let mut next_told = self.args.interval;
-        let mut passed = None;
         loop {
             if let Some(code) = self.ended() {
                 return Ok(code);
             }
-            let signal = interrupt.signal();
-            if let Some(signal) = signal.filter(|_| signal != passed) {
+            if let Some(signal) = interrupt.take() {
                 // The last chance to see where everything is.
                 self.look(true);
                 self.pass_on(signal);
-                passed = Some(signal);
             }
             let now = self.began.elapsed();
             if now >= next_look {
@@ -259,6 +262,6 @@ fn rest(main: Option<&std::os::fd::OwnedFd>) {
         .into_iter()
         .map(|main| PollFd::new(main, PollFlags::IN))
         .collect();
-    // A signal ends the wait early, which is as well.
+    // Whatever ended the wait, the caller looks at everything again.
     let _ = poll(&mut ends, turn.as_ref());
 }

@@ -4,7 +4,9 @@
 //! The kernel ends only the program itself when this process is killed. Its own workers carry a mark in their environment, by which
 //! the warden finds them; one that cleared its environment is not found.
 
+use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
@@ -43,7 +45,7 @@ impl Started {
     /// Starts the warden and the program; the calling thread has to live as long as the program, and its binding is inherited.
     pub(super) fn start(program: &[OsString]) -> Result<Self, Stop> {
         let own = std::process::id();
-        let mark = own.to_string();
+        let mark = unique_mark();
         let warden = this_program()?
             .args(["--warden", &mark])
             .process_group(0)
@@ -81,6 +83,13 @@ impl Started {
             let _ = input.write_all(DONE);
         }
     }
+}
+
+/// A mark that no other run has: process numbers come again, after a while and in each container. The standard library takes the
+/// keys of its hash tables from the system's random numbers.
+fn unique_mark() -> String {
+    let random = RandomState::new().build_hasher().finish();
+    format!("{}-{random:016x}", std::process::id())
 }
 
 /// This program with its own subcommand; a build that replaces the file must not keep it from starting.

@@ -7,12 +7,32 @@ use measure::control;
 use measure::unit::ByteCount;
 
 use super::report::{ProcessReport, Report};
+use super::target::Device;
 use crate::numa::columns::columns;
 
 const ABSENT: &str = "—";
 
 /// Rows of the table at most: an engine that compiles starts hundreds of processes.
 const ROWS: usize = 24;
+
+/// What the printed command leaves out of `--per-rank`.
+pub(super) fn without_ranks(devices: &[Device]) -> String {
+    let places: Vec<String> = devices
+        .iter()
+        .map(|device| match device.node {
+            Some(node) => format!("{} to node {node}", device.label),
+            None => format!("{} nowhere, as its node is not known", device.label),
+        })
+        .collect();
+    let places = match places.is_empty() {
+        true => "whichever they are".to_owned(),
+        false => places.join(", "),
+    };
+    format!(
+        "numactl cannot do --per-rank: the command binds the whole program; without --dry-run, each process would also be moved \
+         to the nodes of the GPUs that it opens ({places})"
+    )
+}
 
 /// Where each process is or was.
 pub(super) fn table(report: &Report) -> String {

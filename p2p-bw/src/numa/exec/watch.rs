@@ -173,10 +173,23 @@ impl Watch {
             nodes.flat_map(|node| node.cpus.iter()).collect::<Vec<_>>()
         };
         // What the program was not given, its parts do not get.
-        let allowed: Vec<usize> = on(&self.cpu_nodes);
-        let mut cpus = on(&binding.cpu_nodes);
-        cpus.retain(|cpu| allowed.contains(cpu));
-        report.wanted_nodes.clone_from(&binding.memory_nodes);
+        let given = |nodes: &[u32], all: &[u32]| -> Vec<u32> {
+            let mut nodes = nodes.to_vec();
+            nodes.retain(|node| all.contains(node));
+            nodes
+        };
+        let cpus: Vec<usize> = on(&given(&binding.cpu_nodes, &self.cpu_nodes));
+        let memory = given(&binding.memory_nodes, &self.memory_nodes);
+        if cpus.is_empty() || memory.is_empty() {
+            report.not_bound.push(format!(
+                "its GPUs' CPUs and memory are on nodes {:?} and {:?}, and the program was given those of {:?} and {:?}; it stays \
+                 there, name its GPUs with --gpus",
+                binding.cpu_nodes, binding.memory_nodes, self.cpu_nodes, self.memory_nodes
+            ));
+            report.wanted_nodes.clone_from(&self.memory_nodes);
+            return;
+        }
+        report.wanted_nodes.clone_from(&memory);
         let mut refused = |error: NumaError| report.not_bound.push(error.to_string());
         match pin_process(&self.proc(), report.pid, &cpus) {
             Ok(_) => report.moved = true,
@@ -185,12 +198,12 @@ impl Watch {
         let others: Vec<u32> = self.machine.nodes.iter().map(|node| node.id).collect();
         let others: Vec<u32> = others
             .into_iter()
-            .filter(|node| !binding.memory_nodes.contains(node))
+            .filter(|node| !memory.contains(node))
             .collect();
         if others.is_empty() {
             return;
         }
-        match move_process_memory(report.pid, &others, &binding.memory_nodes) {
+        match move_process_memory(report.pid, &others, &memory) {
             Ok(0) => {}
             Ok(left) => report
                 .not_bound
@@ -311,29 +324,50 @@ mod tests {
         assert_eq!(report.wanted_nodes, [1]);
         // The kernel's own word, not that of the tree.
         let places = threads(Path::new("/proc"), pid).unwrap();
-        if report.moved {
-            assert_eq!(places[0].cpus_allowed, [last]);
-        } else {
-            assert!(
-                report.not_bound[0].contains("sched_setaffinity"),
-                "{:?}",
-                report.not_bound
-            );
-            assert_eq!(places[0].cpus_allowed, allowed);
-        }
+        // Whether this test may pin and move another process is asked of the kernel, after the look.
+        let real = Path::new("/proc");
+        let said = report.not_bound.join("; ");
+        let granted = pin_process(real, pid, &[last]).is_ok();
+        assert_eq!(report.moved, granted, "{said}");
+        assert_eq!(said.contains("sched_setaffinity"), !granted, "{said}");
+        let expected = if granted { vec![last] } else { allowed };
+        assert_eq!(places[0].cpus_allowed, expected);
         // Two of three pages are on node 1.
         let memory = report.memory.as_ref().unwrap();
         assert_eq!(memory.own_bytes, BTreeMap::from([(0, 4096), (1, 8192)]));
         assert!((memory.on_wanted.unwrap() - 2.0 / 3.0).abs() < 1e-12);
         // This machine may have no node 1 to move pages to; then that is said.
-        if allowed_is_one_node() {
-            let said = report.not_bound.join("; ");
-            assert!(said.contains("migrate_pages"), "{said}");
-        }
+        let granted = move_process_memory(pid, &[0], &[1]).is_ok();
+        assert_eq!(said.contains("migrate_pages"), !granted, "{said}");
     }
 
-    fn allowed_is_one_node() -> bool {
-        ::numa::allowed_nodes().is_ok_and(|nodes| nodes == [0])
+    #[test]
+    fn a_worker_whose_gpu_is_outside_of_what_was_given_stays_and_that_is_said() {
+        let tree = Tree::new("outside");
+        let sysfs = Sysfs::at(&tree.0);
+        let machine = Machine::read(&sysfs).unwrap();
+        let gpu = machine.gpus.iter().find(|gpu| gpu.node == Some(1)).unwrap();
+        let information = format!("proc/driver/nvidia/gpus/{}/information", gpu.address);
+        tree.write(&information, "Device Minor: \t 2\n");
+        let worker = Running::start();
+        let pid = worker.0.id();
+        copy(&tree, pid, "/dev/nvidia2");
+        let mut watch = Watch::new(sysfs.clone(), &sysfs, &machine, (&[0], &[0]), true);
+        watch.look(1, 0, 0.5, true);
+        let reports = watch.reports();
+        assert_eq!(
+            (&reports[0].wanted_nodes[..], reports[0].moved),
+            (&[0][..], false)
+        );
+        let [said] = &reports[0].not_bound[..] else {
+            panic!("{:?}", reports[0].not_bound);
+        };
+        assert!(
+            said.contains("nodes [1] and [1]") && said.contains("--gpus"),
+            "{said}"
+        );
+        let places = threads(Path::new("/proc"), pid).unwrap();
+        assert_eq!(places[0].cpus_allowed, ::numa::allowed_cpus().unwrap());
     }
 
     #[test]

@@ -54,7 +54,9 @@ pub(super) fn plan(asked: &Asked<'_>, machine: &Machine, devices: &[LinkDevice])
     let mut planned = Vec::new();
     for (device, described) in devices.iter().enumerate() {
         let places = places(asked, machine, described.node);
-        for place in &places {
+        // The near place once more at the end: what it differs by then is what time alone does on this machine.
+        let again = places.first().filter(|_| places.len() > 1);
+        for place in places.iter().chain(again) {
             for case in cases(asked.kinds, |word, way| format!("{way}_{word}_ce")) {
                 planned.push(Planned {
                     case,

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use inventory::{Built, choose, played};
 use measure::exit;
-use measure::record::{HostMemoryOutcome, LinkDevice, Numa, Outcome, Verification};
+use measure::record::{HostMemoryOutcome, LinkDevice, NUMA_PROGRAM, Numa, Outcome, Verification};
 use measure::unit::ByteCount;
 use program::{Ended, Recorder, Stop, result_folder, sim};
 use supervisor::Interrupt;
@@ -15,9 +15,6 @@ use super::args::MeasureArgs;
 use super::plan::{Asked, plan};
 use super::session::Session;
 use crate::parent::{DEFAULT_SOFT_BYTES, default_host_bytes};
-
-/// The program in the record's header.
-const PROGRAM: &str = "p2p-bw numa";
 
 /// Bytes of one copy where `--size` does not say, with a GPU: larger than its caches.
 const DEFAULT_BYTES: u64 = 64 << 20;
@@ -50,7 +47,7 @@ fn run_in(
     let sysfs = played::sysfs(args.sim.as_deref(), folder, &[])?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     check_nodes(args.nodes.as_deref(), &machine)?;
-    let header = |soft| program::header(PROGRAM, env!("CARGO_PKG_VERSION"), &machine, soft);
+    let header = |soft| program::header(NUMA_PROGRAM, env!("CARGO_PKG_VERSION"), &machine, soft);
     let chosen = match choose(args.backend, &machine, args.deadline, interrupt) {
         Err(Stop::Refused(reason)) => {
             let recorder = Recorder::<Numa>::begin(folder, header(sim::box_name()))?;
@@ -109,13 +106,13 @@ fn check_nodes(nodes: Option<&[u32]>, machine: &Machine) -> Result<(), Stop> {
         .iter()
         .map(|node| node.id.to_string())
         .collect();
+    let has = match &known[..] {
+        [] => "the kernel shows no NUMA nodes here; leave --nodes out".to_owned(),
+        [one] => format!("this machine has node {one} alone"),
+        many => format!("this machine has nodes {}", many.join(", ")),
+    };
     Err(Stop::Usage(format!(
-        "--nodes: there is no node {absent}; this machine has {}",
-        if known.is_empty() {
-            "none that the kernel shows".to_owned()
-        } else {
-            known.join(", ")
-        }
+        "--nodes: there is no node {absent}; {has}"
     )))
 }
 

@@ -72,7 +72,7 @@ impl Session<'_> {
             if let Some(signal) = self.interrupt.signal() {
                 return Err(Break::Signal(signal));
             }
-            progress.begin(point.case.key, &self.words(point));
+            progress.begin(&self.words(point), point.case.key);
             let began = Instant::now();
             let given_up = failures
                 .get(&point.device)

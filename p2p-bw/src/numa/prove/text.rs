@@ -12,7 +12,7 @@ use crate::numa::columns::columns;
 pub(super) fn table(proof: &Proof) -> String {
     let pages = proof.bytes.div_ceil(proof.page_bytes);
     let mut text = format!(
-        "{pages} page(s) of {} on each node; the kernel says where they are (move_pages)\n\n",
+        "{pages} page(s) of {} on each node; the kernel says where each of them is (move_pages)\n\n",
         ByteCount(proof.page_bytes as u64)
     );
     let head = ["NODE", "CPUS", "MEMORY", "BOUND", "MOVED TO", "PREFERRED"].map(str::to_owned);

@@ -80,7 +80,7 @@ fn bound(node: u32, with_memory: &[u32], bytes: usize) -> Outcome {
         Ok(pages) => pages,
         Err(error) => return Outcome::Refused((&error).into()),
     };
-    let mut outcome = Outcome::of(pages.proof(), node);
+    let mut outcome = Outcome::of(pages.placement_of_all().as_ref(), node);
     if let Outcome::Proven {
         moved_to,
         not_moved,
@@ -103,7 +103,8 @@ fn bound(node: u32, with_memory: &[u32], bytes: usize) -> Outcome {
 
 /// Pages that are on a node after all were moved there.
 fn moved(pages: &mut HostPages, node: u32) -> Result<u64, Refusal> {
-    let placed = pages.move_to(node).map_err(|error| Refusal::from(&error))?;
+    let moved = pages.move_to(node).and_then(|_| pages.placement_of_all());
+    let placed = moved.map_err(|error| Refusal::from(&error))?;
     match placed.single_node() {
         Some(there) if there == node => Ok(placed.asked),
         _ => Err(Refusal {
@@ -120,14 +121,14 @@ fn moved(pages: &mut HostPages, node: u32) -> Result<u64, Refusal> {
 
 fn preferred(node: u32, bytes: usize) -> Outcome {
     under(MemoryPolicy::Preferred(node), bytes, |pages| {
-        Outcome::of(pages.proof(), node)
+        Outcome::of(pages.placement_of_all().as_ref(), node)
     })
 }
 
 fn interleaved(nodes: &[u32], page_bytes: usize) -> Outcome {
     let policy = MemoryPolicy::Interleave(nodes.to_vec());
     let bytes = TURNS * nodes.len().max(1) * page_bytes;
-    under(policy, bytes, |pages| match pages.proof() {
+    under(policy, bytes, |pages| match &pages.placement_of_all() {
         Err(error) => Outcome::NotProven(error.into()),
         Ok(placed) => {
             let even: BTreeMap<u32, u64> = nodes.iter().map(|&node| (node, TURNS as u64)).collect();

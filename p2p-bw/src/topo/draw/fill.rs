@@ -7,8 +7,8 @@ use crate::topo::card::Card;
 use crate::topo::read::Shown;
 
 impl Drawing {
-    /// The picture of a box; `simulated` is the soft box that was read instead of a machine.
-    pub(crate) fn of(shown: &Shown, simulated: Option<String>) -> Self {
+    /// The picture of a box.
+    pub(crate) fn of(shown: &Shown) -> Self {
         let nodes = &shown.machine.nodes;
         let mut frames: Vec<Frame> = nodes.iter().map(|node| frame(node, nodes)).collect();
         let mut elsewhere = Frame {
@@ -31,7 +31,8 @@ impl Drawing {
                 .flatten()
                 .collect::<Vec<_>>()
                 .join(", "),
-            simulated,
+            simulated: shown.simulated.clone(),
+            open: shown.matrix_open.clone(),
             frames,
             beside: beside(shown),
         }
@@ -153,7 +154,7 @@ mod tests {
 
     use super::*;
     use crate::topo::draw::{layout, tests};
-    use crate::topo::read::Wanted;
+    use crate::topo::read::{Origin, Wanted};
 
     /// A box file's machine as a picture.
     fn drawn(test: &str, name: &str) -> Drawing {
@@ -166,9 +167,9 @@ mod tests {
             also: None,
             tools: false,
         };
-        let shown = Shown::read(&Sysfs::at(&root), format!("soft box {name}"), wanted).unwrap();
+        let shown = Shown::read(&Sysfs::at(&root), Origin::Soft(name.to_owned()), wanted).unwrap();
         std::fs::remove_dir_all(&root).unwrap();
-        Drawing::of(&shown, Some(name.to_owned()))
+        Drawing::of(&shown)
     }
 
     #[test]
@@ -176,7 +177,10 @@ mod tests {
         let folder = std::env::var_os("TPLENS_PICTURES").map(std::path::PathBuf::from);
         for name in builtin_names() {
             let drawing = drawn("shipped", name);
-            tests::check(&layout::of(&drawing));
+            let sheet = layout::of(&drawing);
+            tests::check(&sheet);
+            // A browser's window of 1280 less the margin shows it unscaled.
+            assert!(sheet.size().0 <= 1264.0, "{name}: {:?}", sheet.size());
             if let Some(folder) = &folder {
                 std::fs::write(folder.join(format!("{name}.svg")), drawing.svg()).unwrap();
             }

@@ -11,8 +11,8 @@ const LANE_LABEL: f64 = 64.0;
 /// A frame's inner margin, and the room between frames.
 const PAD: f64 = 20.0;
 const GAP: f64 = 22.0;
-/// The widest row of frames; a frame alone may be wider.
-const ROW: f64 = 1300.0;
+/// The widest row of frames; a frame alone may be wider. With the lane labels and both margins it fits a window of 1280.
+const ROW: f64 = 1164.0;
 const NARROWEST_FRAME: f64 = 190.0;
 /// A column of the tree, the box in it, and from the top of a box to the next.
 const COLUMN: f64 = 148.0;
@@ -106,6 +106,11 @@ fn heads(sheet: &mut Sheet, drawing: &Drawing) -> f64 {
             Anchor::Start,
             fitted(&mark, 14.0, ROW / BOLD),
         );
+        y += 22.0;
+    }
+    for open in &drawing.open {
+        let line = fitted(open, 14.0, ROW);
+        sheet.text("legend", (LEFT, y), Anchor::Start, line);
         y += 22.0;
     }
     y

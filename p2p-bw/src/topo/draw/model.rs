@@ -7,6 +7,8 @@ pub(crate) struct Drawing {
     pub(crate) title: String,
     /// The soft box that it is of, `None` for a machine.
     pub(crate) simulated: Option<String>,
+    /// What the picture cannot show, a sentence each.
+    pub(crate) open: Vec<String>,
     /// NUMA nodes, and where devices have none, a frame that says so.
     pub(crate) frames: Vec<Frame>,
     /// Links beside PCI Express.

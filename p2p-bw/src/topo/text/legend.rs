@@ -5,8 +5,14 @@ use topology::{Matrix, PathType};
 use super::matrix::word;
 use super::page::Page;
 
-/// Classes and what they mean, in the order in which they are listed.
-const MEANINGS: [(&str, &str); 11] = [
+/// What [`PathType::Unknown`] means of a machine.
+pub(super) const NO_NODE: &str = "the NUMA node of one of them is not known";
+
+/// What it means of a captured text.
+pub(crate) const NOT_TOLD: &str = "not told by the text";
+
+/// Classes and what they mean, but UNKNOWN's, which is its caller's, in the order in which they are listed.
+const MEANINGS: [(&str, &str); 10] = [
     ("X", "itself"),
     ("LOC", "one device to NCCL"),
     ("MX", "MetaXLink, beside PCI Express"),
@@ -19,12 +25,11 @@ const MEANINGS: [(&str, &str); 11] = [
     ),
     ("NODE", "several host bridges of one NUMA node"),
     ("SYS", "the link between NUMA nodes"),
-    ("UNKNOWN", "the NUMA node of one of them is not known"),
     ("NV#", "so many bonded NVLinks, beside PCI Express"),
 ];
 
-/// The classes that the matrices have, below them.
-pub(crate) fn legend(page: &mut Page, matrices: &[&Matrix]) {
+/// The classes that the matrices have, below them, and what UNKNOWN means there.
+pub(crate) fn legend(page: &mut Page, matrices: &[&Matrix], unknown: &str) {
     let cells = |matrix: &Matrix| {
         let rows = matrix.classes.iter().enumerate();
         let words = rows.flat_map(|(a, row)| {
@@ -35,8 +40,10 @@ pub(crate) fn legend(page: &mut Page, matrices: &[&Matrix]) {
         words.collect::<Vec<String>>()
     };
     let there: Vec<String> = matrices.iter().flat_map(|matrix| cells(matrix)).collect();
+    let last = PathType::Unknown.name();
     let rows = MEANINGS
-        .iter()
+        .into_iter()
+        .chain([(last.as_ref(), unknown)])
         .filter(|(name, _)| there.iter().any(|there| there == name));
     page.table(
         &["Legend"],

@@ -92,7 +92,7 @@ impl Page {
         }
     }
 
-    /// What is not told, below everything.
+    /// What is not told, below a title.
     pub(crate) fn notes(&mut self, notes: &[String]) {
         if !notes.is_empty() {
             self.title("Not told here");

@@ -49,7 +49,7 @@ pub(super) fn tables(numa: &Numa, mark: &str) -> String {
                     line(
                         &mut text,
                         &format!(
-                            "  the numbers of {}; those of the others lie within 2% of them or have intervals that overlap theirs",
+                            "  the numbers of {}; those of the others lie within 2% of them",
                             names[0]
                         ),
                     );
@@ -96,7 +96,7 @@ pub(super) fn alike(numa: &Numa, name: &str, small: bool) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Whether two devices have the same points, with numbers within 2% or intervals that overlap.
+/// Whether two devices have the same points, with numbers within 2%.
 fn is_alike(numa: &Numa, a: usize, b: usize, name: &str, small: bool) -> bool {
     let of = |device| points(numa, name, small).filter(move |point| point.device == device);
     let key = |point: &NumaPoint| (point.case.clone(), point.memory_node, point.thread_node);
@@ -119,13 +119,9 @@ fn is_alike(numa: &Numa, a: usize, b: usize, name: &str, small: bool) -> bool {
     of(a).count() == of(b).count() && of(a).all(matches)
 }
 
+/// Intervals that overlap say nothing here: the noisier a run, the more would be alike.
 fn is_near(a: &Quantity, b: &Quantity) -> bool {
-    let close = (a.value - b.value).abs() <= 0.02 * a.value.abs();
-    let overlap = match (a.interval, b.interval) {
-        (Some(a), Some(b)) => a.low <= b.high && b.low <= a.high,
-        _ => false,
-    };
-    close || overlap
+    (a.value - b.value).abs() <= 0.02 * a.value.abs()
 }
 
 fn is_wrong(point: &NumaPoint) -> bool {
@@ -238,14 +234,26 @@ fn notes(points: &[&NumaPoint]) -> Vec<String> {
     notes.into_iter().map(with_count).collect()
 }
 
-/// Wide intervals and far samples, a line for each kind.
+/// The widest interval and far samples of the numbers that are shown, where they are worth a line.
 fn reservations(points: &[&NumaPoint], name: &str) -> Vec<String> {
-    let caveats: Vec<&Caveat> = points.iter().flat_map(|point| &point.caveats).collect();
-    sums(
-        &caveats,
-        points.iter().filter_map(|point| point.number(name)),
-    )
+    let shown: Vec<&Quantity> = points
+        .iter()
+        .filter_map(|point| point.proven(name))
+        .collect();
+    let widths = shown
+        .iter()
+        .filter_map(|quantity| quantity.relative_half_width());
+    let widest = widths.fold(0.0, f64::max);
+    let caveat = Caveat::WideInterval {
+        relative_half_width: Some(widest),
+        stopped: None,
+    };
+    let wide: &[&Caveat] = if widest > WIDE { &[&caveat] } else { &[] };
+    sums(wide, shown.into_iter())
 }
+
+/// Wider intervals are worth a word.
+const WIDE: f64 = 0.05;
 
 fn note(point: &NumaPoint) -> Option<String> {
     let kind = kind_words(direction_and_kind(point).1);

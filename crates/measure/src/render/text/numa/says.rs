@@ -1,12 +1,12 @@
 //! What the numbers say: what far memory costs, where sizes change the rate, and which binding to use.
 
-use super::super::cell::ABSENT;
+use super::super::cell::{ABSENT, quantity};
 use super::super::header::{indented, numbers_right, table};
 use super::super::record::line;
 use super::places::{alike, kind_words, node_words};
 use super::{direction_and_kind, direction_words, label};
-use crate::near::{Difference, Penalty, penalties, rate_changes};
-use crate::record::{Numa, NumaPoint};
+use crate::near::{Difference, NOTICED, Penalty, penalties, rate_changes};
+use crate::record::{LinkDevice, Numa, NumaPoint};
 use crate::unit::ByteCount;
 
 /// Far places against the near one.
@@ -36,6 +36,16 @@ pub(super) fn near_and_far(numa: &Numa, mark: &str) -> String {
         let names: Vec<String> = group.iter().map(|device| label(numa, *device)).collect();
         line(&mut text, &format!("  {}", names.join(", ")));
         text.push_str(&ratios(&own));
+    }
+    let drifted = all.iter().map(|one| one.noticed).fold(0.0, f64::max);
+    if drifted > NOTICED {
+        line(
+            &mut text,
+            &format!(
+                "  near memory measured again at the end differed by up to {:.0}%: differences of a kind within what it did itself are not named",
+                drifted * 100.0
+            ),
+        );
     }
     for inverted in all
         .iter()
@@ -122,11 +132,17 @@ fn why_no_penalty(numa: &Numa) -> Option<String> {
         .machine
         .as_ref()
         .map_or(0, |machine| machine.nodes.len());
+    let is_near = |point: &NumaPoint| {
+        let device = numa.devices.get(point.device);
+        device.is_some_and(|device| point.memory_node == device.node)
+    };
     Some(if nodes < 2 {
         "one NUMA node has no far memory; what it can tell is how kinds of memory compare"
             .to_owned()
     } else if numa.devices.iter().all(|device| device.node.is_none()) {
         "the kernel does not say on which node the devices are, so none is near".to_owned()
+    } else if !numa.points.iter().any(is_near) {
+        "near memory was not asked for".to_owned()
     } else {
         "no pair of places has memory and thread proven where they were wanted and six samples each"
             .to_owned()
@@ -136,86 +152,138 @@ fn why_no_penalty(numa: &Numa) -> Option<String> {
 /// Sizes at which pageable copies change.
 pub(super) fn sizes(numa: &Numa, mark: &str) -> String {
     let mut text = String::new();
-    let mut swept: Vec<(usize, &str)> = Vec::new();
+    let mut cases: Vec<(usize, &str)> = Vec::new();
     for point in &numa.points {
         let key = (point.device, point.case.as_str());
-        let is_other = |other: &&NumaPoint| {
-            (other.device, other.case.as_str()) == key && other.bytes != point.bytes
-        };
-        if point.number("bandwidth").is_some()
-            && numa.points.iter().any(|other| is_other(&other))
-            && !swept.contains(&key)
-        {
-            swept.push(key);
+        if point.proven("bandwidth").is_some() && !cases.contains(&key) {
+            cases.push(key);
         }
     }
-    if swept.is_empty() {
-        return text;
-    }
-    line(
-        &mut text,
-        &format!("\nPageable copies by size{mark}, near memory"),
-    );
-    let changes = rate_changes(numa);
-    for (device, case) in swept {
-        let points: Vec<&NumaPoint> = by_size(numa, device, case);
+    let series = cases
+        .into_iter()
+        .map(|(device, case)| by_size(numa, device, case));
+    for points in series.filter(|points| points.len() > 1) {
+        if text.is_empty() {
+            line(
+                &mut text,
+                &format!("\nPageable copies by size{mark}, near memory"),
+            );
+        }
+        let device = points[0].device;
         let rates: Vec<String> = points
             .iter()
             .filter_map(|point| {
-                let rate = point.number("bandwidth")?;
-                Some(format!(
-                    "{} {}",
-                    ByteCount(point.bytes),
-                    super::super::cell::quantity(rate)
-                ))
+                let rate = quantity(point.proven("bandwidth")?);
+                Some(format!("{} {rate}", ByteCount(point.bytes)))
             })
             .collect();
-        let direction = direction_words(direction_and_kind(points[0]).0);
         line(
             &mut text,
             &format!(
-                "  {} {direction}, GB/s: {}",
+                "  {} {}, GB/s: {}",
                 label(numa, device),
+                direction_words(direction_and_kind(points[0]).0),
                 rates.join(", ")
             ),
         );
-        let own = changes
-            .iter()
-            .filter(|change| (change.above.device, change.above.case.as_str()) == (device, case));
-        let mut any = false;
-        for change in own {
-            any = true;
-            line(
-                &mut text,
-                &format!(
-                    "    changes between {} and {}: a copy takes {:.2} times what the sizes below let expect{}",
-                    ByteCount(change.below.bytes),
-                    ByteCount(change.above.bytes),
-                    change.times_expected,
-                    known(change.below.bytes),
-                ),
-            );
-        }
-        if !any {
-            line(
-                &mut text,
-                "    no change: a fixed cost and one rate explain all sizes",
-            );
+        for said in changes(numa, &points) {
+            line(&mut text, &format!("    {said}"));
         }
     }
     text
 }
 
-/// What is known to change behind a size.
-fn known(bytes: u64) -> &'static str {
-    // AMD's runtime (clr, rocsettings.cpp): larger copies pin the user's pages, smaller ones go through a bounce buffer.
-    if bytes == 1 << 20 {
-        " (AMD's runtime stages copies of up to 1 MiB and pins the pages of larger ones)"
-    } else {
-        ""
+/// What the sizes of one case say.
+fn changes(numa: &Numa, points: &[&NumaPoint]) -> Vec<String> {
+    let widest = points
+        .iter()
+        .filter_map(|point| point.proven("bandwidth")?.relative_half_width())
+        .fold(0.0, f64::max);
+    let Some(changes) = rate_changes(points) else {
+        return vec!["too few sizes with an interval to tell whether it changes".to_owned()];
+    };
+    if changes.is_empty() && widest > WIDE {
+        return vec![format!(
+            "cannot tell whether it changes: intervals of up to ±{:.0}%; measure again when the machine is quiet",
+            widest * 100.0
+        )];
     }
+    if changes.is_empty() {
+        return vec![falls(points).unwrap_or_else(|| {
+            "no change told: a fixed cost and one rate explain all sizes".to_owned()
+        })];
+    }
+    let mut said: Vec<String> = changes
+        .iter()
+        .map(|change| {
+            format!(
+                "changes between {} and {}: a copy takes {:.2} times what the two sizes below let expect{}",
+                ByteCount(change.below.bytes),
+                ByteCount(change.above.bytes),
+                change.times_expected,
+                known(numa, change.below.bytes),
+            )
+        })
+        .collect();
+    if widest > WIDE {
+        said.push(format!(
+            "with intervals of up to ±{:.0}% this may be other work on the machine: measure again when it is quiet",
+            widest * 100.0
+        ));
+    }
+    said
 }
 
+/// Where a larger copy is slower than a smaller one, which no fixed cost explains: the greatest fall, in words.
+fn falls(points: &[&NumaPoint]) -> Option<String> {
+    let rate = |point: &NumaPoint| point.proven("bandwidth").cloned();
+    let mut worst: Option<(f64, String)> = None;
+    for (at, small) in points.iter().enumerate() {
+        for large in &points[at + 1..] {
+            let (Some(a), Some(b)) = (rate(small), rate(large)) else {
+                continue;
+            };
+            let apart = a.interval.zip(b.interval);
+            if apart.is_none_or(|(a, b)| b.high >= a.low * 0.9) {
+                continue;
+            }
+            let part = b.value / a.value;
+            if worst.as_ref().is_none_or(|(least, _)| part < *least) {
+                let words = format!(
+                    "the rate falls from {} at {} to {} at {}: caches are outgrown, or the driver goes another way; no single size stands out",
+                    quantity(&a),
+                    ByteCount(small.bytes),
+                    quantity(&b),
+                    ByteCount(large.bytes)
+                );
+                worst = Some((part, words));
+            }
+        }
+    }
+    worst.map(|(_, words)| words)
+}
+
+/// Intervals wider than this make a change of rate doubtful.
+const WIDE: f64 = 0.1;
+
+/// Thresholds that vendors' runtimes are known to have: the backend, the last size below, and what happens there.
+const THRESHOLDS: [(&str, u64, &str); 1] = [(
+    "hip",
+    1 << 20,
+    // clr, rocsettings.cpp: pinnedMinXferSize.
+    "AMD's runtime stages copies of up to 1 MiB and pins the pages of larger ones",
+)];
+
+/// What is known to change behind a size.
+fn known(numa: &Numa, bytes: u64) -> String {
+    let backend = numa.backend.as_ref().map(|backend| backend.name.as_str());
+    let row = THRESHOLDS
+        .iter()
+        .find(|(name, size, _)| Some(*name) == backend && *size == bytes);
+    row.map_or_else(String::new, |(.., words)| format!(" ({words})"))
+}
+
+/// The points of a case with memory and thread near, smallest first, as far as they have a number of their place.
 fn by_size<'a>(numa: &'a Numa, device: usize, case: &str) -> Vec<&'a NumaPoint> {
     let home = numa.devices.get(device).and_then(|device| device.node);
     let mut points: Vec<&NumaPoint> = numa
@@ -223,30 +291,94 @@ fn by_size<'a>(numa: &'a Numa, device: usize, case: &str) -> Vec<&'a NumaPoint> 
         .iter()
         .filter(|point| point.device == device && point.case == case)
         .filter(|point| point.memory_node == home && point.thread_node == home)
+        .filter(|point| point.proven("bandwidth").is_some())
         .collect();
     points.sort_by_key(|point| point.bytes);
+    points.dedup_by_key(|point| point.bytes);
     points
 }
 
-/// The binding to use.
+/// The binding to use, and what far memory costs in a sentence.
 pub(super) fn binding(numa: &Numa) -> String {
     let Some(binding) = &numa.binding else {
         return String::new();
     };
-    let ordinals: Vec<String> = numa
-        .devices
-        .iter()
-        .map(|device| device.ordinal.to_string())
-        .collect();
-    format!(
-        "\nBinding for {}\n  {} PROGRAM\n  cargo xtask numa exec --gpus {} -- PROGRAM\n  {}\n",
-        numa.devices
+    let list = |of: fn(&LinkDevice) -> String, between: &str| {
+        let all: Vec<String> = numa.devices.iter().map(of).collect();
+        all.join(between)
+    };
+    let gpus = list(|device| device.ordinal.to_string(), ",");
+    let mut text = format!(
+        "\nBinding for {}\n",
+        list(|device| device.label.clone(), ", ")
+    );
+    let nodes = numa
+        .machine
+        .as_ref()
+        .map_or(0, |machine| machine.nodes.len());
+    if binding.cpu_nodes.len() > 1 {
+        let all = if binding.cpu_nodes.len() == nodes {
+            ", which is all there are: as one program it is bound to nothing"
+        } else {
+            ""
+        };
+        line(
+            &mut text,
+            &format!(
+                "  the devices are on {} nodes{all}. Each worker belongs on the node of its own device:",
+                binding.cpu_nodes.len()
+            ),
+        );
+        line(
+            &mut text,
+            &format!("  cargo xtask numa exec --gpus {gpus} --per-rank -- PROGRAM"),
+        );
+        line(
+            &mut text,
+            &format!("  as one program: {} PROGRAM", binding.numactl),
+        );
+    } else {
+        line(&mut text, &format!("  {} PROGRAM", binding.numactl));
+        line(
+            &mut text,
+            &format!("  cargo xtask numa exec --gpus {gpus} -- PROGRAM"),
+        );
+    }
+    line(&mut text, &format!("  {}", binding.basis));
+    if let Some(sentence) = cost(numa) {
+        line(&mut text, &format!("  {sentence}"));
+    }
+    text
+}
+
+/// What the worst far place costs, for pageable memory and for that which the device reaches itself.
+fn cost(numa: &Numa) -> Option<String> {
+    let all = penalties(numa);
+    let worst = |pageable: bool| {
+        let of = all
             .iter()
-            .map(|device| device.label.as_str())
-            .collect::<Vec<_>>()
-            .join(", "),
-        binding.numactl,
-        ordinals.join(","),
-        binding.basis
-    )
+            .filter(|one| (direction_and_kind(one.far).1 == "pageable") == pageable)
+            .filter(|one| one.difference() == Difference::Slower);
+        of.min_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value))
+    };
+    let words = |one: &Penalty<'_>| {
+        format!(
+            "{} up to {:.0}% of its rate [{:.0}, {:.0}]",
+            kind_words(direction_and_kind(one.far).1),
+            -percent(one.ratio.value),
+            -percent(one.ratio.interval.high),
+            -percent(one.ratio.interval.low),
+        )
+    };
+    let parts: Vec<String> = [worst(true), worst(false)]
+        .into_iter()
+        .flatten()
+        .map(words)
+        .collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "the wrong node costs {} (worst place measured, 95% interval)",
+            parts.join(", and ")
+        )
+    })
 }
