@@ -80,7 +80,7 @@ pub fn drift(numa: &Numa, first: &NumaPoint) -> Option<f64> {
         (point.device, &point.case, point.bytes) == (first.device, &first.case, first.bytes)
             && (point.memory_node, point.thread_node) == (first.memory_node, first.thread_node)
     };
-    let again = numa.points.iter().filter(is_same).next_back()?;
+    let again = numa.points.iter().rfind(is_same)?;
     if std::ptr::eq(again, first) {
         return None;
     }

@@ -22,7 +22,7 @@ pub struct Cgroup {
 pub struct Quota {
     /// What is allowed.
     pub limit: u64,
-    /// What is used; `None` where that is not shown.
+    /// What is used, without what the kernel gives back when it is wanted; `None` where that is not shown.
     pub used: Option<u64>,
 }
 
@@ -39,18 +39,23 @@ struct Controller {
     name: &'static str,
     limit: [&'static str; 2],
     used: [&'static str; 2],
+    /// File and key of a part of what is used that the kernel gives back when it is wanted.
+    given_back: Option<(&'static str, [&'static str; 2])>,
 }
 
 const MEMORY: Controller = Controller {
     name: "memory",
     limit: ["memory.max", "memory.limit_in_bytes"],
     used: ["memory.current", "memory.usage_in_bytes"],
+    // Files that were read stay in memory until it is wanted for something else.
+    given_back: Some(("memory.stat", ["inactive_file", "total_inactive_file"])),
 };
 
 const TASKS: Controller = Controller {
     name: "pids",
     limit: ["pids.max", "pids.max"],
     used: ["pids.current", "pids.current"],
+    given_back: None,
 };
 
 /// Version 1 writes "no limit" as the largest multiple of a page; nothing has an exbibyte.
@@ -123,7 +128,14 @@ fn quota(own: &Sysfs, groups: &Reading<String>, controller: &Controller) -> Read
     let limits = folders.iter().filter_map(|folder| {
         let limit =
             number(folder, controller.limit[version]).filter(|limit| *limit < SURELY_NONE)?;
+        let given_back = controller.given_back.and_then(|(file, keys)| {
+            let stat = own.read_text(format!("{folder}/{file}"))?;
+            let mut lines = stat.lines().filter_map(|line| line.split_once(' '));
+            let (_, bytes) = lines.find(|(key, _)| *key == keys[version])?;
+            bytes.trim().parse::<u64>().ok()
+        });
         let used = number(folder, controller.used[version]);
+        let used = used.map(|used| used.saturating_sub(given_back.unwrap_or(0)));
         Some((Quota { limit, used }, folder))
     });
     match limits.min_by_key(|(quota, _)| quota.free()) {
@@ -131,10 +143,8 @@ fn quota(own: &Sysfs, groups: &Reading<String>, controller: &Controller) -> Read
             format!("/{folder}/{}", controller.limit[version]),
             Some(quota),
         ),
-        None => Reading::known(
-            format!("/{}/{}", folders[0], controller.limit[version]),
-            None,
-        ),
+        // The topmost group has no such file, and no limit.
+        None => Reading::known(format!("/{}", folders[0]), None),
     }
 }
 
@@ -166,5 +176,38 @@ fn cpus(own: &Sysfs, groups: &Reading<String>) -> Reading<Option<f64>> {
     match tightest {
         Some((cpus, folder)) => Reading::known(format!("/{folder}/{file}"), Some(cpus)),
         None => Reading::known(format!("/{}/{file}", folders[0]), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn memory_that_files_hold_and_give_back_is_not_counted_as_used() {
+        let root = std::env::temp_dir().join(format!("doctor-cgroup-{}", std::process::id()));
+        let group = root.join("sys/fs/cgroup/box");
+        fs::create_dir_all(&group).unwrap();
+        fs::create_dir_all(root.join("proc/self")).unwrap();
+        for (file, text) in [
+            ("proc/self/cgroup", "0::/box\n"),
+            ("sys/fs/cgroup/cgroup.controllers", "memory pids\n"),
+            ("sys/fs/cgroup/box/memory.max", "2000\n"),
+            ("sys/fs/cgroup/box/memory.current", "1500\n"),
+            (
+                "sys/fs/cgroup/box/memory.stat",
+                "anon 400\ninactive_file 1000\nactive_file 100\n",
+            ),
+        ] {
+            fs::write(root.join(file), text).unwrap();
+        }
+        let read = Cgroup::read(&Sysfs::at(&root));
+        fs::remove_dir_all(&root).unwrap();
+        // 1500 used, of which 1000 are given back: 2000 - 500.
+        let quota = read.memory.told().unwrap().unwrap();
+        assert_eq!((quota.used, quota.free()), (Some(500), 1500));
+        // No file of tasks is there, so there is no limit.
+        assert_eq!(*read.tasks.told().unwrap(), None);
     }
 }

@@ -103,7 +103,9 @@ pub(super) fn link(facts: &Facts) -> Vec<Finding> {
 pub(super) fn gid(facts: &Facts) -> Vec<Finding> {
     let asked = facts
         .variable("NCCL_IB_GID_INDEX")
-        .map(|variable| variable.value.clone());
+        .map(|variable| variable.value.clone())
+        // NCCL's own default, which lets it choose.
+        .filter(|index| index != "-1");
     of_ports(facts, |subject, port| {
         match port.link_layer.as_deref() {
             None => return Some(Finding::cannot_tell(subject, "its link layer is not shown")),

@@ -15,6 +15,9 @@ const SHOWN: [(&str, &str); 2] = [
     ("latency", "ns of a load that waits for the one before it"),
 ];
 
+/// Of memory so many times the cache's size little is found there.
+const ENOUGH: u64 = 2;
+
 /// Both tables, or why there are none.
 pub(super) fn tables(numa: &Numa) -> String {
     let mut text = String::new();
@@ -32,7 +35,7 @@ pub(super) fn tables(numa: &Numa) -> String {
             &mut text,
             &format!(
                 "\nHost memory by CPUs: {what}{}, median ± wider side of its 95% interval{}",
-                size(&numa.host, name),
+                size(numa, name),
                 counts(&numa.host, name)
             ),
         );
@@ -101,9 +104,13 @@ fn cell(point: &HostMemoryPoint, name: &str) -> String {
 }
 
 /// Bytes behind a number, and the pages of the chain.
-fn size(points: &[HostMemoryPoint], name: &str) -> String {
+fn size(numa: &Numa, name: &str) -> String {
+    let cache = numa
+        .machine
+        .as_ref()
+        .and_then(|machine| machine.cpus.last_level_cache_bytes);
     let mut sizes: Vec<String> = Vec::new();
-    for point in points {
+    for point in &numa.host {
         if let HostMemoryOutcome::Measured {
             copy_bytes,
             chain_bytes,
@@ -118,6 +125,19 @@ fn size(points: &[HostMemoryPoint], name: &str) -> String {
                     ", a chain of {} in small pages, so waits for page tables are in it",
                     ByteCount(*chain_bytes)
                 ),
+            };
+            let bytes = if name == "bandwidth" {
+                copy_bytes
+            } else {
+                chain_bytes
+            };
+            let held = cache.filter(|cache| *bytes < cache.saturating_mul(ENOUGH));
+            let size = match held {
+                Some(cache) => format!(
+                    "{size}, less than {ENOUGH} times the last-level cache of {}: some of it is the cache's time",
+                    ByteCount(cache)
+                ),
+                None => size,
             };
             if !sizes.contains(&size) {
                 sizes.push(size);

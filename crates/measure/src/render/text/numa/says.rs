@@ -377,7 +377,7 @@ fn cost(numa: &Numa) -> Option<String> {
         .collect();
     (!parts.is_empty()).then(|| {
         format!(
-            "the wrong node costs {} (worst place measured, 95% interval)",
+            "the wrong node costs {} (the worst place measured, 95% interval)",
             parts.join(", and ")
         )
     })
