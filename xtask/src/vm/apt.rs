@@ -205,9 +205,9 @@ mod tests {
     fn archives_are_named_with_and_without_a_hash() {
         let uris = concat!(
             "Reading package lists...\n",
-            "'http://deb.debian.org/debian/pool/main/z/zlib/zlib1g_1.2.13.dfsg-1_amd64.deb' ",
+            "'http://mirror.example/debian/pool/main/z/zlib/zlib1g_1.2.13.dfsg-1_amd64.deb' ",
             "zlib1g_1%3a1.2.13.dfsg-1_amd64.deb 86684 MD5Sum:ec42cc09e926444a817ddd913057af67\n",
-            "'http://deb.debian.org/debian-security/pool/updates/main/x/xz-utils/liblzma5_5.4.1-1%2bdeb12u2_amd64.deb' ",
+            "'http://mirror.example/security/pool/updates/main/x/xz-utils/liblzma5_5.4.1-1%2bdeb12u2_amd64.deb' ",
             "liblzma5_5.4.1-1+deb12u2_amd64.deb 205796 \n",
         );
         assert_eq!(
