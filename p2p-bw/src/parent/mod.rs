@@ -21,5 +21,6 @@ mod verdict;
 
 pub(crate) use judge::judge;
 pub(crate) use measurer::{JobEnd, Measurer};
+pub(crate) use outputs::of_outcome;
 pub(crate) use quantities::quantities;
 pub(crate) use run::{DEFAULT_SOFT_BYTES, Outcome, default_host_bytes, run};

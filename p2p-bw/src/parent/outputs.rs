@@ -19,18 +19,8 @@ pub(super) fn exit_code(links: &Links) -> u8 {
             exit::INCONCLUSIVE
         }
     };
-    let of_point = |outcome: &Outcome| match outcome {
-        Outcome::Measured {
-            verification: Verification::WrongData { .. },
-            ..
-        } => exit::WRONG_DATA,
-        Outcome::Measured { .. } | Outcome::NotApplicable { .. } | Outcome::Skipped { .. } => {
-            exit::DONE
-        }
-        Outcome::Failed { .. } | Outcome::Hang { .. } => exit::INCONCLUSIVE,
-    };
     let probes = links.probes.iter().map(of_probe);
-    let points = links.points.iter().map(|point| of_point(&point.outcome));
+    let points = links.points.iter().map(|point| of_outcome(&point.outcome));
     let nothing = !links
         .points
         .iter()
@@ -40,4 +30,18 @@ pub(super) fn exit_code(links: &Links) -> u8 {
             .chain(points)
             .chain(nothing.then_some(exit::INCONCLUSIVE)),
     )
+}
+
+/// The exit code that one outcome calls for.
+pub(crate) fn of_outcome(outcome: &Outcome) -> u8 {
+    match outcome {
+        Outcome::Measured {
+            verification: Verification::WrongData { .. },
+            ..
+        } => exit::WRONG_DATA,
+        Outcome::Measured { .. } | Outcome::NotApplicable { .. } | Outcome::Skipped { .. } => {
+            exit::DONE
+        }
+        Outcome::Failed { .. } | Outcome::Hang { .. } => exit::INCONCLUSIVE,
+    }
 }

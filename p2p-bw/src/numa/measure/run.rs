@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use inventory::{Built, choose, played};
 use measure::exit;
-use measure::record::{HostMemoryOutcome, LinkDevice, NUMA_PROGRAM, Numa, Outcome, Verification};
+use measure::record::{HostMemoryOutcome, LinkDevice, NUMA_PROGRAM, Numa, Outcome};
 use measure::unit::ByteCount;
 use program::{Ended, Recorder, Stop, result_folder, sim};
 use supervisor::Interrupt;
@@ -14,7 +14,7 @@ use topology::Machine;
 use super::args::MeasureArgs;
 use super::plan::{Asked, plan};
 use super::session::Session;
-use crate::parent::{DEFAULT_SOFT_BYTES, default_host_bytes};
+use crate::parent::{DEFAULT_SOFT_BYTES, default_host_bytes, of_outcome};
 
 /// Bytes of one copy where `--size` does not say, with a GPU: larger than its caches.
 const DEFAULT_BYTES: u64 = 64 << 20;
@@ -132,16 +132,6 @@ fn check_memory(bytes: u64) -> Result<(), Stop> {
 
 /// The exit code that the findings call for.
 fn exit_code(numa: &Numa) -> u8 {
-    let of_point = |outcome: &Outcome| match outcome {
-        Outcome::Measured {
-            verification: Verification::WrongData { .. },
-            ..
-        } => exit::WRONG_DATA,
-        Outcome::Measured { .. } | Outcome::NotApplicable { .. } | Outcome::Skipped { .. } => {
-            exit::DONE
-        }
-        Outcome::Failed { .. } | Outcome::Hang { .. } => exit::INCONCLUSIVE,
-    };
     let is_proven = |point: &measure::record::NumaPoint| {
         !matches!(point.outcome, Outcome::Measured { .. }) || point.is_proven()
     };
@@ -151,6 +141,6 @@ fn exit_code(numa: &Numa) -> u8 {
         .any(|point| matches!(point.outcome, HostMemoryOutcome::Failed { .. }));
     let nothing = !numa.points.iter().any(|point| point.is_proven());
     let unproven = !numa.points.iter().all(is_proven);
-    let points = numa.points.iter().map(|point| of_point(&point.outcome));
+    let points = numa.points.iter().map(|point| of_outcome(&point.outcome));
     exit::fold(points.chain((nothing || unproven || host_failed).then_some(exit::INCONCLUSIVE)))
 }
