@@ -33,6 +33,7 @@ const CRATES: &[(&str, Place)] = &[
     ("numa", Layer(0)),
     ("boxfile", Layer(0)),
     ("measure", Layer(1)),
+    ("openai", Layer(1)),
     ("supervisor", Layer(2)),
     ("device", Layer(2)),
     ("doctor", Layer(2)),
