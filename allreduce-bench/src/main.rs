@@ -125,6 +125,13 @@ fn show(path: &Path, as_csv: bool, forms: &Forms) -> u8 {
         say!("error: {reason}");
         return exit::USAGE;
     }
+    if !path.exists() {
+        say!(
+            "error: {}: there is no such file or folder; give a result folder, record.json or journal.jsonl of allreduce-bench",
+            path.display()
+        );
+        return exit::USAGE;
+    }
     match outputs::opened(path) {
         Ok(record) => exit::fold([
             beside(forms, &record),

@@ -111,6 +111,10 @@ pub(crate) enum RankReply {
 pub(crate) struct Played {
     /// Samples in which the bytes were there later than the box says.
     pub(crate) late: u32,
+    /// The box's time of all samples together, microseconds; `None` where the library does not say.
+    pub(crate) box_us: Option<f64>,
+    /// The samples.
+    pub(crate) samples: u32,
     /// How long the samples took together.
     pub(crate) took: Duration,
     /// How long of that the rank waited for a CPU that others had; `None` where the kernel does not say.
@@ -118,10 +122,20 @@ pub(crate) struct Played {
 }
 
 impl Played {
+    /// The box's time of one sample, microseconds.
+    pub(crate) fn box_us_each(self) -> Option<f64> {
+        let samples = f64::from(self.samples);
+        self.box_us
+            .filter(|_| self.samples > 0)
+            .map(|all| all / samples)
+    }
+
     /// With the samples that were taken before.
     pub(crate) fn after(self, earlier: Option<Self>) -> Self {
         earlier.map_or(self, |earlier| Self {
             late: self.late + earlier.late,
+            box_us: self.box_us.zip(earlier.box_us).map(|(a, b)| a + b),
+            samples: self.samples + earlier.samples,
             took: self.took + earlier.took,
             waited: self.waited.zip(earlier.waited).map(|(a, b)| a + b),
         })
@@ -131,6 +145,9 @@ impl Played {
     pub(crate) fn beside(self, other: Option<Self>) -> Self {
         other.map_or(self, |other| Self {
             late: self.late.max(other.late),
+            // The longer one of the box, so that less is taken for the machine's own.
+            box_us: self.box_us.zip(other.box_us).map(|(a, b)| a.max(b)),
+            samples: self.samples,
             took: self.took.min(other.took),
             waited: self.waited.zip(other.waited).map(|(a, b)| a.max(b)),
         })

@@ -14,6 +14,7 @@ mod monitor;
 mod numa;
 mod parent;
 mod pictures;
+mod selection;
 mod topo;
 
 use std::io::{self, Write as _};
@@ -95,6 +96,13 @@ fn measure(args: &RunArgs) -> u8 {
 fn show(path: &Path, as_csv: bool, forms: &Forms) -> u8 {
     if let Err(reason) = forms.check() {
         say!("error: {reason}");
+        return exit::USAGE;
+    }
+    if numa::is_report(path) {
+        say!(
+            "error: {} is no record but what `numa exec --report` wrote: where each process was; read it as JSON",
+            path.display()
+        );
         return exit::USAGE;
     }
     match outputs::opened(path) {

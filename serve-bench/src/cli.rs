@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::compare::CompareArgs;
 use crate::explain::ExplainArgs;
+use crate::slo::SloArgs;
 use crate::study::{DemoArgs, StudyArgs};
-use crate::{load, server};
+use crate::sweep::SweepArgs;
+use crate::{load, selftest, server};
 
 /// What the codes of `measure::exit` mean here.
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong command line or input, 3 inconclusive (requests failed, nothing could be measured or explained), 4 not written or a fault of the program, 5 wrong data (in a study), 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM with what was measured kept";
@@ -26,18 +29,33 @@ pub(crate) enum Command {
     Run(Box<load::Args>),
     /// Serves a simulated box over HTTP as vLLM would.
     Engine(Box<server::Args>),
+    /// Measures this program's own error on this machine, against a server of known schedule.
+    Selftest(Box<selftest::Args>),
+    /// The server of `selftest`, by itself.
+    #[command(hide = true)]
+    KnownSchedule(Box<selftest::ServerArgs>),
     /// Runs the whole chain on this box: links, collectives, the server at each size under load, and why it is as fast as it is.
     Study(Box<StudyArgs>),
     /// Runs a study on a soft box with the embedded engine.
     Demo(DemoArgs),
     /// Explains result files of anyone's: why several GPUs give what they give.
     Explain(Box<ExplainArgs>),
-    /// Prints what an earlier run measured, also one that was killed.
+    /// Finds the largest request rate, or concurrency, at which latencies keep their limits.
+    Slo(Box<SloArgs>),
+    /// Runs a matrix of loads, each into a folder of its own, on servers that it starts.
+    Sweep(Box<SweepArgs>),
+    /// Prints what an earlier run measured, also one that was killed, or what another client's file says and what is wrong with it.
     Show {
-        /// A result folder, a journal.jsonl or a record.json.
+        /// A result folder, a journal.jsonl or a record.json; or a result of vLLM's or SGLang's client, evalscope's, or a flat
+        /// JSON summary.
         path: PathBuf,
         /// Print CSV instead of tables.
         #[arg(long)]
         csv: bool,
     },
+    /// Compares two results, ours or anybody's, the first being the baseline.
+    ///
+    /// Refused with the reason and exit code 3 where they are not comparable: another model, streamed against not, other lengths
+    /// or arrivals, another batch in flight, or failures. Exit code 1 where a metric is worse.
+    Compare(Box<CompareArgs>),
 }

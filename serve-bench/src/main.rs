@@ -2,11 +2,16 @@
 //! exit code; the work is done in one module a subcommand.
 #![forbid(unsafe_code)]
 
+mod attempt;
 mod cli;
+mod compare;
 mod explain;
 mod load;
+mod selftest;
 mod server;
+mod slo;
 mod study;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -34,11 +39,21 @@ fn main() -> ExitCode {
         Ok(cli) => match cli.command {
             Command::Run(args) => load::run(&args),
             Command::Engine(args) => server::run(&args),
+            Command::Selftest(args) => selftest::run(&args),
+            Command::KnownSchedule(args) => selftest::known_schedule(&args),
             Command::Study(args) => studied(&args, None),
             Command::Demo(args) => studied(&args.study(), Some(study::DEMO_SAYS)),
             Command::Explain(args) => ended(explain::run(&args)),
-            Command::Show { path, csv } => outputs::opened(&path)
-                .map_or_else(|code| code, |record| outputs::show(&record, csv, RENDERING)),
+            Command::Slo(args) => {
+                interruptible(|interrupt| slo::run(&args, interrupt, &|line| say!("{line}")))
+            }
+            Command::Sweep(args) => {
+                interruptible(|interrupt| sweep::run(&args, interrupt, &|line| say!("{line}")))
+            }
+            Command::Show { path, csv } => compare::show(&path, csv, |record| {
+                outputs::show(record, csv, RENDERING)
+            }),
+            Command::Compare(args) => compare::run(&args),
         },
     })
 }
@@ -62,8 +77,13 @@ fn hidden(first: &str) -> Option<u8> {
 
 /// Runs a study, which may be told to stop.
 fn studied(args: &study::StudyArgs, note: Option<&str>) -> u8 {
+    interruptible(|interrupt| study::run(args, note, interrupt, &|line| say!("{line}")))
+}
+
+/// Runs what may be told to stop, and gives the exit code.
+fn interruptible(run: impl FnOnce(&Interrupt) -> Result<u8, Stop>) -> u8 {
     match Interrupt::install() {
-        Ok(interrupt) => ended(study::run(args, note, &interrupt, &|line| say!("{line}"))),
+        Ok(interrupt) => ended(run(&interrupt)),
         Err(error) => {
             say!("error: cannot catch signals: {error}");
             exit::INTERNAL

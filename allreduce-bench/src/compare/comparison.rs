@@ -99,6 +99,7 @@ pub(super) fn compare(
         }
     }
     reservations.extend(of_pairs(&pairs));
+    reservations.extend(not_judged(&pairs));
     let mut rows: Vec<Row> = pairs.iter().map(|(a, b)| row(a, b, threshold)).collect();
     let of_gain = |row: &Row| gain(row.ratio, Unit::Microseconds);
     rows.sort_by(|one, other| of_gain(one).total_cmp(&of_gain(other)));
@@ -146,9 +147,14 @@ impl Comparison {
         !self.lost.is_empty() || self.count(Verdict::Regression) > 0
     }
 
-    /// Whether all that A has and B was asked for was judged, and that was something.
+    /// Whether all that A has and B was asked for was tried, and something of it judged.
     pub(super) fn is_conclusive(&self) -> bool {
-        self.untried.is_empty() && !self.rows.is_empty()
+        self.untried.is_empty() && self.judged() > 0
+    }
+
+    /// How many pairs of times have a verdict.
+    pub(super) fn judged(&self) -> usize {
+        self.rows.len() - self.count(Verdict::NotJudged)
     }
 
     pub(super) fn count(&self, verdict: Verdict) -> usize {
@@ -228,7 +234,11 @@ fn row(a: &CallValue, b: &CallValue, threshold: Threshold) -> Row {
         n_b: b.n,
         ratio,
         interval,
-        verdict: judge(ratio, interval, Unit::Microseconds, threshold),
+        verdict: if a.not_judged.is_some() || b.not_judged.is_some() {
+            Verdict::NotJudged
+        } else {
+            judge(ratio, interval, Unit::Microseconds, threshold)
+        },
     }
 }
 
@@ -253,6 +263,20 @@ fn differences(a: &CallFile, b: &CallFile) -> Vec<String> {
         (of_a != of_b).then(|| format!("another {what}: {of_a} in A, {of_b} in B"))
     })
     .collect()
+}
+
+/// That a side says of its own times that they are not to be judged.
+fn not_judged(pairs: &[(CallValue, CallValue)]) -> Option<String> {
+    let is_one =
+        |(a, b): &&(CallValue, CallValue)| a.not_judged.is_some() || b.not_judged.is_some();
+    let mut found = pairs.iter().filter(is_one).peekable();
+    let (a, b) = found.peek()?;
+    let why = a.not_judged.clone().or_else(|| b.not_judged.clone())?;
+    Some(format!(
+        "{} of {} pairs of numbers are not judged, as a side says of its own, such as: {why}",
+        found.count(),
+        pairs.len()
+    ))
 }
 
 /// What differs in how pairs of times came about.
@@ -342,6 +366,7 @@ mod tests {
             samples: vec![us; 6],
             clock: None,
             library: None,
+            not_judged: None,
         }
     }
 
@@ -372,6 +397,21 @@ mod tests {
             ]
         );
         assert!(made.is_worse() && made.is_conclusive());
+    }
+
+    #[test]
+    fn a_time_that_a_side_says_is_not_to_be_judged_has_no_verdict() {
+        let mut played = value(8, None, 20.0);
+        played.not_judged = Some("others had the CPU".to_owned());
+        let a = || file(vec![value(8, None, 10.0), value(16, None, 10.0)]);
+        let b = file(vec![played.clone(), value(16, None, 10.0)]);
+        let made = compare(a(), b, FIVE).unwrap();
+        assert_eq!((made.count(Verdict::NotJudged), made.judged()), (1, 1));
+        assert!(!made.is_worse() && made.is_conclusive());
+        // Twice the time, and nothing beside it.
+        let made = compare(file(vec![value(8, None, 10.0)]), file(vec![played]), FIVE).unwrap();
+        assert!(!made.is_worse() && !made.is_conclusive());
+        assert!(made.reservations[0].contains("others had the CPU"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use clap::Args;
 use measure::import::collectives::{CallFile, read_file};
 use program::compare::{CompareFlags, Compared, exit_code};
@@ -42,5 +42,11 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Compared> {
 
 /// Reads a file. Its errors carry their sources' words already, so that they are not handed on as a chain.
 fn opened(path: &Path) -> anyhow::Result<CallFile> {
+    ensure!(
+        path.exists(),
+        "{}: there is no such file or folder; give a result folder, record.json, journal.jsonl or CSV of allreduce-bench, or what \
+         nccl-tests wrote",
+        path.display()
+    );
     read_file(path).map_err(|error| anyhow!("{error}"))
 }

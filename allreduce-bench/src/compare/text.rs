@@ -118,6 +118,7 @@ fn sum(comparison: &Comparison) -> String {
             count(Verdict::Unclear),
             "not told from noise (measure again, with more --samples or --launches)",
         ),
+        (count(Verdict::NotJudged), "not judged"),
         (untried, "of A not tried in B"),
     ];
     let further: String = further
@@ -127,7 +128,7 @@ fn sum(comparison: &Comparison) -> String {
         .collect();
     format!(
         "{} compared: {regressions} regression{}, {lost} lost, {} faster, {} the same{further}; threshold {}%",
-        numbers(comparison.rows.len()),
+        numbers(comparison.judged()),
         if regressions == 1 { "" } else { "s" },
         count(Verdict::Faster),
         count(Verdict::Same),

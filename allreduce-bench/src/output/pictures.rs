@@ -56,7 +56,7 @@ fn sweep(rows: &[&Row<'_>], collectives: &Collectives, simulated: Option<String>
         let points: Vec<SweepPoint> = of_series
             .iter()
             .filter_map(|row| {
-                let time = row.time()?;
+                let time = row.time().filter(|_| row.not_judged().is_none())?;
                 is_over_launches |= row.by_launch;
                 Some(SweepPoint {
                     bytes: row.bytes_per_rank,

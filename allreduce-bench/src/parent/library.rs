@@ -29,7 +29,7 @@ pub(crate) fn library(args: &LibraryArgs, interrupt: &Interrupt) -> Result<(Stri
     };
     if let Some(path) = args.ccl.as_ref().filter(|path| !path.exists()) {
         return Err(Stop::Usage(format!(
-            "--ccl {}: there is no such file or folder",
+            "--ccl {}: there is no such file or folder; name the library's file or a folder that has it, or leave --ccl out",
             path.display()
         )));
     }

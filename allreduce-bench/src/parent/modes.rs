@@ -13,6 +13,10 @@ const MAY_BE_LATE: f64 = 0.1;
 /// The part of the time that a rank may wait for its CPU.
 const MAY_WAIT: f64 = 0.05;
 
+/// How much longer than the box's part a call may take in all, as a part of that: with the box's noise 5% of the box file. What is
+/// above it is the machine's, as the box's part comes from the soft library itself.
+const MAY_COST: f64 = 0.045;
+
 /// The clock that ranks run by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clock {
@@ -66,25 +70,22 @@ pub(super) fn not_here(mode: CallMode, backend: Built) -> Option<String> {
         .then(|| "the host backend has no graphs".to_owned())
 }
 
-/// What to know of a soft box's time that this machine played in real time, in so many samples.
-pub(super) fn in_real_time(ranks: u32, samples: usize, played: Option<Played>) -> Caveat {
+/// What to know of a soft box's time that this machine played in real time, whose median was so many microseconds.
+pub(super) fn in_real_time(ranks: u32, median_us: f64, played: Option<Played>) -> Caveat {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    Caveat::Note {
-        text: match cannot_judge((ranks, cpus), samples, played) {
-            Some(why) => format!("{IN_REAL_TIME}; it is shown and is not to be judged: {why}"),
-            None => IN_REAL_TIME.to_owned(),
-        },
+    let box_us = played.and_then(Played::box_us_each);
+    Caveat::InRealTime {
+        box_us,
+        own_us: box_us.map(|box_us| median_us - box_us),
+        not_judged: cannot_judge((ranks, cpus), median_us, played),
     }
 }
 
-const IN_REAL_TIME: &str = "a soft box's host-synced call is played in real time: the box's time and what this machine needs to \
-                            issue a call and to wait for it";
-
-/// Why real time says little of a box here, by what was seen while it was played and not by what came of it: each rank needs a CPU
-/// to itself, and a machine that moves the bytes within the box's time.
+/// Why real time says little of a box here: each rank needs a CPU to itself, and the machine has to move the bytes within the box's
+/// time and to add little to it. So a time that is judged is near the box's part; what that is worth is judged by the box file.
 fn cannot_judge(
     (ranks, cpus): (u32, usize),
-    samples: usize,
+    median_us: f64,
     played: Option<Played>,
 ) -> Option<String> {
     if cpus < ranks as usize {
@@ -97,19 +98,28 @@ fn cannot_judge(
     };
     let waited = waited.as_secs_f64() / played.took.as_secs_f64().max(f64::MIN_POSITIVE);
     if waited > MAY_WAIT {
-        let percent = waited * 100.0;
+        // Waits that began earlier may end in it.
+        let percent = waited.min(1.0) * 100.0;
         return Some(format!(
             "others had the CPU of a rank for {percent:.0}% of the time"
         ));
     }
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "there are far fewer than 2^53 samples"
-    )]
-    let late = f64::from(played.late) / samples.max(1) as f64;
-    let percent = late * 100.0;
-    (late > MAY_BE_LATE).then(|| {
-        format!("this machine moved the bytes later than the box in {percent:.0}% of the calls")
+    let late = f64::from(played.late) / f64::from(played.samples.max(1));
+    if late > MAY_BE_LATE {
+        let of = if played.late >= played.samples {
+            "all".to_owned()
+        } else {
+            format!("{:.0}% of the", late * 100.0)
+        };
+        return Some(format!(
+            "this machine moved the bytes later than the box in {of} calls"
+        ));
+    }
+    let box_us = played.box_us_each()?;
+    let cost = (median_us - box_us) / box_us.max(f64::MIN_POSITIVE);
+    (cost > MAY_COST).then(|| {
+        let percent = cost * 100.0;
+        format!("the rest of the time is {percent:.1}% of the box's part")
     })
 }
 
@@ -154,9 +164,12 @@ mod tests {
         );
     }
 
+    /// 200 samples of a box that takes 100 us a call.
     fn played(late: u32, waited_us: u64) -> Option<Played> {
         Some(Played {
             late,
+            box_us: Some(20_000.0),
+            samples: 200,
             took: Duration::from_millis(10),
             waited: Some(Duration::from_micros(waited_us)),
         })
@@ -165,9 +178,15 @@ mod tests {
     #[test]
     fn real_time_is_judged_where_each_rank_had_a_cpu_to_itself() {
         // 5% of 10 ms are 500 us.
-        let of = |cpus, played| cannot_judge((2, cpus), 200, played);
+        let of = |cpus, played| cannot_judge((2, cpus), 104.0, played);
         assert_eq!(of(2, played(0, 500)), None);
         assert!(of(2, played(0, 1000)).unwrap().contains("10% of the time"));
+        // More than the whole is the whole.
+        assert!(
+            of(2, played(0, 10_200))
+                .unwrap()
+                .contains("100% of the time")
+        );
         assert!(of(1, played(0, 0)).unwrap().contains("2 CPUs"));
         let unknown = played(0, 0).map(|played| Played {
             waited: None,
@@ -179,9 +198,22 @@ mod tests {
     #[test]
     fn real_time_is_judged_where_the_bytes_were_there_in_time() {
         // 20 of 200 are 10%, 21 more.
-        let of = |late| cannot_judge((2, 2), 200, played(late, 0));
+        let of = |late| cannot_judge((2, 2), 104.0, played(late, 0));
         assert_eq!(of(20), None);
         assert!(of(100).unwrap().contains("50% of the calls"));
         assert!(of(21).is_some());
+        assert!(of(200).unwrap().ends_with("in all calls"));
+    }
+
+    #[test]
+    fn real_time_is_judged_where_this_machine_needs_little_beside_the_box() {
+        let of = |median_us| cannot_judge((2, 2), median_us, played(0, 0));
+        assert_eq!(of(104.0), None);
+        assert!(of(106.0).unwrap().contains("6.0% of the box's time"));
+        let text = in_real_time(2, 104.0, played(0, 0)).to_string();
+        assert!(
+            text.starts_with("box 100.00 us, the rest 4.00 us"),
+            "{text}"
+        );
     }
 }

@@ -119,7 +119,7 @@ fn run_in(
         }
         if !path.exists() {
             return Err(Stop::Usage(format!(
-                "--ccl {}: there is no such file or folder",
+                "--ccl {}: there is no such file or folder; name the library's file or a folder that has it, or leave --ccl out",
                 path.display()
             )));
         }

@@ -24,7 +24,7 @@ use super::modes::{Clock, Pass, in_real_time, modes, not_here, passes};
 use super::order::rounds;
 use super::transport::{Around, logged_run};
 use super::wanted::{Steps, Wanted};
-use crate::cli::RunArgs;
+use crate::cli::{ModeArg, RunArgs};
 use crate::engine_probe::Probe;
 use crate::messages::{Job, Played};
 
@@ -174,6 +174,7 @@ impl<'a> Session<'a> {
         let of_plan = own_kernels.filter(|_| self.probe.is_none()).into_iter();
         let of_plan = of_plan.chain(not_logged());
         let of_plan = of_plan.chain(self.played_arms());
+        let of_plan = of_plan.chain(self.without_interleaved());
         let of_plan = of_plan.chain(self.steps.assumed.iter().cloned());
         told.extend(of_plan.map(|text| Caveat::Note { text }));
         told.extend(self.drawn());
@@ -189,6 +190,16 @@ impl<'a> Session<'a> {
         (is_soft && (!self.args.arms.is_empty() || self.args.launches > 1)).then(|| {
             "the soft libraries obey *_P2P_DISABLE, *_PROTO and *_DEBUG only, so that other variables change nothing here, and each launch repeats \
              the same noise"
+                .to_owned()
+        })
+    }
+
+    /// That the mode that predicts serving was left out; on the host backend it predicts nothing.
+    fn without_interleaved(&self) -> Option<String> {
+        let is_there =
+            self.args.modes.is_empty() || self.args.modes.contains(&ModeArg::Interleaved);
+        (!is_there && self.chosen.backend != Built::Host).then(|| {
+            "interleaved is the mode that predicts serving, and it was not asked for: add it to --modes"
                 .to_owned()
         })
     }
@@ -272,7 +283,7 @@ impl<'a> Session<'a> {
         if let CollectiveOutcome::Measured { time, .. } = &outcome {
             caveats.extend(reservations(time));
             let is_played = launch.clock == Clock::Wall;
-            caveats.extend(is_played.then(|| in_real_time(self.ranks(), time.n, played)));
+            caveats.extend(is_played.then(|| in_real_time(self.ranks(), time.value, played)));
         }
         let point = CollectivePoint {
             kind: wanted.kind,
@@ -307,6 +318,7 @@ impl<'a> Session<'a> {
         let leader = self.setup.leader;
         let hosts = leader.map_or_else(Vec::new, |leader| leader.facts().hosts);
         let around = Around {
+            is_soft: self.opened.soft_box.is_some(),
             machine: self.machine,
             sysfs: self.sysfs,
             devices: &self.devices,

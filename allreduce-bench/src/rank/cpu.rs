@@ -29,6 +29,15 @@ fn plays() -> bool {
     std::env::var_os(name).is_some_and(|clock| clock == value)
 }
 
+/// What a soft library says of one sample.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// Whether its bytes came later than the box says.
+    pub(super) is_late: bool,
+    /// The box's time, microseconds; `None` of a real library.
+    pub(super) box_us: Option<f64>,
+}
+
 /// Looks at what this thread has of its CPU while samples are taken.
 pub(super) struct Watch {
     began: Instant,
@@ -44,12 +53,14 @@ impl Watch {
         })
     }
 
-    /// With what is known of each sample: whether it was late.
-    pub(super) fn end(self, late: &[bool]) -> Played {
+    /// With what is known of each sample.
+    pub(super) fn end(self, seen: &[Seen]) -> Played {
         let took = self.began.elapsed();
-        let late = late.iter().filter(|late| **late).count();
+        let count = |samples: usize| u32::try_from(samples).unwrap_or(u32::MAX);
         Played {
-            late: u32::try_from(late).unwrap_or(u32::MAX),
+            late: count(seen.iter().filter(|seen| seen.is_late).count()),
+            box_us: seen.iter().map(|seen| seen.box_us).sum(),
+            samples: count(seen.len()),
             took,
             waited: waited()
                 .zip(self.waited)

@@ -14,7 +14,7 @@ use measure::quantity::Gate;
 use measure::record::CallMode;
 
 use super::bench::{Bench, GraphOf, Say, out_of_turn};
-use super::cpu::Watch;
+use super::cpu::{Seen, Watch};
 use super::gap::Gap;
 use crate::messages::RankReply;
 
@@ -69,12 +69,12 @@ impl<C: Collectives> Bench<C> {
             CallMode::HostSynced => {
                 let watch = Watch::start();
                 let taken = said_rarely(samples, say, |_| self.host_synced())?;
-                let (microseconds, late): (_, Vec<bool>) = taken.into_iter().unzip();
+                let (microseconds, seen): (_, Vec<Seen>) = taken.into_iter().unzip();
                 Ok(RankReply::Timed {
                     microseconds,
                     gap_microseconds: Vec::new(),
                     gate: Gate::None,
-                    played: watch.map(|watch| watch.end(&late)),
+                    played: watch.map(|watch| watch.end(&seen)),
                 })
             }
             CallMode::BackToBack => self.batches(samples, batch(Series::Calls, false), say),
@@ -126,21 +126,26 @@ impl<C: Collectives> Bench<C> {
         Ok(timed(with_call, gaps, gate))
     }
 
-    /// One call by the host's clock, from a state in which all ranks have just met; with whether its bytes came later than a soft
-    /// box says.
-    fn host_synced(&self) -> Result<(f64, bool)> {
+    /// One call by the host's clock, microseconds, from a state in which all ranks have just met; with what a soft library says of it.
+    fn host_synced(&self) -> Result<(f64, Seen)> {
         self.work()?.replayed.set(None);
         self.meet()?;
         self.wait()?;
         let communicator = &self.member()?.communicator;
-        let late = communicator.late_calls();
+        let (late, box_ns) = (communicator.late_calls(), communicator.box_ns());
         let start = Instant::now();
         self.call()?;
         self.stream.synchronize()?;
         let took = start.elapsed();
         communicator.async_error()?;
-        let is_late = communicator.late_calls() != late;
-        Ok((took.as_secs_f64() * 1e6, is_late))
+        let seen = Seen {
+            is_late: communicator.late_calls() != late,
+            box_us: communicator
+                .box_ns()
+                .zip(box_ns)
+                .map(|(after, before)| (after - before) / 1e3),
+        };
+        Ok((took.as_secs_f64() * 1e6, seen))
     }
 
     /// The mean of one batch.

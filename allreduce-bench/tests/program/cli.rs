@@ -91,3 +91,26 @@ fn help_shows_defaults_and_units() {
         assert!(ran.stdout.contains(part), "no `{part}` in {}", ran.stdout);
     }
 }
+
+#[test]
+fn a_path_that_is_not_there_is_named_with_what_to_give() {
+    for (arguments, give) in [
+        (&["show", "/nonexistent/run"][..], "give a result folder"),
+        (
+            &["compare", "/nonexistent/a", "/nonexistent/b"],
+            "give a result folder",
+        ),
+        (
+            &["library", "--ccl", "/nonexistent/lib"],
+            "name the library's file",
+        ),
+    ] {
+        let ran = Scratch::new().run(arguments);
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("/nonexistent/") && ran.stderr.contains(give),
+            "{}",
+            ran.stderr
+        );
+    }
+}

@@ -223,13 +223,21 @@ impl Kept {
         bytes: u64,
         mode: CallMode,
     ) -> &CollectiveOutcome {
+        &self.point(kind, bytes, mode).outcome
+    }
+
+    /// One call with what is said of it.
+    pub(crate) fn point(
+        &self,
+        kind: record::CollectiveKind,
+        bytes: u64,
+        mode: CallMode,
+    ) -> &CollectivePoint {
         let is_it = |point: &&CollectivePoint| {
             (point.kind, point.bytes_per_rank, point.mode) == (kind, bytes, mode)
         };
         let point = self.collectives().points.iter().find(is_it);
-        &point
-            .unwrap_or_else(|| panic!("no {kind} of {bytes} B, {mode}: {}", self.ran.stderr))
-            .outcome
+        point.unwrap_or_else(|| panic!("no {kind} of {bytes} B, {mode}: {}", self.ran.stderr))
     }
 }
 

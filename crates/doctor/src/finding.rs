@@ -37,6 +37,9 @@ impl Verdict {
 pub struct Finding {
     /// The rule's id, such as `large-bar`.
     pub rule: String,
+    /// Other rules that would say the same of the same cause.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// Of what: `GPU0`, `GPU0-GPU1`, `mlx5_0 port 1`, `this machine`, `this process`.
     pub subject: String,
     /// The verdict.
@@ -103,6 +106,7 @@ impl Finding {
     fn new(subject: impl Into<String>, verdict: Verdict, seen: impl Into<String>) -> Self {
         Self {
             rule: String::new(),
+            also: Vec::new(),
             subject: subject.into(),
             verdict,
             seen: seen.into(),

@@ -2,6 +2,9 @@
 //!
 //! Only what an issue, a release note or a vendor's document says; a row that does not apply says nothing about the box.
 
+mod amd;
+mod nvidia;
+
 use topology::Fact;
 
 use crate::{Facts, Verdict};
@@ -46,84 +49,9 @@ pub(crate) struct Problem {
 }
 
 /// Every known problem of versions.
-pub(crate) const PROBLEMS: &[Problem] = &[
-    Problem {
-        component: "ROCm",
-        from: &[7, 2],
-        below: Some(&[7, 3]),
-        unless: Some(("RCCL", &[2, 28, 3])),
-        on: |facts| has_device(facts, 0x1002, &[0x7550, 0x7551, 0x7590]),
-        verdict: Verdict::Bad,
-        what: "RCCL of ROCm 7.2 chooses the protocol LL on gfx12 without the memory ordering that it needs there: all-reduces of two \
-               and more GPUs hang with the GPUs at 100 %",
-        source: "ROCm/rocm-systems#5480, vllm-project/vllm#40980",
-        avoided_by: Some(("NCCL_PROTO", "Simple")),
-        todo: "export NCCL_PROTO=Simple, or use RCCL 2.28.3 or newer",
-    },
-    Problem {
-        component: "ROCm",
-        from: &[7, 2],
-        below: Some(&[7, 3]),
-        unless: None,
-        on: |facts| has_device(facts, 0x1002, &[0x744c]),
-        verdict: Verdict::Warn,
-        what: "collectives of two Radeon RX 7900 XTX were reported to fail with RCCL 2.27.7 of ROCm 7.2.1",
-        source: "ROCm/legacy-rocm-build#6074",
-        avoided_by: None,
-        todo: "try them with a deadline: allreduce-bench --backend hip",
-    },
-    Problem {
-        component: "NCCL",
-        from: &[2],
-        below: Some(&[2, 29, 3]),
-        unless: None,
-        on: |facts| match &facts.machine.cpus.model {
-            Some(model) => Fact::Known(model.starts_with("Arm implementer")),
-            None => Fact::Unknown("/proc/cpuinfo does not name the processor".to_owned()),
-        },
-        verdict: Verdict::Warn,
-        what: "NCCL that was compiled by a gcc before version 10 can hang on Arm processors",
-        source: "NCCL's release notes of 2.29.3",
-        avoided_by: None,
-        todo: "use NCCL 2.29.3 or newer",
-    },
-    Problem {
-        component: "NCCL",
-        from: &[2, 26, 3],
-        below: None,
-        unless: Some(("NVIDIA driver", &[595])),
-        on: has_memory_only_node,
-        verdict: Verdict::Warn,
-        what: "with a NUMA node that has memory and no processor, ranks can disagree on how host memory is shared, or crash",
-        source: "NVIDIA/nccl#2190, NVIDIA/nccl#2106",
-        avoided_by: Some(("NCCL_CUMEM_HOST_ENABLE", "0")),
-        todo: "export NCCL_CUMEM_HOST_ENABLE=0, or use a driver of R595 or newer",
-    },
-    Problem {
-        component: "NCCL",
-        from: &[2],
-        below: Some(&[2, 31]),
-        unless: None,
-        on: has_mig,
-        verdict: Verdict::Warn,
-        what: "NCCL before 2.31 does not support MIG; it works where every rank has a GPU of its own, through host memory",
-        source: "NVIDIA/nccl#1716",
-        avoided_by: None,
-        todo: "use NCCL 2.31 or newer, or switch MIG off where the instance is the whole GPU",
-    },
-    Problem {
-        component: "NVIDIA driver",
-        from: &[450],
-        below: Some(&[570]),
-        unless: None,
-        on: has_mig,
-        verdict: Verdict::Warn,
-        what: "drivers before R570 show one MIG instance to a process, so one process cannot use two",
-        source: "NVIDIA's MIG user guide",
-        avoided_by: None,
-        todo: "use one process for each instance, or a driver of R570 or newer",
-    },
-];
+pub(crate) fn problems() -> impl Iterator<Item = &'static Problem> {
+    nvidia::PROBLEMS.iter().chain(amd::PROBLEMS)
+}
 
 impl Problem {
     /// Whether these numbers of a version are in the range.
@@ -134,30 +62,23 @@ impl Problem {
     }
 }
 
-fn has_device(facts: &Facts, vendor: u16, ids: &[u16]) -> Fact<bool> {
-    let is_one = |gpu: &&crate::Gpu| {
-        gpu.vendor == Some(vendor) && gpu.device_id.is_some_and(|id| ids.contains(&id))
-    };
-    Fact::Known(facts.gpus.iter().filter(is_one).count() > 1)
+/// Whether the driver calls any of the GPUs so, in part.
+fn is_named(facts: &Facts, parts: &[&str]) -> Fact<bool> {
+    let names = || facts.gpus.iter().filter_map(|gpu| gpu.name.as_deref());
+    if names().any(|name| parts.iter().any(|part| name.contains(part))) {
+        Fact::Known(true)
+    } else if names().count() < facts.gpus.len() {
+        Fact::Unknown("the driver does not name the devices".to_owned())
+    } else {
+        Fact::Known(false)
+    }
 }
 
-fn has_mig(facts: &Facts) -> Fact<bool> {
-    if facts.gpus.iter().any(|gpu| gpu.mig == Some(true)) {
-        return Fact::Known(true);
-    }
-    if facts.has_vendor(0x10de) && facts.gpus.iter().any(|gpu| gpu.mig.is_none()) {
-        return Fact::Unknown("no management library says whether there is MIG".to_owned());
-    }
-    Fact::Known(false)
-}
-
-fn has_memory_only_node(facts: &Facts) -> Fact<bool> {
-    let nodes = &facts.machine.nodes;
-    Fact::Known(
-        nodes
-            .iter()
-            .any(|node| node.cpus.is_empty() && node.memory_bytes.is_some_and(|bytes| bytes > 0)),
-    )
+/// Whether several GPUs are of a vendor, and their device numbers are among these.
+fn several(facts: &Facts, vendor: u16, is_one: impl Fn(u16) -> bool) -> Fact<bool> {
+    let counts =
+        |gpu: &&crate::Gpu| gpu.vendor == Some(vendor) && gpu.device_id.is_some_and(&is_one);
+    Fact::Known(facts.gpus.iter().filter(counts).count() > 1)
 }
 
 #[cfg(test)]
@@ -166,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_version_is_compared_number_by_number() {
-        let rccl = PROBLEMS[0];
+        let rccl = &amd::PROBLEMS[0];
         for (numbers, holds) in [
             (&[7, 2][..], true),
             (&[7, 2, 4], true),
@@ -176,6 +97,17 @@ mod tests {
             (&[], false),
         ] {
             assert_eq!(rccl.holds_for(numbers), holds, "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn every_variable_that_avoids_a_problem_is_read_and_every_range_has_a_first_version() {
+        for problem in problems() {
+            if let Some((name, _)) = problem.avoided_by {
+                assert!(crate::variables::is_known(name), "{name}");
+            }
+            assert!(!problem.from.is_empty() && !problem.source.is_empty());
+            assert!(problem.below.is_none_or(|below| problem.from < below));
         }
     }
 }

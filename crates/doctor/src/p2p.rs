@@ -1,52 +1,273 @@
-//! How far NCCL goes directly from GPU to GPU by PCI Express, as its rules say; whether that works is measured elsewhere.
+//! How far a collective library goes directly from GPU to GPU by PCI Express, as its rules say; whether that works is measured elsewhere.
 //!
-//! NCCL 2.30, src/graph/paths.cc `ncclTopoCheckP2p`. RCCL and MetaX's library descend from it, with defaults of their own.
+//! Read in the sources: src/graph/paths.cc `ncclTopoCheckP2p` of NCCL 2.18.5 to 2.30.7, and of RCCL 2.21.5 and 2.30.4 (ROCm/rccl,
+//! ROCm/rocm-systems). MetaX publishes nothing of its library's.
 
 use topology::{Cpus, PathType};
 
-/// How far direct access goes, and what says so; `None` where the rule is not known.
-///
-/// `library` is the library's name in small letters, `devices` those of one communicator on one host, and `set` gives the
-/// value of a variable of this process by its name.
+use crate::variables::number;
+
+/// A library of whose rule is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Library<'a> {
+    /// Its name in small letters.
+    pub name: &'a str,
+    /// Its version as numbers, such as 2, 28, 9; `None` where it is not known, which stands for the newest.
+    pub version: Option<&'a [u32]>,
+}
+
+/// Processors that the rules tell apart, as NCCL does by the processor's own word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Processor {
+    Amd,
+    Intel,
+    Zhaoxin,
+    Arm,
+    /// An x86 of another vendor, such as Hygon.
+    OtherX86,
+}
+
+/// A default: the first row that fits is the library's.
+struct Default {
+    library: &'static str,
+    /// The first version that has it, and the first that has it no more.
+    from: &'static [u32],
+    below: Option<&'static [u32]>,
+    /// None of them stands for all.
+    processors: &'static [Processor],
+    /// The most devices of the communicator on this host.
+    devices: Option<usize>,
+    level: PathType,
+}
+
+/// The first NCCL that goes across host bridges on AMD's processors only, and there only with two GPUs.
+const NARROWED: &[u32] = &[2, 23];
+/// Versions before this one were not read.
+const FIRST_READ: &[u32] = &[2, 18];
+/// Where RCCL does not go across host bridges.
+const CLAMPED: &[Processor] = &[Processor::Arm, Processor::Intel, Processor::Zhaoxin];
+/// The last RCCL that was read in which the user's level counts on every processor ends before this.
+const RCCL_OBEYS_BELOW: &[u32] = &[2, 22];
+/// The first RCCL that was read in which its own level outranks the user's on [`CLAMPED`] processors.
+const RCCL_OVERRULES_FROM: &[u32] = &[2, 30];
+
+const fn row(
+    library: &'static str,
+    (from, below): (&'static [u32], Option<&'static [u32]>),
+    processors: &'static [Processor],
+    devices: Option<usize>,
+    level: PathType,
+) -> Default {
+    Default {
+        library,
+        from,
+        below,
+        processors,
+        devices,
+        level,
+    }
+}
+
+use PathType::{Pxb, Sys};
+
+const DEFAULTS: &[Default] = &[
+    row("nccl", (NARROWED, None), &[Processor::Amd], Some(2), Sys),
+    row("nccl", (NARROWED, None), &[], None, Pxb),
+    row("nccl", (FIRST_READ, Some(NARROWED)), CLAMPED, None, Pxb),
+    row("nccl", (FIRST_READ, Some(NARROWED)), &[], None, Sys),
+    row("rccl", (FIRST_READ, None), CLAMPED, None, Pxb),
+    row("rccl", (FIRST_READ, None), &[], None, Sys),
+];
+
+impl Default {
+    fn holds(&self, library: &Library<'_>, processor: Processor, devices: usize) -> bool {
+        let in_time = library.version.map_or(self.below.is_none(), |version| {
+            version >= self.from && self.below.is_none_or(|below| version < below)
+        });
+        let fits = self.processors.is_empty() || self.processors.contains(&processor);
+        self.library == library.name
+            && in_time
+            && fits
+            && self.devices.is_none_or(|most| devices <= most)
+    }
+
+    fn because(&self, processor: Processor, devices: usize) -> String {
+        let on = processor.words();
+        match (self.library, self.below) {
+            ("nccl", None) if self.devices.is_some() => {
+                format!("its default for {devices} GPUs on {on}")
+            }
+            ("nccl", None) if processor == Processor::Amd => {
+                format!("its default for more than two GPUs, here {devices}, on {on}")
+            }
+            ("nccl", Some(_)) => format!("its default before 2.23 on {on}"),
+            _ => format!("its default on {on}"),
+        }
+    }
+}
+
+impl Processor {
+    /// Of the processor's vendor, else of its name; `None` where neither tells.
+    fn of(cpu: &Cpus) -> Option<Self> {
+        match cpu.vendor.as_deref().map(str::trim) {
+            Some("AuthenticAMD") => return Some(Self::Amd),
+            Some("GenuineIntel") => return Some(Self::Intel),
+            Some("CentaurHauls" | "Shanghai") => return Some(Self::Zhaoxin),
+            Some(_) => return Some(Self::OtherX86),
+            None => {}
+        }
+        // A kernel that gives no vendor's word, as on Arm.
+        let model = cpu.model.as_deref()?.to_ascii_lowercase();
+        let by_name = [
+            ("amd", Self::Amd),
+            ("intel", Self::Intel),
+            ("arm implementer", Self::Arm),
+        ];
+        let known = by_name.iter().find(|(part, _)| model.contains(part));
+        known.map(|(_, processor)| *processor)
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Amd => "AMD's x86 CPUs",
+            Self::Intel => "Intel's CPUs",
+            Self::Zhaoxin => "Zhaoxin's CPUs",
+            Self::Arm => "Arm CPUs",
+            Self::OtherX86 => "x86 CPUs of this vendor",
+        }
+    }
+}
+
+/// How far direct access goes with the newest version that was read, and what says so; see [`level_of`].
 pub fn level<'a>(
     library: &str,
     cpu: &Cpus,
     devices: usize,
     set: impl Fn(&str) -> Option<&'a str>,
 ) -> Option<(PathType, String)> {
-    let name = variable(library, "P2P_LEVEL");
-    if let Some(value) = set(&name) {
-        return user_level(value).map(|level| (level, format!("{name}={value}")));
+    let newest = Library {
+        name: library,
+        version: None,
+    };
+    level_of(newest, cpu, devices, set)
+}
+
+/// How far direct access goes, and what says so; `None` where the rule is not known.
+///
+/// `devices` are those of one communicator on one host, and `set` gives the value of a variable of this process by its name.
+pub fn level_of<'a>(
+    library: Library<'_>,
+    cpu: &Cpus,
+    devices: usize,
+    set: impl Fn(&str) -> Option<&'a str>,
+) -> Option<(PathType, String)> {
+    let processor = Processor::of(cpu);
+    let default = processor.and_then(|processor| {
+        let row = DEFAULTS
+            .iter()
+            .find(|row| row.holds(&library, processor, devices))?;
+        Some((row.level, row.because(processor, devices)))
+    });
+    let name = variable(library.name, "P2P_LEVEL");
+    let Some(value) = set(&name) else {
+        return default;
+    };
+    match overrules(library, processor) {
+        Some(false) => match user_level(library.name, value) {
+            Some(level) => Some((level, format!("{name}={value}"))),
+            // A word that none of them knows leaves the default as it is.
+            None => default.map(|(level, because)| {
+                (
+                    level,
+                    format!("{because}; {name}={value} is none of its words"),
+                )
+            }),
+        },
+        Some(true) => default
+            .map(|(level, because)| (level, format!("{because}, which outranks {name}={value}"))),
+        None => None,
     }
-    // RCCL's and MetaX's defaults are not NCCL's.
-    if library != "nccl" {
+}
+
+/// Why [`level_of`] gives nothing; `None` where it gives a level.
+pub fn why_unknown<'a>(
+    library: Library<'_>,
+    cpu: &Cpus,
+    set: impl Fn(&str) -> Option<&'a str>,
+) -> Option<String> {
+    if level_of(library, cpu, 2, &set).is_some() {
         return None;
     }
-    let model = cpu.model.as_deref().unwrap_or("unknown");
-    let is_amd = match cpu.vendor.as_deref() {
-        Some(vendor) => vendor == "AuthenticAMD",
-        // A kernel that gives no vendor's word, as on Arm.
-        None => cpu.model.as_deref()?.contains("AMD"),
-    };
-    Some(if is_amd && devices <= 2 {
-        (
-            PathType::Sys,
-            format!("its default for {devices} GPUs on AMD's x86 CPUs"),
-        )
-    } else if is_amd {
-        (
-            PathType::Pxb,
-            format!("its default for more than two GPUs, here {devices}"),
-        )
-    } else {
-        (PathType::Pxb, format!("its default on this CPU, {model}"))
+    let upper = library.name.to_uppercase();
+    if !DEFAULTS.iter().any(|row| row.library == library.name) {
+        return Some(format!("{upper}'s default is not published"));
+    }
+    if Processor::of(cpu).is_none() {
+        let model = cpu.model.as_deref().unwrap_or("without a name");
+        return Some(format!(
+            "{upper}'s level depends on the processor's vendor, which is not known of this one ({model})"
+        ));
+    }
+    let version = library.version.map(|numbers| {
+        let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+        numbers.join(".")
+    });
+    let name = variable(library.name, "P2P_LEVEL");
+    Some(match (set(&name), version) {
+        (Some(value), Some(version)) if overrules(library, Processor::of(cpu)).is_none() => {
+            format!(
+                "whether {upper} {version} heeds {name}={value} on this processor was not read in its source"
+            )
+        }
+        (Some(value), None) => {
+            format!(
+                "whether {name}={value} counts depends on {upper}'s version, which is not known"
+            )
+        }
+        (_, Some(version)) => format!(
+            "{upper} {version} is older than the versions whose source was read, of which the first is {}.{}",
+            FIRST_READ[0], FIRST_READ[1]
+        ),
+        (None, None) => format!("{upper}'s level is not known for this processor"),
     })
+}
+
+/// The word that a number stands for, as NCCL's `levelsOldToNew` has it; `None` where the value is no number.
+#[must_use]
+pub fn word_of_number(value: &str) -> Option<&'static str> {
+    const WORDS: [&str; 6] = ["LOC", "PIX", "PXB", "PHB", "SYS", "SYS"];
+    let number: usize = value.parse().ok()?;
+    Some(WORDS[number.min(WORDS.len() - 1)])
+}
+
+/// Whether the user's level and switch count; `None` where that is not known of this version on this processor.
+#[must_use]
+pub fn obeys(library: Library<'_>, cpu: &Cpus) -> Option<bool> {
+    overrules(library, Processor::of(cpu)).map(|overrules| !overrules)
+}
+
+/// Whether the library's own level outranks the user's; `None` where that is not known of this version or processor.
+fn overrules(library: Library<'_>, processor: Option<Processor>) -> Option<bool> {
+    if library.name != "rccl" {
+        return Some(false);
+    }
+    if !CLAMPED.contains(&processor?) {
+        return Some(false);
+    }
+    let version = library.version?;
+    if version < RCCL_OBEYS_BELOW {
+        Some(false)
+    } else if version >= RCCL_OVERRULES_FROM {
+        Some(true)
+    } else {
+        None
+    }
 }
 
 /// The variable that switches direct access off, where it is set so; it outranks every [`level`].
 pub fn disabled<'a>(library: &str, set: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     let name = variable(library, "P2P_DISABLE");
-    (set(&name) == Some("1")).then_some(name)
+    (set(&name).and_then(number) == Some(1)).then_some(name)
 }
 
 /// A library's variable by its ending: RCCL has NCCL's names.
@@ -73,15 +294,27 @@ pub fn is_beyond(path: PathType, level: PathType) -> bool {
     }
 }
 
-/// How far a value of `NCCL_P2P_LEVEL` lets direct access go.
-fn user_level(value: &str) -> Option<PathType> {
+/// How far a value of `NCCL_P2P_LEVEL` lets direct access go; `None` where the library has no such word.
+fn user_level(library: &str, value: &str) -> Option<PathType> {
+    if let Some(number) = number(value) {
+        return Some(match number {
+            0 => PathType::Same,
+            1 => PathType::Pix,
+            2 => PathType::Pxb,
+            3 => PathType::Phb,
+            _ => PathType::Sys,
+        });
+    }
     match value {
+        // RCCL has a word of its own for what NCCL calls NVL.
+        "XGMI" => (library == "rccl").then_some(PathType::Same),
+        "NVL" => (library != "rccl").then_some(PathType::Same),
         // Links beside PCI Express only: by PCI Express nothing is near enough.
-        "LOC" | "NVL" | "C2C" | "NVB" | "0" => Some(PathType::Same),
-        "PIX" | "1" => Some(PathType::Pix),
-        "PXB" | "PXN" | "2" => Some(PathType::Pxb),
-        "PHB" | "3" => Some(PathType::Phb),
-        "SYS" | "4" | "5" | "6" | "7" | "8" | "9" => Some(PathType::Sys),
+        "LOC" | "C2C" | "NVB" => Some(PathType::Same),
+        "PIX" => Some(PathType::Pix),
+        "PXB" | "P2C" | "PXN" => Some(PathType::Pxb),
+        "PHB" => Some(PathType::Phb),
+        "SYS" => Some(PathType::Sys),
         _ => None,
     }
 }
@@ -89,6 +322,8 @@ fn user_level(value: &str) -> Option<PathType> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NONE: fn(&str) -> Option<&'static str> = |_| None;
 
     fn cpu(vendor: Option<&str>, model: &str) -> Cpus {
         Cpus {
@@ -98,33 +333,111 @@ mod tests {
         }
     }
 
+    /// The default of a version on a processor of this vendor.
+    fn default(name: &str, version: &[u32], vendor: &str, devices: usize) -> Option<PathType> {
+        let library = Library {
+            name,
+            version: (!version.is_empty()).then_some(version),
+        };
+        let found = level_of(library, &cpu(Some(vendor), "a processor"), devices, NONE);
+        found.map(|(level, _)| level)
+    }
+
     #[test]
     fn the_default_depends_on_the_cpus_vendor_and_the_number_of_gpus() {
-        let none = |_: &str| None;
         let of = |vendor, model, devices| {
-            level("nccl", &cpu(vendor, model), devices, none).map(|(level, _)| level)
+            level("nccl", &cpu(vendor, model), devices, NONE).map(|(level, _)| level)
         };
-        assert_eq!(of(None, "AMD EPYC 9334", 2), Some(PathType::Sys));
-        assert_eq!(of(None, "AMD EPYC 9334", 3), Some(PathType::Pxb));
-        assert_eq!(of(None, "Intel(R) Xeon(R) Gold", 2), Some(PathType::Pxb));
+        assert_eq!(of(None, "AMD EPYC 9334", 2), Some(Sys));
+        assert_eq!(of(None, "AMD EPYC 9334", 3), Some(Pxb));
+        assert_eq!(of(None, "Intel(R) Xeon(R) Gold", 2), Some(Pxb));
+        assert_eq!(of(None, "Arm implementer 0x41 part 0xd4f", 2), Some(Pxb));
         // A virtual machine whose CPU is named by its hypervisor: the vendor's word counts.
-        assert_eq!(
-            of(Some("AuthenticAMD"), "QEMU Virtual CPU", 2),
-            Some(PathType::Sys)
-        );
-        assert_eq!(level("rccl", &cpu(None, "AMD EPYC 9334"), 2, none), None);
-        assert_eq!(level("nccl", &Cpus::default(), 2, none), None);
+        assert_eq!(of(Some("AuthenticAMD"), "QEMU Virtual CPU", 2), Some(Sys));
+        assert_eq!(of(None, "POWER9", 2), None);
+        assert_eq!(level("nccl", &Cpus::default(), 2, NONE), None);
+        assert_eq!(level("mccl", &cpu(None, "AMD EPYC 9334"), 2, NONE), None);
+    }
+
+    // As each version's source says: NCCL's commit of 2.23.4 narrowed AMD's default, RCCL never did.
+    #[test]
+    fn the_default_depends_on_the_version_and_on_whose_library_it_is() {
+        assert_eq!(default("nccl", &[2, 22, 3], "AuthenticAMD", 8), Some(Sys));
+        assert_eq!(default("nccl", &[2, 23, 4], "AuthenticAMD", 8), Some(Pxb));
+        assert_eq!(default("nccl", &[2, 22, 3], "GenuineIntel", 2), Some(Pxb));
+        assert_eq!(default("nccl", &[2, 30, 7], "HygonGenuine", 2), Some(Pxb));
+        assert_eq!(default("nccl", &[2, 22, 3], "HygonGenuine", 2), Some(Sys));
+        assert_eq!(default("nccl", &[2, 17, 1], "AuthenticAMD", 2), None);
+        assert_eq!(default("rccl", &[2, 27, 7], "AuthenticAMD", 8), Some(Sys));
+        assert_eq!(default("rccl", &[], "GenuineIntel", 2), Some(Pxb));
+        assert_eq!(default("rccl", &[2, 27, 7], "  Shanghai  ", 2), Some(Pxb));
     }
 
     #[test]
     fn what_the_user_set_outranks_the_default() {
         let intel = cpu(None, "Intel(R) Xeon(R)");
         let set = |name: &str| (name == "NCCL_P2P_LEVEL").then_some("SYS");
-        let told = level("rccl", &intel, 8, set);
-        assert_eq!(told, Some((PathType::Sys, "NCCL_P2P_LEVEL=SYS".to_owned())));
+        let told = level("nccl", &intel, 8, set);
+        assert_eq!(told, Some((Sys, "NCCL_P2P_LEVEL=SYS".to_owned())));
         // MetaX's library does not read NCCL's name.
         assert_eq!(level("mccl", &intel, 8, set), None);
-        assert_eq!(level("nccl", &intel, 8, |_: &str| Some("near")), None);
+        let near = level("nccl", &intel, 8, |_: &str| Some("near"));
+        assert_eq!(near.map(|(level, _)| level), Some(Pxb));
+    }
+
+    #[test]
+    fn newer_rccl_does_not_let_the_user_widen_its_level_on_intels_processors() {
+        let set = |name: &str| (name == "NCCL_P2P_LEVEL").then_some("SYS");
+        let of = |version: Option<&[u32]>, vendor| {
+            let library = Library {
+                name: "rccl",
+                version,
+            };
+            level_of(library, &cpu(Some(vendor), "a processor"), 2, set).map(|(level, _)| level)
+        };
+        assert_eq!(of(Some(&[2, 21, 5]), "GenuineIntel"), Some(Sys));
+        assert_eq!(of(Some(&[2, 30, 4]), "GenuineIntel"), Some(Pxb));
+        // In between nothing was read.
+        assert_eq!(of(Some(&[2, 27, 7]), "GenuineIntel"), None);
+        assert_eq!(of(None, "GenuineIntel"), None);
+        assert_eq!(of(None, "AuthenticAMD"), Some(Sys));
+    }
+
+    #[test]
+    fn what_is_not_known_is_named() {
+        let why = |name, version: &[u32], cpu: &Cpus, level: Option<&'static str>| {
+            let library = Library {
+                name,
+                version: (!version.is_empty()).then_some(version),
+            };
+            why_unknown(library, cpu, |_: &str| level).unwrap_or_default()
+        };
+        let intel = cpu(None, "INTEL(R) XEON(R) PLATINUM 8558");
+        assert_eq!(why("nccl", &[2, 29, 2], &intel, None), "");
+        for (told, says) in [
+            (
+                why("nccl", &[2, 29, 2], &cpu(None, "POWER9"), None),
+                "POWER9",
+            ),
+            (why("nccl", &[2, 17, 1], &intel, None), "2.17.1 is older"),
+            (
+                why("rccl", &[2, 27, 7], &intel, Some("SYS")),
+                "RCCL 2.27.7 heeds",
+            ),
+            (why("rccl", &[], &intel, Some("SYS")), "RCCL's version"),
+            (why("mccl", &[], &intel, None), "not published"),
+        ] {
+            assert!(told.contains(says), "no `{says}` in {told}");
+        }
+    }
+
+    // NCCL's src/graph/paths.cc: LOC, PIX, PXB, PHB, SYS, SYS, and the last for what is larger.
+    #[test]
+    fn numbers_of_levels_are_said_in_words() {
+        assert_eq!(word_of_number("0"), Some("LOC"));
+        assert_eq!(word_of_number("3"), Some("PHB"));
+        assert_eq!(word_of_number("9"), Some("SYS"));
+        assert_eq!(word_of_number("SYS"), None);
     }
 
     #[test]
@@ -138,7 +451,7 @@ mod tests {
     #[test]
     fn host_bridges_of_one_node_are_one_and_nvlink_is_never_too_far() {
         assert!(!is_beyond(PathType::Node, PathType::Phb));
-        assert!(is_beyond(PathType::Node, PathType::Pxb));
+        assert!(is_beyond(PathType::Node, Pxb));
         assert!(is_beyond(PathType::Pix, PathType::Same));
         assert!(!is_beyond(PathType::Nv(4), PathType::Same));
         assert!(!is_beyond(PathType::Unknown, PathType::Same));

@@ -2,14 +2,11 @@
 //!
 //! Only these are ever read, so that no secret gets into a finding.
 
-use crate::Verdict;
+mod table;
 
-const NCCL_ENV: &str = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html";
-const CUDA_ENV: &str = "CUDA C++ Programming Guide, environment variables";
-const HIP_ENV: &str =
-    "https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html";
-const FLAGCX: &str = "FlagCX's tuner for MCCL, and NCCL's documentation of the same name";
-const VLLM_ENV: &str = "https://docs.vllm.ai/en/latest/configuration/env_vars.html";
+pub use table::ALL;
+
+use crate::Verdict;
 
 /// A variable that counts with some values.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +21,8 @@ pub struct Known {
     pub effect: &'static str,
     /// Who says so.
     pub source: &'static str,
+    /// The PCI vendor of the only GPUs that it matters for; `None` where it is of no one vendor.
+    pub vendor: Option<u16>,
 }
 
 /// With which values a variable counts.
@@ -39,6 +38,8 @@ pub enum When {
     IsNot(&'static [&'static str]),
     /// A number below this one.
     Below(u32),
+    /// This number and more.
+    AtLeast(u32),
 }
 
 impl When {
@@ -47,231 +48,36 @@ impl When {
     pub fn holds(self, value: &str) -> bool {
         match self {
             Self::Set => !value.is_empty(),
-            Self::Is(values) => values.iter().any(|known| known.eq_ignore_ascii_case(value)),
+            Self::Is(values) => values.iter().any(|known| {
+                known.eq_ignore_ascii_case(value)
+                    || number(known).is_some_and(|of| number(value) == Some(of))
+            }),
             Self::Exactly(values) => values.contains(&value),
-            Self::IsNot(values) => !value.is_empty() && !values.contains(&value),
+            // A number stands for a word wherever any does.
+            Self::IsNot(values) => {
+                let is_number = values.contains(&"0") && number(value).is_some();
+                !value.is_empty() && !values.contains(&value) && !is_number
+            }
             Self::Below(limit) => value.parse().is_ok_and(|number: u32| number < limit),
+            Self::AtLeast(least) => value
+                .parse()
+                .is_ok_and(|number: u64| number >= u64::from(least)),
         }
     }
 }
 
-const fn known(
-    names: &'static [&'static str],
-    when: When,
-    verdict: Verdict,
-    effect: &'static str,
-    source: &'static str,
-) -> Known {
-    Known {
-        names,
-        when,
-        verdict,
-        effect,
-        source,
-    }
+/// The number that a value begins with as C's `strtol` with base 0 reads it, which NCCL uses: `0x2` and `02` are 2, and so is `2x`.
+/// `None` where it begins with no digit.
+pub(crate) fn number(value: &str) -> Option<u64> {
+    let (digits, base) = match value.strip_prefix("0x").or(value.strip_prefix("0X")) {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_hexdigit()) => (rest, 16),
+        _ if value.starts_with('0') => (value, 8),
+        _ => (value, 10),
+    };
+    let end = digits.find(|c: char| !c.is_digit(base));
+    let digits = &digits[..end.unwrap_or(digits.len())];
+    (!digits.is_empty()).then(|| u64::from_str_radix(digits, base).unwrap_or(u64::MAX))
 }
-
-use Verdict::{Bad, Warn};
-use When::{Below, Exactly, Is, IsNot, Set};
-
-/// The levels that NCCL has words or numbers for.
-const LEVELS: &[&str] = &[
-    "LOC", "NVL", "C2C", "NVB", "PIX", "PXB", "PXN", "PHB", "SYS", "0", "1", "2", "3", "4", "5",
-    "6", "7", "8", "9",
-];
-
-/// Every variable that is looked at.
-pub const ALL: &[Known] = &[
-    known(
-        &["NCCL_P2P_DISABLE"],
-        Is(&["1"]),
-        Bad,
-        "no GPU reaches another directly, whatever the box can do: everything goes through host memory",
-        NCCL_ENV,
-    ),
-    known(
-        &["MCCL_P2P_DISABLE"],
-        Is(&["1"]),
-        Bad,
-        "no GPU reaches another directly, whatever the box can do: everything goes through host memory",
-        FLAGCX,
-    ),
-    known(
-        &["NCCL_P2P_LEVEL"],
-        Exactly(&["LOC", "0"]),
-        Bad,
-        "no GPU reaches another directly, whatever the box can do",
-        NCCL_ENV,
-    ),
-    known(
-        &["MCCL_P2P_LEVEL"],
-        Exactly(&["LOC", "0"]),
-        Bad,
-        "no GPU reaches another directly, whatever the box can do",
-        FLAGCX,
-    ),
-    known(
-        &["NCCL_P2P_LEVEL"],
-        Exactly(&["NVL", "PIX", "PXB", "PXN", "PHB", "1", "2", "3"]),
-        Warn,
-        "it outranks what the library would choose on this box; pairs farther away go through host memory",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_P2P_LEVEL", "MCCL_P2P_LEVEL"],
-        IsNot(LEVELS),
-        Warn,
-        "it is none of LOC, NVL, PIX, PXB, PHB and SYS: what the library makes of it depends on its version, mostly its default",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_P2P_DIRECT_DISABLE"],
-        Is(&["1"]),
-        Warn,
-        "GPUs of one process do not reach each other's buffers directly",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_SHM_DISABLE"],
-        Is(&["1"]),
-        Bad,
-        "where GPUs do not reach each other directly, network sockets are used instead of shared memory",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_PROTO", "MCCL_PROTO"],
-        Set,
-        Warn,
-        "it forbids protocols: without LL small all-reduces, as decoding has them, take longer; with LL alone large ones lose bandwidth",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_ALGO", "MCCL_ALGO"],
-        Set,
-        Warn,
-        "it outranks the algorithm that the library would choose for a size",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_MAX_NCHANNELS", "MCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS"],
-        Below(4),
-        Warn,
-        "so few channels limit the bandwidth of large messages",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_BUFFSIZE"],
-        Below(1 << 20),
-        Warn,
-        "the default is 4 MiB; smaller buffers cost bandwidth",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_IB_DISABLE"],
-        Is(&["1"]),
-        Warn,
-        "other hosts are reached by sockets instead of RDMA",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_NET_GDR_LEVEL", "MCCL_NET_GDR_LEVEL"],
-        Is(&["LOC", "0"]),
-        Warn,
-        "network cards never read GPU memory directly",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_CUMEM_ENABLE"],
-        Is(&["0"]),
-        Warn,
-        "buffers are not allocated by cuMem, which some ways to a peer need",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_CUMEM_HOST_ENABLE"],
-        Is(&["0"]),
-        Warn,
-        "host buffers are files in /dev/shm, whose size then counts, and not on the GPU's NUMA node",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_IGNORE_CPU_AFFINITY"],
-        Is(&["1"]),
-        Warn,
-        "the library's threads leave the processors that the launcher gave them",
-        NCCL_ENV,
-    ),
-    known(
-        &["NCCL_DEBUG", "MCCL_DEBUG"],
-        Is(&["TRACE"]),
-        Warn,
-        "every call is logged, which takes time",
-        NCCL_ENV,
-    ),
-    known(
-        &["RCCL_MSCCL_ENABLE", "RCCL_MSCCLPP_ENABLE"],
-        Is(&["0"]),
-        Warn,
-        "RCCL's own small-message algorithms are off",
-        "https://rocm.docs.amd.com/projects/rccl/en/latest/",
-    ),
-    known(
-        &["CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING"],
-        Is(&["1"]),
-        Bad,
-        "every launch waits for its end: nothing overlaps",
-        CUDA_ENV,
-    ),
-    known(
-        &["AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY"],
-        Is(&["1", "2", "3"]),
-        Bad,
-        "kernels or copies wait for each other: nothing overlaps",
-        HIP_ENV,
-    ),
-    known(
-        &["CUDA_DEVICE_MAX_CONNECTIONS", "GPU_MAX_HW_QUEUES"],
-        Below(2),
-        Warn,
-        "all streams of a device share one queue, so copies and kernels wait for each other",
-        CUDA_ENV,
-    ),
-    known(
-        &["HSA_ENABLE_SDMA"],
-        Is(&["0"]),
-        Warn,
-        "copies are done by kernels instead of the copy engines",
-        HIP_ENV,
-    ),
-    known(
-        &["HSA_ENABLE_PEER_SDMA"],
-        Is(&["0"]),
-        Warn,
-        "peer copies are done by kernels instead of the copy engines",
-        HIP_ENV,
-    ),
-    known(
-        &["HSA_OVERRIDE_GFX_VERSION"],
-        Set,
-        Warn,
-        "the device passes for another one: kernels and tuning of that one are used",
-        HIP_ENV,
-    ),
-    known(
-        &["VLLM_NCCL_SO_PATH", "VLLM_MCCL_SO_PATH"],
-        Set,
-        Warn,
-        "vLLM loads this library; versions found elsewhere say nothing of it",
-        VLLM_ENV,
-    ),
-    known(
-        &["VLLM_SKIP_P2P_CHECK"],
-        Is(&["1"]),
-        Warn,
-        "vLLM takes the driver's word for peer access and tries none; check with p2p-bw",
-        VLLM_ENV,
-    ),
-];
 
 /// Names that rules look at by themselves.
 const OTHERS: &[&str] = &[
@@ -284,6 +90,9 @@ const OTHERS: &[&str] = &[
     "NCCL_IB_HCA",
     "MCCL_P2P_LEVEL",
     "NCCL_P2P_LEVEL",
+    "HSA_FORCE_FINE_GRAIN_PCIE",
+    "HSA_NO_SCRATCH_RECLAIM",
+    "NCCL_LAUNCH_ORDER_IMPLICIT",
 ];
 
 /// Whether a variable is looked at; no other one may be given to the rules.
@@ -313,6 +122,7 @@ pub fn in_file(text: &str, source: &str) -> Vec<crate::Variable> {
 
 #[cfg(test)]
 mod tests {
+    use super::When::{AtLeast, Below, Is, IsNot, Set};
     use super::*;
 
     #[test]
@@ -323,6 +133,29 @@ mod tests {
         assert!(IsNot(&["SYS"]).holds("FOO") && !IsNot(&["SYS"]).holds("SYS"));
         assert!(!IsNot(&["SYS"]).holds(""));
         assert!(Set.holds("Simple") && !Set.holds(""));
+        // As strtol reads them.
+        assert!(Is(&["1"]).holds("01") && Is(&["1"]).holds("0x1") && !Is(&["1"]).holds("10"));
+        assert!(!IsNot(&["SYS", "0"]).holds("0x2") && IsNot(&["SYS", "0"]).holds("x2"));
+        let numbers = ["2", "0x2", "02", "2x", "10", "0", "08", "0x", "x", ""].map(number);
+        let of = |number| Some(number);
+        assert_eq!(
+            numbers,
+            [
+                of(2),
+                of(2),
+                of(2),
+                of(2),
+                of(10),
+                of(0),
+                of(0),
+                of(0),
+                None,
+                None
+            ]
+        );
+        assert!(AtLeast(1 << 20).holds("1048576") && !AtLeast(1 << 20).holds("1048575"));
+        // More than 32 bits hold.
+        assert!(AtLeast(1 << 20).holds("8589934592") && !AtLeast(1 << 20).holds("1M"));
     }
 
     #[test]

@@ -17,9 +17,17 @@ pub fn busy(devices: &[LinkDevice]) -> impl Iterator<Item = Caveat> {
         in_use.then(|| Caveat::DeviceBusy {
             device: device.label.clone(),
             used_mib: busy.used_bytes >> 20,
-            processes: busy.processes.clone(),
+            processes: busy.processes.iter().map(of_whom).collect(),
         })
     })
+}
+
+/// A process, and that it is none of this machine where a soft box made it up.
+fn of_whom(process: &String) -> String {
+    match program::sim::box_name() {
+        Some(_) => format!("{process} of the soft box"),
+        None => process.clone(),
+    }
 }
 
 /// What was said when the backend was chosen.

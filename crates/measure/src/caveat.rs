@@ -116,6 +116,15 @@ pub enum Caveat {
         /// The CPU.
         cpu: usize,
     },
+    /// A soft box's call that this machine played in real time.
+    InRealTime {
+        /// The box's time of a call, us; `None` where the library does not say.
+        box_us: Option<f64>,
+        /// The rest of the median: this machine's part, to issue the call and to wait for it, us.
+        own_us: Option<f64>,
+        /// Why the time says too little of the box to be judged; `None` where it may be.
+        not_judged: Option<String>,
+    },
     /// Something else that the reader should know.
     Note {
         /// The text, with what to try.
@@ -265,6 +274,22 @@ impl std::fmt::Display for Caveat {
                 "{} share CPU {cpu}, so copies that run at once slow each other: choose fewer devices with --gpus",
                 devices.join(" and ")
             ),
+            Self::InRealTime {
+                box_us,
+                own_us,
+                not_judged,
+            } => {
+                match box_us.zip(*own_us) {
+                    Some((box_us, own_us)) => {
+                        write!(f, "box {box_us:.2} us, the rest {own_us:.2} us")?;
+                    }
+                    None => write!(f, "played in real time")?,
+                }
+                match not_judged {
+                    Some(why) => write!(f, "; not judged: {why}"),
+                    None => Ok(()),
+                }
+            }
             Self::Note { text } => write!(f, "{text}"),
         }
     }

@@ -178,6 +178,17 @@ fn our_csv_is_taken_by_the_names_of_its_columns() {
     let older =
         "op,ranks,element,bytes_per_rank,mode,outcome,time\nall_reduce,2,bf16,8,graph,measured,5\n";
     assert_eq!(read_text("older.csv", older).unwrap()[0].us, 5.0);
+    // What is not to be judged is kept with its reason and is in no curve.
+    let played = "op,ranks,element,bytes_per_rank,mode,outcome,time,reason\nall_reduce,2,bf16,8,host_synced,measured,5,\"not judged: late, all\"\n\
+                  all_reduce,2,bf16,16,host_synced,measured,6,\n";
+    let file = whole_file("played.csv", played);
+    let kept: Vec<_> = file
+        .values
+        .iter()
+        .map(|value| value.not_judged.as_deref())
+        .collect();
+    assert_eq!(kept, [Some("late, all"), None]);
+    assert_eq!(file.curve().len(), 1);
     let bad =
         "op,ranks,element,bytes_per_rank,mode,outcome,time\nall_reduce,2,int3,8,graph,measured,5\n";
     assert_eq!(

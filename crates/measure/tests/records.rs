@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use measure::export::{ExportError, vllm_json};
+use measure::export::{ExportError, VllmForm, vllm_file_name, vllm_json, vllm_text};
 use measure::import::{collectives, serve};
-use measure::record::{CallMode, Payload, Record, load};
+use measure::record::{Arrivals, CallMode, Payload, Record, load};
 use measure::render::{csv, text};
 
 fn path(name: &str) -> PathBuf {
@@ -24,6 +24,11 @@ fn one_of_each_kind_loads_and_renders() {
     for (name, kind, word) in [
         ("links.json", "links of p2p-bw", "h2d_pinned_ce"),
         (
+            "numa.json",
+            "host memory by node of p2p-bw numa",
+            "not proven to be of its place",
+        ),
+        (
             "collectives.json",
             "collectives of allreduce-bench",
             "all_reduce of bf16 on 2 ranks",
@@ -38,7 +43,7 @@ fn one_of_each_kind_loads_and_renders() {
         assert_eq!(record.payload.kind(), kind);
         let shown = text::record(&record);
         assert!(
-            shown.contains(word) && shown.ends_with("exit code 0\n"),
+            shown.contains(word) && shown.ends_with(&format!("exit code {}\n", record.exit_code)),
             "{shown}"
         );
         assert!(csv::record(&record).lines().count() > 1);
@@ -78,6 +83,13 @@ fn a_record_of_ours_is_a_curve() {
     );
 }
 
+fn detailed() -> VllmForm {
+    VllmForm {
+        detailed: true,
+        ..VllmForm::default()
+    }
+}
+
 #[test]
 fn a_record_of_ours_is_a_serving_result_and_so_is_its_form_for_vllm() {
     let ours = serve::read(&path("serve.json")).unwrap();
@@ -89,7 +101,7 @@ fn a_record_of_ours_is_a_serving_result_and_so_is_its_form_for_vllm() {
     let folder = std::env::temp_dir().join(format!("tplens-export-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("vllm.json");
-    let json = vllm_json(&record("serve.json"), true).unwrap();
+    let json = vllm_json(&record("serve.json"), &detailed()).unwrap();
     std::fs::write(&file, json.to_string()).unwrap();
     let again = serve::read(&file).unwrap();
     std::fs::remove_dir_all(folder).unwrap();
@@ -128,27 +140,27 @@ fn a_record_of_ours_is_a_serving_result_and_so_is_its_form_for_vllm() {
 
 #[test]
 fn the_form_for_vllm_has_exactly_its_keys_and_null_for_what_is_absent() {
-    let json = vllm_json(&record("serve.json"), false).unwrap();
+    let json = vllm_json(&record("serve.json"), &VllmForm::default()).unwrap();
     let keys: Vec<&str> = json
         .as_object()
         .unwrap()
         .keys()
         .map(String::as_str)
         .collect();
-    // Keys of vLLM 0.13 in alphabetical order, and `simulated`, which is ours.
-    let expected = "backend burstiness completed date duration endpoint_type failed label max_concurrency \
+    // Keys of vLLM 0.33 in alphabetical order with `e2el` among its metrics, and `simulated`, which is ours.
+    let expected = "backend burstiness completed date duration endpoint_type failed label latencies max_concurrency \
                     max_concurrent_requests max_output_tokens_per_s mean_e2el_ms mean_itl_ms mean_tpot_ms mean_ttft_ms \
                     median_e2el_ms median_itl_ms median_tpot_ms median_ttft_ms model_id num_prompts output_throughput \
-                    p99_e2el_ms p99_itl_ms p99_tpot_ms p99_ttft_ms request_goodput request_rate request_throughput simulated \
-                    std_e2el_ms std_itl_ms std_tpot_ms std_ttft_ms tokenizer_id total_input_tokens total_output_tokens \
-                    total_token_throughput";
+                    p99_e2el_ms p99_itl_ms p99_tpot_ms p99_ttft_ms queue_times request_goodput request_rate request_throughput \
+                    rtfx simulated std_e2el_ms std_itl_ms std_tpot_ms std_ttft_ms tokenizer_id total_input_tokens \
+                    total_output_tokens total_token_throughput";
     assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
     // Six requests have no 99th percentile; nobody set a service level.
     assert!(json["p99_ttft_ms"].is_null() && json["request_goodput"].is_null());
     assert_eq!(json["request_rate"], "inf");
     assert_eq!(json["date"], "20260102-030405");
     assert_eq!(
-        vllm_json(&record("links.json"), false),
+        vllm_json(&record("links.json"), &VllmForm::default()),
         Err(ExportError::NotServe("links of p2p-bw"))
     );
 }
@@ -159,7 +171,10 @@ fn a_run_without_a_summary_is_refused_with_the_next_step() {
     if let Payload::Serve(serve) = &mut broken.payload {
         serve.summary = None;
     }
-    assert_eq!(vllm_json(&broken, false), Err(ExportError::NoSummary));
+    assert_eq!(
+        vllm_json(&broken, &VllmForm::default()),
+        Err(ExportError::NoSummary)
+    );
     let folder = std::env::temp_dir().join(format!("tplens-broken-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("record.json");
@@ -168,4 +183,48 @@ fn a_run_without_a_summary_is_refused_with_the_next_step() {
     let words = serve::read(&folder).unwrap_err().to_string();
     std::fs::remove_dir_all(folder).unwrap();
     assert!(words.contains("has no summary after 7 requests"), "{words}");
+}
+
+#[test]
+fn the_block_for_vllm_is_read_as_what_it_says() {
+    let text = vllm_text(&record("serve.json"), &VllmForm::default()).unwrap();
+    let file = std::env::temp_dir().join(format!("tplens-block-{}.txt", std::process::id()));
+    std::fs::write(&file, &text).unwrap();
+    let read = serve::read(&file).unwrap();
+    std::fs::remove_file(file).unwrap();
+    assert_eq!((read.completed, read.failed), (6, Some(1)));
+    assert_eq!(
+        (read.input_tokens, read.output_tokens),
+        (Some(534), Some(24))
+    );
+    assert_eq!(read.ttft_ms.map(|ttft| ttft.mean), Some(52.5));
+    assert!(text.starts_with("SIMULATED on soft box rtxpro6000-mig\n============ Serving"));
+}
+
+#[test]
+fn a_file_for_vllm_is_named_as_vllm_names_it() {
+    let mut named = record("serve.json");
+    let form = VllmForm {
+        model: Some("org/qwen2.5-72b".to_owned()),
+        ..VllmForm::default()
+    };
+    let name = |record: &Record, form: &VllmForm| vllm_file_name(record, form).unwrap();
+    assert_eq!(
+        name(&named, &form),
+        "openai-infqps-concurrency2-qwen2.5-72b-20260102-030405.json"
+    );
+    if let Payload::Serve(serve) = &mut named.payload {
+        let load = serve.load.as_mut().unwrap();
+        load.concurrency = None;
+        load.arrivals = Arrivals::Poisson { rate: 4.0 };
+    }
+    let labelled = VllmForm {
+        label: Some("x/y".to_owned()),
+        ..VllmForm::default()
+    };
+    // Python writes 4.0; a label's slash would be a folder.
+    assert_eq!(
+        name(&named, &labelled),
+        "x_y-4.0qps-qwen2.5-72b-20260102-030405.json"
+    );
 }

@@ -18,6 +18,11 @@ impl Errno {
 }
 
 impl Errno {
+    /// Whether the system forbids the call itself, whatever its arguments.
+    pub(crate) fn forbids(self) -> bool {
+        [libc::EPERM, libc::EACCES, libc::ENOSYS].contains(&self.0)
+    }
+
     /// The symbol of the kernel's headers, such as `EPERM`; `None` for one that these calls do not give.
     pub fn name(self) -> Option<&'static str> {
         NAMES
@@ -115,10 +120,12 @@ pub enum NumaError {
         errno: Errno,
     },
     /// The kernel did not say where pages are.
-    #[error("asking where pages are (move_pages) was refused: {errno}; {}", hint(*errno))]
+    #[error("asking where pages are (move_pages) was refused: {errno}{}; {}", also(*instead), hint(*errno))]
     Query {
         /// The reason.
         errno: Errno,
+        /// What was asked instead, and why that gave nothing; `None` where the reason is none that another call helps against.
+        instead: Option<(&'static str, Errno)>,
     },
     /// Pages were not moved.
     #[error("moving pages to NUMA node {node} (move_pages) was refused: {errno}; {}", hint(*errno))]
@@ -187,8 +194,7 @@ impl NumaError {
     /// Whether the system forbids the call itself (`EPERM`, `EACCES`, `ENOSYS`), as containers do; the same call with
     /// other arguments would be refused too.
     pub fn is_forbidden(&self) -> bool {
-        let forbids = |errno: Errno| [libc::EPERM, libc::EACCES, libc::ENOSYS].contains(&errno.0);
-        self.errno().is_some_and(forbids)
+        self.errno().is_some_and(Errno::forbids)
     }
 
     /// The kernel's error number; `None` where no call was made.
@@ -201,7 +207,7 @@ impl NumaError {
             | Self::Bind { errno, .. }
             | Self::Map { errno, .. }
             | Self::Lock { errno, .. }
-            | Self::Query { errno }
+            | Self::Query { errno, .. }
             | Self::Move { errno, .. }
             | Self::HugePages { errno, .. }
             | Self::Process { errno, .. }
@@ -239,6 +245,13 @@ pub(crate) fn size(bytes: usize) -> String {
         0 => format!("{} {unit}", tenths / 10),
         tenth => format!("{}.{tenth} {unit}", tenths / 10),
     }
+}
+
+/// `, and get_mempolicy: REASON`, or nothing.
+fn also(instead: Option<(&'static str, Errno)>) -> String {
+    instead.map_or_else(String::new, |(asked, errno)| {
+        format!(", and {asked}: {errno}")
+    })
 }
 
 /// ` on NUMA node 1`, or nothing.

@@ -18,6 +18,9 @@ const MASK_BITS: c_ulong = MAX_NODES as c_ulong + 1;
 
 /// Of linux/mempolicy.h: moves pages that only this process uses.
 const MPOL_MF_MOVE: c_int = 2;
+/// Of linux/mempolicy.h: the node of the page at an address instead of a policy.
+const MPOL_F_NODE: c_ulong = 1;
+const MPOL_F_ADDR: c_ulong = 2;
 
 /// A set of nodes as the kernel takes it, with a word more than needed for calls that round up.
 pub(crate) type NodeMask = [c_ulong; MAX_NODES / WORD_BITS + 1];
@@ -136,6 +139,25 @@ pub(crate) fn nodes_of_pages(addresses: &[usize]) -> Result<Vec<c_int>, Errno> {
         )
     })?;
     Ok(status)
+}
+
+/// The node of the page at an address; get_mempolicy(2) with MPOL_F_NODE and MPOL_F_ADDR. A page that is not there is made.
+pub(crate) fn node_of_page(address: usize) -> Result<c_int, Errno> {
+    let mut node: c_int = 0;
+    let (answer, no_nodes) = (&raw mut node, ptr::null_mut::<c_ulong>());
+    let (no_bits, flags): (c_ulong, c_ulong) = (0, MPOL_F_NODE | MPOL_F_ADDR);
+    // SAFETY: the kernel writes an int to `answer` and nothing to a null mask; an address that is not ours is an error.
+    check(unsafe {
+        libc::syscall(
+            libc::SYS_get_mempolicy,
+            answer,
+            no_nodes,
+            no_bits,
+            address,
+            flags,
+        )
+    })?;
+    Ok(node)
 }
 
 /// Moves pages of this process, each to the node of its place in `nodes`, and gives for each its node or the negated error

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Errno, NumaError};
 use crate::ffi;
+use crate::question::{MOVE_PAGES, nodes_of};
 
 /// The most pages that are asked about; of a larger range as many pages are taken, spread evenly.
 pub const SAMPLE_PAGES: u64 = 4096;
@@ -14,6 +15,8 @@ pub const SAMPLE_PAGES: u64 = 4096;
 /// Where the pages of a range are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PagePlacement {
+    /// The call that answered, [`MOVE_PAGES`] or [`GET_MEMPOLICY`](crate::GET_MEMPOLICY).
+    pub by: &'static str,
     /// Size of a page in bytes; a huge page is asked about once for each page of this size.
     pub page_bytes: usize,
     /// Pages in the range, the first and the last one in part perhaps.
@@ -45,11 +48,17 @@ impl PagePlacement {
 /// Where the pages of `bytes` bytes from the address `start` on are; they need not be page aligned.
 ///
 /// The range may be any memory of this process, also such as a vendor's library has pinned. An empty range has no pages.
-/// Source: move_pages(2) without target nodes.
+/// Source: move_pages(2) without target nodes; where the system forbids that call, get_mempolicy(2) with `MPOL_F_NODE` and
+/// `MPOL_F_ADDR` for pages that are there. By the second, what is not mapped counts as not present, and pages that other
+/// mappings share have no answer.
+///
+/// # Errors
+/// [`NumaError::Query`]: both are refused.
 pub fn placement(start: usize, bytes: usize) -> Result<PagePlacement, NumaError> {
     let page_bytes = ffi::page_bytes();
     let addresses = sample(start, bytes, page_bytes);
     let mut placement = PagePlacement {
+        by: MOVE_PAGES,
         page_bytes,
         pages: page_count(start, bytes, page_bytes),
         asked: addresses.len() as u64,
@@ -60,8 +69,9 @@ pub fn placement(start: usize, bytes: usize) -> Result<PagePlacement, NumaError>
     if addresses.is_empty() {
         return Ok(placement);
     }
-    let answers = ffi::nodes_of_pages(&addresses).map_err(|errno| NumaError::Query { errno })?;
-    for answer in answers {
+    let answers = nodes_of(&addresses, page_bytes)?;
+    placement.by = answers.by;
+    for answer in answers.nodes {
         match u32::try_from(answer) {
             Ok(node) => *placement.per_node.entry(node).or_default() += 1,
             Err(_) if answer == -libc::ENOENT => placement.not_present += 1,
@@ -81,6 +91,7 @@ pub fn placement_of_all(start: usize, bytes: usize) -> Result<PagePlacement, Num
     for begin in (0..pages).step_by(SAMPLE_PAGES as usize) {
         let count = (pages - begin).min(SAMPLE_PAGES) as usize;
         let part = placement(first + begin as usize * page_bytes, count * page_bytes)?;
+        all.by = part.by;
         all.asked += part.asked;
         all.not_present += part.not_present;
         for (node, count) in part.per_node {
@@ -167,6 +178,7 @@ mod tests {
     #[test]
     fn a_single_node_needs_an_answer_for_every_page() {
         let mut placement = PagePlacement {
+            by: MOVE_PAGES,
             page_bytes: 4096,
             pages: 10,
             asked: 10,

@@ -13,6 +13,7 @@ mod page;
 mod scale;
 mod svg;
 mod sweep;
+mod verdicts;
 mod waterfall;
 
 pub use curves::{CurvePoint, CurveSeries, Curves, SizeMark};
@@ -20,4 +21,5 @@ pub use heat_map::{HeatCell, HeatMap};
 pub use page::{Block, Page, Section, Table};
 pub use svg::{Anchor, Drawing as SvgFile};
 pub use sweep::{DISTINCT_CURVES, Sweep, SweepPoint, SweepSeries};
+pub use verdicts::{VerdictPoint, VerdictSeries, Verdicts};
 pub use waterfall::{Bar, BarKind, Waterfall};

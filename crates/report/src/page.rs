@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::svg::escape;
-use crate::{Curves, Waterfall};
+use crate::{Curves, Verdicts, Waterfall};
 
 /// A report in one file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -42,6 +42,8 @@ pub enum Block {
     Waterfall(Waterfall),
     /// Time over size.
     Curves(Curves),
+    /// Verdicts over load.
+    Verdicts(Verdicts),
 }
 
 /// A table; rows shorter than the heads are filled with nothing.
@@ -124,6 +126,9 @@ impl Page {
             Block::Table(table) => table.write(html),
             Block::Waterfall(waterfall) => self.picture(html, &waterfall.title, &waterfall.svg()),
             Block::Curves(curves) => self.picture(html, &curves.title, &curves.svg()),
+            Block::Verdicts(verdicts) => {
+                self.picture(html, &verdicts.title, &verdicts.svg());
+            }
         }
     }
 

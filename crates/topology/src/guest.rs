@@ -2,11 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::nvidia::{divisible, information, instances, minors};
 use crate::vendor::NVIDIA;
 use crate::{Machine, PciAddress, PciDevice, Sysfs};
-
-const GPUS: &str = "proc/driver/nvidia/gpus";
-const CAPABILITIES: &str = "proc/driver/nvidia/capabilities";
 
 /// What the machine says it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,27 +75,22 @@ impl MigGpu {
     /// Every GPU with GPU instances, by its number.
     #[must_use]
     pub fn read_all(sysfs: &Sysfs) -> Vec<Self> {
-        let mut gpus: Vec<Self> = numbered(sysfs, CAPABILITIES, "gpu")
-            .into_iter()
-            .filter_map(|minor| {
-                let folder = format!("{CAPABILITIES}/gpu{minor}/mig");
-                let instance = |id: u32| GpuInstance {
-                    id,
-                    compute_instances: numbered(sysfs, &format!("{folder}/gi{id}"), "ci").len(),
-                };
-                let instances: Vec<GpuInstance> = numbered(sysfs, &folder, "gi")
-                    .into_iter()
-                    .map(instance)
-                    .collect();
-                (!instances.is_empty()).then(|| Self {
-                    minor,
-                    address: of_minor(sysfs, minor),
-                    instances,
+        let addresses = minors(sysfs);
+        let of = |minor: u32| {
+            let instances: Vec<GpuInstance> = instances(sysfs, minor)
+                .iter()
+                .map(|instance| GpuInstance {
+                    id: instance.id,
+                    compute_instances: instance.compute.len(),
                 })
+                .collect();
+            (!instances.is_empty()).then(|| Self {
+                minor,
+                address: addresses.get(&minor).copied(),
+                instances,
             })
-            .collect();
-        gpus.sort_by_key(|gpu| gpu.minor);
-        gpus
+        };
+        divisible(sysfs).into_iter().filter_map(of).collect()
     }
 }
 
@@ -110,32 +103,4 @@ pub fn gpu_name(sysfs: &Sysfs, gpu: &PciDevice) -> Option<String> {
         sysfs.read_text(format!("sys/bus/pci/devices/{}/product_name", gpu.address))
     };
     name.filter(|name| !name.is_empty())
-}
-
-fn of_minor(sysfs: &Sysfs, minor: u32) -> Option<PciAddress> {
-    let is_it = |name: &String| {
-        information(sysfs, name, "Device Minor").is_some_and(|text| text.parse() == Ok(minor))
-    };
-    sysfs.names(GPUS).into_iter().find(is_it)?.parse().ok()
-}
-
-/// A line `Model:   NVIDIA L40` of a GPU's information.
-fn information(sysfs: &Sysfs, gpu: &str, key: &str) -> Option<String> {
-    let text = sysfs.read_text(format!("{GPUS}/{gpu}/information"))?;
-    let line = |line: &str| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == key).then(|| value.trim().to_owned())
-    };
-    text.lines().find_map(line)
-}
-
-/// The numbers of the names that are a prefix and a number, sorted.
-fn numbered(sysfs: &Sysfs, folder: &str, prefix: &str) -> Vec<u32> {
-    let names = sysfs.names(folder);
-    let mut numbers: Vec<u32> = names
-        .iter()
-        .filter_map(|name| name.strip_prefix(prefix)?.parse().ok())
-        .collect();
-    numbers.sort_unstable();
-    numbers
 }

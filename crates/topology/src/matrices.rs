@@ -1,6 +1,6 @@
 //! The matrices of a machine that sysfs shows: as `nvidia-smi topo -m` names the classes, and as NCCL computes them.
 
-use crate::nccl::NcclPlace;
+use crate::nccl::NcclTree;
 use crate::pci::attribute;
 use crate::{CpuSet, End, EndKind, Machine, Matrix, Nic, PathType, PciAddress, PciDevice, Sysfs};
 
@@ -28,7 +28,11 @@ pub struct Placed<'a> {
 }
 
 impl Matrices {
-    /// The matrices of these ends; `beside` says the class of a link beside PCI Express between two GPUs, where there is one.
+    /// The most ends that a matrix has; a machine has tens, and one with every function a few hundred.
+    pub const MOST_ENDS: usize = 512;
+
+    /// The matrices of these ends, of the first [`Self::MOST_ENDS`] of them where there are more; `beside` says the class of a link
+    /// beside PCI Express between two GPUs, where there is one.
     #[must_use]
     pub fn of(
         sysfs: &Sysfs,
@@ -36,10 +40,9 @@ impl Matrices {
         ends: &[Placed<'_>],
         beside: &dyn Fn(PciAddress, PciAddress) -> Option<PathType>,
     ) -> Self {
-        let places: Vec<NcclPlace> = ends
-            .iter()
-            .map(|end| NcclPlace::of(sysfs, end.pci))
-            .collect();
+        let ends = &ends[..ends.len().min(Self::MOST_ENDS)];
+        let functions: Vec<&PciDevice> = ends.iter().map(|end| end.pci).collect();
+        let tree = NcclTree::of(sysfs, &functions);
         let linked = |a: usize, b: usize| {
             let are_gpus = a != b && [a, b].iter().all(|end| ends[*end].kind == EndKind::Gpu);
             are_gpus
@@ -53,16 +56,17 @@ impl Matrices {
                 .collect()
         };
         let [smi, nccl] = SOURCES.map(str::to_owned);
+        let named = Placed::named(sysfs, machine, ends);
         Self {
             smi: Matrix {
                 source: smi,
-                ends: named(sysfs, machine, ends),
+                ends: named.clone(),
                 classes: classes(&|a, b| ends[a].pci.path_to(ends[b].pci)),
             },
             nccl: Matrix {
                 source: nccl,
-                ends: named(sysfs, machine, ends),
-                classes: classes(&|a, b| places[a].class_to(&places[b])),
+                ends: named,
+                classes: classes(&|a, b| tree.class(a, b)),
             },
         }
     }
@@ -98,28 +102,30 @@ impl<'a> Placed<'a> {
             label: None,
         }
     }
-}
 
-fn named(sysfs: &Sysfs, machine: &Machine, ends: &[Placed<'_>]) -> Vec<End> {
-    let mut counts = [0_usize; 3];
-    let name = |end: &Placed<'_>| {
-        let (prefix, count) = match end.kind {
-            EndKind::Gpu => ("GPU", &mut counts[0]),
-            EndKind::Nic => ("NIC", &mut counts[1]),
-            EndKind::Other => ("DEV", &mut counts[2]),
+    /// Ends with their names, numbered by kind in their order, and their CPUs.
+    #[must_use]
+    pub fn named(sysfs: &Sysfs, machine: &Machine, ends: &[Self]) -> Vec<End> {
+        let mut counts = [0_usize; 3];
+        let name = |end: &Self| {
+            let (prefix, count) = match end.kind {
+                EndKind::Gpu => ("GPU", &mut counts[0]),
+                EndKind::Nic => ("NIC", &mut counts[1]),
+                EndKind::Other => ("DEV", &mut counts[2]),
+            };
+            let name = format!("{prefix}{count}");
+            *count += 1;
+            End {
+                name,
+                kind: end.kind,
+                address: Some(end.pci.address),
+                label: end.label.map(str::to_owned),
+                cpus: cpus(sysfs, machine, end.pci),
+                node: end.pci.node,
+            }
         };
-        let name = format!("{prefix}{count}");
-        *count += 1;
-        End {
-            name,
-            kind: end.kind,
-            address: Some(end.pci.address),
-            label: end.label.map(str::to_owned),
-            cpus: cpus(sysfs, machine, end.pci),
-            node: end.pci.node,
-        }
-    };
-    ends.iter().map(name).collect()
+        ends.iter().map(name).collect()
+    }
 }
 
 /// The CPUs of its node; where the node is not known, those that the kernel calls local.

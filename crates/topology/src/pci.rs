@@ -128,7 +128,7 @@ pub(crate) fn node(sysfs: &Sysfs, address: PciAddress) -> Option<u32> {
 }
 
 /// A number that sysfs writes as `0x10de`.
-fn number(sysfs: &Sysfs, address: PciAddress, name: &str) -> Option<u32> {
+pub(crate) fn number(sysfs: &Sysfs, address: PciAddress, name: &str) -> Option<u32> {
     let text = attribute(sysfs, address, name)?;
     u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }

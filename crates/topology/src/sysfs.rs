@@ -31,9 +31,14 @@ impl Sysfs {
         &self.root
     }
 
-    /// The first 64 KiB of a file, such as `sys/devices/system/cpu/online`; `None` where it is missing or cannot be read.
+    /// The first 64 KiB of a file, such as `sys/devices/system/cpu/online`; `None` where it is missing or cannot be read, and where
+    /// it is no regular file: to open a pipe waits for its other end, and a device may have no end.
     pub fn read_bytes(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
-        let file = File::open(self.join(path.as_ref())).ok()?;
+        let path = self.join(path.as_ref());
+        if !fs::metadata(&path).is_ok_and(|found| found.is_file()) {
+            return None;
+        }
+        let file = File::open(path).ok()?;
         let mut bytes = Vec::new();
         file.take(READ_LIMIT).read_to_end(&mut bytes).ok()?;
         Some(bytes)

@@ -73,9 +73,10 @@ fn measure(
         placement: Placement {
             wanted: request.memory_node,
             proven,
-            basis: match proven {
-                Some(_) => "move_pages, after the pages were touched".to_owned(),
-                None => "move_pages did not find all pages on one node".to_owned(),
+            basis: match (proven, chain.pages.proof()) {
+                (_, Err(refused)) => refused.to_string(),
+                (Some(_), Ok(found)) => format!("{}, after the pages were touched", found.by),
+                (None, Ok(found)) => format!("{} did not find all pages on one node", found.by),
             },
         },
         thread: match request.cpu_node {

@@ -8,10 +8,12 @@ use doctor::{Device, Facts, Given, SharedMemory};
 use inventory::{BackendArg, Found, Inventory, choose, played};
 use program::{Stop, passing_folder, sim};
 use supervisor::Interrupt;
+use topology::vendor::AMD;
 use topology::{Fact, Machine, Sysfs, gpu_name};
 
 use super::args::DoctorArgs;
 use super::{log, software};
+use crate::selection::{selected, selected_of};
 
 /// The facts, and what they are of.
 pub(super) struct Gathered {
@@ -23,9 +25,30 @@ pub(super) struct Gathered {
     pub(super) missing: Option<String>,
 }
 
-/// The files that NCCL reads for everybody and for a user.
-const NCCL_CONF: &str = "/etc/nccl.conf";
-const NCCL_CONF_OF_USER: &str = ".nccl.conf";
+/// The files that a collective library reads for everybody and for a user: RCCL's for AMD's GPUs, NCCL's for others.
+fn configuration(machine: &Machine) -> [&'static str; 2] {
+    match machine.gpus.iter().any(|gpu| gpu.vendor == AMD) {
+        true => ["/etc/rccl.conf", ".rccl.conf"],
+        false => ["/etc/nccl.conf", ".nccl.conf"],
+    }
+}
+
+/// Names the file that is read instead of the user's (NCCL's src/misc/param.cc).
+const INSTEAD: &str = "NCCL_CONF_FILE";
+
+/// GPUs at most: each two of them are looked at. No box has as many.
+const MOST_GPUS: usize = 64;
+
+/// Refuses more GPUs than can be looked at two by two.
+fn few_enough(devices: &[Device], next: &str) -> Result<(), Stop> {
+    if devices.len() <= MOST_GPUS {
+        return Ok(());
+    }
+    Err(Stop::Usage(format!(
+        "{} GPUs are more than the {MOST_GPUS} that are looked at two by two; {next}",
+        devices.len()
+    )))
+}
 
 /// Reads everything that rules may look at.
 ///
@@ -39,6 +62,7 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
     let sysfs = tree(args.sim.as_deref())?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let asked = asked(args, &machine, interrupt)?;
+    few_enough(&asked.devices, "name some with --gpus")?;
     let (source, own) = match sim::box_name() {
         Some(name) => (
             format!("soft box {name} (simulated)"),
@@ -54,9 +78,10 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
         unordered,
         devices: asked.devices,
         undriven: asked.undriven,
+        is_soft: args.sim.is_some(),
         versions: asked.versions.found,
         unversioned: asked.versions.not_found,
-        variables: Fact::Known(variables(own.known().is_some())),
+        variables: Fact::Known(variables(own.known().map(|_| &machine))),
         shared_memory: of_own(&own, shared_memory),
         kernel_log: of_own(&own, log::lines),
     };
@@ -91,11 +116,14 @@ fn tree(asked: Option<&str>) -> Result<Sysfs, Stop> {
 fn of_folder(root: &Path) -> Result<Gathered, Stop> {
     let sysfs = Sysfs::at(root);
     let machine = Machine::read(&sysfs).map_err(|error| Stop::Usage(error.to_string()))?;
+    let devices = shown_by(&sysfs, &machine);
+    few_enough(&devices, "leave some out of the folder")?;
     let why = "only a folder is read (--root)".to_owned();
     let unknown = || why.clone();
     let given = Given {
-        devices: shown_by(&sysfs, &machine),
+        devices,
         undriven: Some(unknown()),
+        is_soft: false,
         versions: Vec::new(),
         unversioned: vec![unknown()],
         variables: Fact::Unknown(unknown()),
@@ -158,7 +186,7 @@ fn asked(args: &DoctorArgs, machine: &Machine, interrupt: &Interrupt) -> Result<
             chosen.absent.join("; ")
         )));
     }
-    let found = select(&args.gpus, chosen.backend, &chosen.inventory)?;
+    let found = selected(Some(&args.gpus), &chosen)?;
     let all_managed = chosen.inventory.unmanaged.is_none();
     let devices = found.iter().map(|found| {
         let described = inventory::describe(found, chosen.backend, &sysfs, machine);
@@ -177,18 +205,6 @@ fn asked(args: &DoctorArgs, machine: &Machine, interrupt: &Interrupt) -> Result<
         versions: software::versions(&chosen, args.deadline, interrupt)?,
         said: chosen.said.clone(),
         missing: None,
-    })
-}
-
-/// The devices that `--gpus` names; an error says which there are, because `--list` lists the rules here.
-fn select(list: &str, backend: Built, inventory: &Inventory) -> Result<Vec<Found>, Stop> {
-    inventory::select(Some(list), backend, inventory).map_err(|why| {
-        let name = |found: &Found| {
-            let address = found.pci.as_deref().unwrap_or("no PCI address");
-            format!("{} ({address})", found.ordinal)
-        };
-        let names: Vec<String> = inventory.devices.iter().map(name).collect();
-        Stop::Usage(why.replace("see --list", &format!("there are {}", names.join(", "))))
     })
 }
 
@@ -212,7 +228,7 @@ fn without_driver(list: &str, sysfs: &Sysfs, machine: &Machine) -> Result<Vec<De
         devices: shown.collect(),
         ..Inventory::default()
     };
-    let chosen = select(list, Built::Host, &inventory).map_err(|stop| match stop {
+    let chosen = selected_of(Some(list), Built::Host, &inventory).map_err(|stop| match stop {
         Stop::Usage(why) => Stop::Usage(why.replace("the host backend has", "the kernel shows")),
         other => other,
     })?;
@@ -234,15 +250,24 @@ fn shown_by(sysfs: &Sysfs, machine: &Machine) -> Vec<Device> {
     .collect()
 }
 
-/// The variables of this process, and where it is this machine that is looked at those of NCCL's files.
-fn variables(of_files: bool) -> Vec<doctor::Variable> {
-    let home = std::env::var_os("HOME")
-        .map(PathBuf::from)
-        .filter(|_| of_files);
-    let own = home.map(|home| home.join(NCCL_CONF_OF_USER));
-    let everybodys = of_files.then_some((Path::new(NCCL_CONF), NCCL_CONF));
-    let own = own.as_deref().map(|path| (path, "~/.nccl.conf"));
-    let files: Vec<(&Path, &str)> = everybodys.into_iter().chain(own).collect();
+/// The variables of this process, and where it is this machine that is looked at those of its collective library's files.
+fn variables(of_files: Option<&Machine>) -> Vec<doctor::Variable> {
+    let Some(machine) = of_files else {
+        return software::variables(&[]);
+    };
+    let [everybodys, name] = configuration(machine);
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let own = match set(INSTEAD) {
+        Some(file) => Some((PathBuf::from(file), format!("the file of {INSTEAD}"))),
+        None => set("HOME").map(|home| (PathBuf::from(home).join(name), format!("~/{name}"))),
+    };
+    let own = own
+        .as_ref()
+        .map(|(path, shown)| (path.as_path(), shown.as_str()));
+    let files: Vec<(&Path, &str)> = [(Path::new(everybodys), everybodys)]
+        .into_iter()
+        .chain(own)
+        .collect();
     software::variables(&files)
 }
 

@@ -2,6 +2,7 @@
 //! was asked for does not answer, else 0.
 
 use doctor::RULES;
+use program::command_line::quoted;
 use program::{Stop, outputs, sim};
 use supervisor::Interrupt;
 
@@ -33,9 +34,15 @@ pub(crate) fn run(
     } = gathered?;
     said.iter().chain(&missing).for_each(|line| say(line));
     let shown = Shown::of((source, args.sim.is_some()), &facts, &only);
+    let named = again(args);
+    let sound = match (args.all, &named) {
+        (true, _) => text::Sound::All,
+        (false, Some(gpus)) => text::Sound::Paths(gpus),
+        (false, None) => text::Sound::Counted,
+    };
     let printed = outputs::print(&match args.json {
         true => json::of(&shown).map_err(Stop::Internal)?,
-        false => text::of(&shown, args.all),
+        false => text::of(&shown, sound),
     });
     let of_missing = match missing {
         Some(_) => measure::exit::INCONCLUSIVE,
@@ -46,6 +53,20 @@ pub(crate) fn run(
         of_missing,
         shown.exit_code(),
     ]))
+}
+
+/// The options that name the same GPUs to other programs, where some were named.
+fn again(args: &DoctorArgs) -> Option<String> {
+    if args.gpus.trim() == "all" {
+        return None;
+    }
+    let sim = args.sim.iter().map(|name| ("--sim", name));
+    let options = sim.chain([("--gpus", &args.gpus)]);
+    Some(
+        options
+            .map(|(flag, value)| format!(" {flag} {}", quoted(value.as_ref())))
+            .collect(),
+    )
 }
 
 /// The ids that were asked for, each of them one of the table.

@@ -53,7 +53,12 @@ impl Shown {
             .map(|rule| rule.id)
             .filter(|id| only.is_empty() || only.contains(id));
         let not_applicable = asked
-            .filter(|id| !findings.iter().any(|finding| finding.rule == *id))
+            .filter(|id| {
+                let says = |finding: &Finding| {
+                    finding.rule == *id || finding.also.iter().any(|also| also == id)
+                };
+                !findings.iter().any(says)
+            })
             .collect();
         let count = |verdict: Verdict| {
             let same = findings.iter().filter(|finding| finding.verdict == verdict);

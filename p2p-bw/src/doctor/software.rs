@@ -1,6 +1,7 @@
 //! Versions of drivers and collective libraries, each asked in a child, and variables of this process.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
@@ -113,13 +114,28 @@ fn release_of(file: &Path) -> Option<String> {
     ))
 }
 
+/// The most that is read of a configuration file.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// The text of a regular file; empty for what is none, as a pipe that nobody writes to, which would hold up who opens it.
+fn configuration(path: &Path) -> String {
+    let mut text = Vec::new();
+    if path.is_file()
+        && let Ok(file) = std::fs::File::open(path)
+        // What was read before a fault counts.
+        && file.take(MOST_BYTES).read_to_end(&mut text).is_err()
+    {
+        text.clear();
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 /// The variables that rules look at: of the files that NCCL reads, outranked by those of this process.
 pub(super) fn variables(files: &[(&Path, &str)]) -> Vec<Variable> {
     let mut known = BTreeMap::new();
     let mut add = |variable: Variable| known.insert(variable.name.clone(), variable);
     for (path, shown) in files {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        for variable in in_file(&text, shown) {
+        for variable in in_file(&configuration(path), shown) {
             add(variable);
         }
     }

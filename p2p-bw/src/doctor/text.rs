@@ -13,8 +13,27 @@ const WIDTH: usize = 100;
 /// Where the words behind `seen`, `why` and so on begin.
 const INDENT: usize = 8;
 
-/// All findings but those that are ok, which are counted unless they are asked for.
-pub(super) fn of(shown: &Shown, all: bool) -> String {
+/// What is shown of what is ok, which is counted otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sound<'a> {
+    /// All of it.
+    All,
+    /// Of the paths between GPUs that were named, `--gpus 0,1`.
+    Paths(&'a str),
+    /// Nothing.
+    Counted,
+}
+
+/// Rules that say nothing of the ways between GPUs.
+const ELSEWHERE: [&str; 4] = [
+    "gpu-nic-memory",
+    "nic-link",
+    "gid-index",
+    "gpu-nic-distance",
+];
+
+/// All findings, of those that are ok as many as are asked for.
+pub(super) fn of(shown: &Shown, sound: Sound<'_>) -> String {
     // Writing to a String cannot fail.
     let mut text = format!("doctor: {}\n", replaced(&shown.source));
     if shown.simulated {
@@ -32,10 +51,15 @@ pub(super) fn of(shown: &Shown, all: bool) -> String {
         );
     }
     for verdict in Verdict::ALL {
-        if verdict == Verdict::Ok && !all {
-            continue;
-        }
-        let same = |finding: &&Finding| finding.verdict == verdict;
+        let same = |finding: &&Finding| {
+            let is_shown = verdict != Verdict::Ok
+                || match sound {
+                    Sound::All => true,
+                    Sound::Paths(_) => is_of_pair(finding),
+                    Sound::Counted => false,
+                };
+            finding.verdict == verdict && is_shown
+        };
         let findings = shown.findings.iter().filter(same);
         if matches!(verdict, Verdict::Bad | Verdict::Warn) {
             for (finding, subjects) in alike(findings.collect()) {
@@ -56,7 +80,29 @@ pub(super) fn of(shown: &Shown, all: bool) -> String {
         );
     }
     let _ = writeln!(text, "\n{}", summary(&shown.counts));
+    if let Sound::Paths(gpus) = sound {
+        let explains = |finding: &Finding| {
+            finding.verdict < Verdict::CannotTell && !ELSEWHERE.contains(&finding.rule.as_str())
+        };
+        if !shown.findings.iter().any(explains) {
+            let _ = writeln!(
+                text,
+                "nothing here explains a loss between these GPUs; next: `cargo xtask p2p{gpus}`, `cargo xtask allreduce{gpus}`"
+            );
+        }
+    }
     text
+}
+
+/// Whether a finding is of two GPUs: `GPU0-GPU1`.
+fn is_of_pair(finding: &Finding) -> bool {
+    let is_device = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_alphabetic())
+            && word.ends_with(|c: char| c.is_ascii_digit())
+            && !word.contains(' ')
+    };
+    let ends = finding.subject.split_once('-');
+    ends.is_some_and(|(a, b)| is_device(a) && is_device(b))
 }
 
 /// Findings that differ in their subject only, as one with its subjects.
@@ -77,7 +123,9 @@ fn alike(findings: Vec<&Finding>) -> Vec<(&Finding, String)> {
 }
 
 fn head(finding: &Finding) -> String {
-    format!("{}  {}", finding.verdict.word(), finding.rule)
+    let rules = std::iter::once(&finding.rule).chain(&finding.also);
+    let rules: Vec<&str> = rules.map(String::as_str).collect();
+    format!("{}  {}", finding.verdict.word(), rules.join(", "))
 }
 
 fn fault(text: &mut String, finding: &Finding, subjects: &str) {
@@ -270,6 +318,7 @@ mod tests {
     fn finding(subject: &str, verdict: Verdict) -> Finding {
         Finding {
             rule: "large-bar".to_owned(),
+            also: Vec::new(),
             subject: subject.to_owned(),
             verdict,
             seen: "its window is small (256 MiB)\u{1b}[2J".to_owned(),
@@ -304,7 +353,7 @@ mod tests {
     #[test]
     fn what_is_bad_is_shown_whole_and_what_is_ok_is_counted() {
         assert_eq!(
-            of(&shown(), false),
+            of(&shown(), Sound::Counted),
             "doctor: this machine\n\
              \n\
              bad  large-bar  GPU0, GPU1 (2 findings)\n  \
@@ -347,9 +396,28 @@ mod tests {
 
     #[test]
     fn what_is_ok_is_shown_where_it_is_asked_for() {
-        let text = of(&shown(), true);
+        let text = of(&shown(), Sound::All);
         assert!(
             text.contains("ok      large-bar of GPU2: its window"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn of_named_gpus_the_paths_are_shown_and_what_comes_next_where_nothing_explains_a_loss() {
+        let mut shown = shown();
+        shown.findings[2].subject = "GPU0-GPU1".to_owned();
+        let text = of(&shown, Sound::Paths(" --gpus 0,1"));
+        assert!(text.contains("ok      large-bar of GPU0-GPU1"), "{text}");
+        assert!(!text.contains("nothing here explains"), "{text}");
+        shown.findings.drain(..2);
+        shown.findings.push(Finding {
+            rule: "nic-link".to_owned(),
+            ..finding("mlx5_0 port 1", Verdict::Warn)
+        });
+        let text = of(&shown, Sound::Paths(" --gpus 0,1"));
+        assert!(
+            text.ends_with("`cargo xtask p2p --gpus 0,1`, `cargo xtask allreduce --gpus 0,1`\n"),
             "{text}"
         );
     }

@@ -4,6 +4,7 @@
 mod binding;
 mod columns;
 mod exec;
+mod free;
 mod measure;
 mod prove;
 mod refuse;
@@ -29,6 +30,8 @@ pub(crate) enum NumaCommand {
     /// Puts memory on each NUMA node and asks the kernel where it is; measures nothing.
     Prove(prove::ProveArgs),
 }
+
+pub(crate) use exec::is_report;
 
 /// Runs it; gives the exit code.
 pub(crate) fn run(args: &NumaArgs, interrupt: &Interrupt) -> Result<u8, Stop> {

@@ -3,6 +3,7 @@
 mod ceiling;
 pub(crate) mod fabric;
 mod facts;
+mod finding;
 mod health;
 mod intent;
 mod jobs;
@@ -19,8 +20,7 @@ mod run;
 mod session;
 mod verdict;
 
-pub(crate) use judge::judge;
-pub(crate) use measurer::{JobEnd, Measurer};
+pub(crate) use finding::{Blame, Finding};
+pub(crate) use measurer::Measurer;
 pub(crate) use outputs::of_outcome;
-pub(crate) use quantities::quantities;
 pub(crate) use run::{DEFAULT_SOFT_BYTES, Outcome, default_host_bytes, run};

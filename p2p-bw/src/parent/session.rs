@@ -11,18 +11,17 @@ use program::{Break, Budget, Progress, Recorder, Stop, provenance};
 use supervisor::Interrupt;
 use topology::{Machine, Sysfs};
 
+use super::finding::Finding;
 use super::health::Health;
 use super::intent::{Intents, Remembered, default_folders, open_first};
-use super::judge::judge;
 use super::measurer::{JobEnd, Measurer};
 use super::monitor::{Monitor, Readings};
 use super::plan::Planned;
 use super::probes::Probes;
-use super::quantities::quantities;
 use super::{ceiling, fabric, facts, link};
 use crate::cases::Pattern;
 use crate::cli::RunArgs;
-use crate::messages::{Job, JobOutcome};
+use crate::messages::Job;
 
 /// One run under way.
 pub(super) struct Session<'a> {
@@ -277,61 +276,14 @@ impl<'a> Session<'a> {
         let end = end?;
         let readings = monitor.as_mut().map(Monitor::collect).unwrap_or_default();
         self.keep(&readings)?;
-        Ok(match end {
-            JobEnd::Interrupted { signal, .. } => return Err(Break::Signal(signal)),
-            JobEnd::Hang {
-                doing,
-                waited,
-                unkillable,
-            } => {
-                let mut doing = format!("{doing}: no progress for {:.0} s", waited.as_secs_f64());
-                if unkillable {
-                    doing.push_str("; its process cannot be ended");
-                    health.give_up(point, &doing);
-                } else {
-                    health.failed(point, &doing);
-                }
-                (Outcome::Hang { doing }, Vec::new())
-            }
-            JobEnd::Crashed { reason } => {
-                health.failed(point, &reason);
-                (Outcome::Failed { reason }, Vec::new())
-            }
-            JobEnd::Done(JobOutcome::Skipped { reason }) => {
-                (Outcome::Skipped { reason }, Vec::new())
-            }
-            JobEnd::Done(JobOutcome::Failed { reason, lost }) => {
-                if lost {
-                    health.failed(point, &reason);
-                }
-                (Outcome::Failed { reason }, Vec::new())
-            }
-            JobEnd::Done(JobOutcome::Measured {
-                series,
-                timing,
-                stopped,
-                verification,
-                placement,
-                mut caveats,
-                ..
-            }) => {
-                let quantities = match quantities(series, timing, stopped) {
-                    Ok(quantities) => quantities,
-                    Err(reason) => return Ok((Outcome::Failed { reason }, caveats)),
-                };
-                let link = self.link_use(point, &readings, &quantities);
-                caveats.extend(judge(&quantities, &link, timing.gate));
-                (
-                    Outcome::Measured {
-                        quantities,
-                        verification,
-                        link,
-                        placement,
-                    },
-                    caveats,
-                )
-            }
-        })
+        let link = |quantities: &[NamedQuantity]| self.link_use(point, &readings, quantities);
+        let found = Finding::of(end, link).map_err(Break::Signal)?;
+        match &found.blame {
+            Some(blame) if blame.at_once => health.give_up(point, &blame.why),
+            Some(blame) => health.failed(point, &blame.why),
+            None => {}
+        }
+        Ok((found.outcome, found.caveats))
     }
 
     /// Puts link readings into the record where they say something new.

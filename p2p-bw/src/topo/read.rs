@@ -34,7 +34,7 @@ pub(crate) struct Shown {
     pub(crate) matrix: Matrix,
     /// Classes as NCCL computes them.
     pub(crate) nccl: Matrix,
-    /// Links beside PCI Express that neither matrix can tell, a sentence each.
+    /// What neither matrix tells: links beside PCI Express, and ends beyond those that it holds; a sentence each.
     pub(crate) matrix_open: Vec<String>,
     /// The ends of the matrix, GPUs and NICs with their ways into the machine.
     pub(crate) devices: Vec<Card>,
@@ -128,8 +128,16 @@ impl Shown {
     fn place(&mut self, sysfs: &Sysfs, wanted: Wanted<'_>) -> Result<(), Stop> {
         let gpus = chosen(&self.machine, wanted.gpus)?;
         let others = others(&self.tree, wanted.also)?;
-        let fabric = self.fabric(sysfs, &gpus, wanted.tools);
         let names: Vec<Option<String>> = gpus.iter().map(|gpu| gpu_name(sysfs, gpu)).collect();
+        let may_link =
+            |(gpu, name): (&PciDevice, &Option<String>)| gpu.may_have_nvlink(name.as_deref());
+        if gpus.iter().zip(&names).filter(|end| may_link(*end)).count() > 1 {
+            self.matrix_open.push(
+                "NVLink is in no file of sysfs: where `nvidia-smi topo -m` shows NV#, give its output to --from"
+                    .to_owned(),
+            );
+        }
+        let fabric = self.fabric(sysfs, &gpus, wanted.tools);
         let labels: Vec<Option<String>> = self.nics.iter().map(Nic::label).collect();
         let gpus = gpus
             .iter()
@@ -144,6 +152,14 @@ impl Shown {
         let ends: Vec<Placed<'_>> = gpus.chain(nics).chain(others).collect();
         let beside = |a: PciAddress, b: PciAddress| beside(&self.kfd, fabric.as_ref(), a, b);
         let matrices = Matrices::of(sysfs, &self.machine, &ends, &beside);
+        let named = Placed::named(sysfs, &self.machine, &ends);
+        if named.len() > matrices.smi.ends.len() {
+            self.matrix_open.push(format!(
+                "the matrices hold the first {} of {} ends; choose GPUs with --gpus, other functions with --also",
+                matrices.smi.ends.len(),
+                named.len()
+            ));
+        }
         let is_guest = self.platform.is_guest == Some(true);
         let card = |(end, placed): (&End, &Placed<'_>)| {
             Card::read(
@@ -153,21 +169,15 @@ impl Shown {
                 placed.pci,
             )
         };
-        self.devices = matrices.smi.ends.iter().zip(&ends).map(card).collect();
+        self.devices = named.iter().zip(&ends).map(card).collect();
         (self.matrix, self.nccl) = (matrices.smi, matrices.nccl);
         Ok(())
     }
 
     /// The links beside PCI Express that a vendor's tool knows; what it does not tell is said.
     fn fabric(&mut self, sysfs: &Sysfs, gpus: &[PciDevice], may_run: bool) -> Option<Fabric> {
-        let several = |is: fn(&PciDevice) -> bool| gpus.iter().filter(|gpu| is(gpu)).count() > 1;
-        if several(PciDevice::may_have_nvlink) {
-            self.matrix_open.push(
-                "NVLink is in no file of sysfs: where `nvidia-smi topo -m` shows NV#, give its output to --from"
-                    .to_owned(),
-            );
-        }
-        if several(|gpu| gpu.vendor == METAX) && !may_run {
+        let has_several = gpus.iter().filter(|gpu| gpu.vendor == METAX).count() > 1;
+        if has_several && !may_run {
             self.matrix_open.push("MetaXLink is in no file of sysfs, and no tool of a copy is run: give the output of `mx-smi topo -m` to --from".to_owned());
             return None;
         }

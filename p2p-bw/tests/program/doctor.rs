@@ -71,6 +71,14 @@ fn four_gpus_on_amds_cpus_are_farther_than_nccl_goes_and_two_are_not() {
         pairs.iter().all(|(_, verdict, _)| *verdict == "warn"),
         "{pairs:?}"
     );
+    // An engine on two of the four makes a communicator of two, which goes the other way.
+    for (pair, _, seen) in &pairs {
+        assert!(
+            seen.contains("TP2 with these two goes directly, within SYS")
+                && seen.contains("TP4 with all goes through host memory"),
+            "{pair}: {seen}"
+        );
+    }
     let (code, two) = on("l40x4", &["--only", "nccl-p2p-level", "--gpus", "0,3"]);
     assert_eq!(code, 0);
     let pairs = of(&two, "nccl-p2p-level");
@@ -227,4 +235,28 @@ fn rules_are_listed_and_one_that_is_none_is_refused() {
     let missing = scratch.run(&["doctor", "--root", "/nowhere"]);
     assert_eq!(missing.code, 2);
     assert!(missing.stderr.contains("/nowhere"), "{}", missing.stderr);
+}
+
+#[test]
+fn of_two_named_gpus_the_path_is_shown_and_what_comes_next() {
+    let scratch = Scratch::new();
+    // GPUs 0 and 1 of the box have a sound path for two; its cards of the network are far, which is no matter of the path.
+    let ran = scratch.run(&["doctor", "--sim", "l40x4", "--gpus", "0,1"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for part in [
+        "ok      nccl-p2p-level of GPU0-GPU1: the path is NODE",
+        "nothing here explains a loss",
+        "`cargo xtask p2p --sim l40x4 --gpus 0,1`",
+    ] {
+        assert!(ran.stdout.contains(part), "no `{part}` in {}", ran.stdout);
+    }
+    // Of all of them it is a count.
+    let ran = scratch.run(&["doctor", "--sim", "l40x4"]);
+    assert!(
+        !ran.stdout.contains("nothing here explains"),
+        "{}",
+        ran.stdout
+    );
+    // Four go through host memory by NCCL's rule, which a soft library has none of.
+    assert!(ran.stdout.contains("plays no levels"), "{}", ran.stdout);
 }

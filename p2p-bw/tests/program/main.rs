@@ -18,6 +18,7 @@ mod mig;
 mod monitor;
 mod monitored;
 mod numa_exec;
+mod numa_measure;
 mod numa_prove;
 mod patterns;
 mod peer_kernels;

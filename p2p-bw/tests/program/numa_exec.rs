@@ -125,7 +125,19 @@ fn what_cannot_be_is_refused_in_a_line() {
         ),
         (
             &["numa", "exec", "--sim", "l40x4", "--", "true"],
-            "--dry-run",
+            "a soft box has no nodes to run a program on; add --dry-run",
+        ),
+        (
+            &["numa", "exec", "--node", "x", "--", "true"],
+            "`x` is not a node number",
+        ),
+        (
+            &["numa", "exec", "--sim", "l40x4", "--gpus", "9", "--dry-run"],
+            "there are 0 (0000:21:00.0), 1 (",
+        ),
+        (
+            &["numa", "--sim", "l40x4", "--gpus", "9"],
+            "there are 0 (0000:21:00.0), 1 (",
         ),
         (
             &["numa", "exec", "--node", "0", "--gpus", "1", "--", "true"],
@@ -162,6 +174,9 @@ fn without_a_gpu_it_says_what_was_looked_for() {
     for part in ["not started: no GPU was found", "cuda: ", "hip: ", "--node"] {
         assert!(ran.stderr.contains(part), "no `{part}` in {}", ran.stderr);
     }
+    // One line, what to install once.
+    assert_eq!(ran.stderr.matches("install").count(), 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.trim_end().lines().count(), 1, "{}", ran.stderr);
 }
 
 #[test]
@@ -394,15 +409,77 @@ fn the_report_keeps_no_secret_of_the_command_line() {
     let scratch = Scratch::new();
     let report = scratch.text("report.json");
     let options = ["--node", "0", "--report", &report];
-    let program = ["echo", "--api-key", "canary", "--token=canary", "--port=80"];
+    let secrets = [
+        "HEADER=X-Api-Key: canary",
+        "URL=http://u:canary@h/",
+        "HF_TOKEN=canary",
+        "SOME_API_KEY=canary",
+        "DB_PASSWORD=canary",
+    ];
+    let flags = ["--api-key", "canary", "--token=canary", "--port=80"];
+    let script = r#"echo "$HF_TOKEN" "$@""#;
+    let shell = ["sh", "-c", script, "sh"];
+    let program = [&["env"][..], &secrets, &shell, &flags].concat();
     let ran = exec(&scratch, &options, &program);
     // The program itself gets all of it.
-    assert_eq!(ran.stdout, "--api-key canary --token=canary --port=80\n");
+    assert_eq!(
+        ran.stdout,
+        "canary --api-key canary --token=canary --port=80\n"
+    );
     let kept = std::fs::read_to_string(&report).unwrap();
     assert!(
-        !kept.contains("canary") && kept.contains("--port=80"),
+        !kept.contains("canary") && kept.contains("--port=80") && kept.contains("HF_TOKEN="),
         "{kept}"
     );
+}
+
+#[test]
+fn a_printed_command_keeps_no_secret_and_says_that_it_is_not_whole() {
+    let ran = Scratch::new().run(&[
+        "numa",
+        "exec",
+        "--sim",
+        "l40x4",
+        "--gpus",
+        "0",
+        "--dry-run",
+        "--",
+        "env",
+        "HF_TOKEN=canary",
+        "true",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stdout.ends_with("env 'HF_TOKEN=<redacted>' true\n"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stderr.contains("<redacted>"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("canary"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_assignment_in_the_programs_place_is_refused_without_its_value() {
+    let ran = exec(
+        &Scratch::new(),
+        &["--node", "0"],
+        &["HF_TOKEN=canary", "true"],
+    );
+    assert!(!ran.stderr.contains("canary"), "{}", ran.stderr);
+    ran.is_wrong_usage("assignment to HF_TOKEN; put `env` before it");
+}
+
+#[test]
+fn show_says_what_a_report_is() {
+    if !has_one_node() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let report = scratch.text("report.json");
+    exec(&scratch, &["--node", "0", "--report", &report], &["true"]);
+    scratch
+        .run(&["show", &report])
+        .is_wrong_usage("`numa exec --report` wrote");
 }
 
 #[test]

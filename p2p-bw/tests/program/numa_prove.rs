@@ -65,6 +65,7 @@ fn every_node_is_proven_and_one_that_does_not_exist_is_refused() {
     for node in nodes {
         // 64 pages where --bytes does not say.
         assert_eq!(node["outcome"]["pages"], 64);
+        assert_eq!(node["outcome"]["by"], "move_pages");
         // Every other node that has memory, and all 64 pages each time.
         let moved = node["outcome"]["moved_to"].as_object().unwrap();
         assert_eq!(moved.len(), nodes.len() - 1);
@@ -124,13 +125,18 @@ fn a_refused_call_is_named_and_no_page_is_said_to_be_on_the_node() {
     if !has_nodes() {
         return skip("no NUMA nodes in sysfs");
     }
-    // Which call, what becomes of bound memory, and of preferred memory.
-    for (call, bound, preferred) in [
-        ("mbind", "refused", "proven"),
-        ("set_mempolicy", "proven", "refused"),
-        ("move_pages", "not_proven", "not_proven"),
+    // What is refused, the call that is named, what becomes of bound memory, and of preferred memory.
+    for (calls, call, bound, preferred) in [
+        ("mbind", "mbind", "refused", "proven"),
+        ("set_mempolicy", "set_mempolicy", "proven", "refused"),
+        (
+            "move_pages,get_mempolicy",
+            "move_pages",
+            "not_proven",
+            "not_proven",
+        ),
     ] {
-        let (json, code) = proven(&["--node", "0", "--refuse", call]);
+        let (json, code) = proven(&["--node", "0", "--refuse", calls]);
         assert_eq!(code, 3, "{call}: {json}");
         let node = &json["nodes"][0];
         for (outcome, expected) in [(&node["outcome"], bound), (&node["preferred"], preferred)] {
@@ -151,6 +157,33 @@ fn a_refused_call_is_named_and_no_page_is_said_to_be_on_the_node() {
             );
         }
     }
+}
+
+#[test]
+fn where_move_pages_alone_is_refused_the_other_call_proves_and_is_named() {
+    if !has_nodes() {
+        return skip("no NUMA nodes in sysfs");
+    }
+    if let Some(reason) = in_the_way() {
+        return skip(&reason);
+    }
+    // Of one node nothing is moved to another one, which only move_pages does.
+    let (json, code) = proven(&["--node", "0", "--refuse", "move_pages"]);
+    let node = &json["nodes"][0];
+    for outcome in [&node["outcome"], &node["preferred"]] {
+        assert_eq!(
+            (&outcome["is"], &outcome["by"], &outcome["pages"]),
+            (&"proven".into(), &"get_mempolicy".into(), &64.into()),
+            "{json}"
+        );
+    }
+    let others = std::fs::read_to_string("/sys/devices/system/node/has_memory");
+    let is_alone = others.is_ok_and(|nodes| nodes.trim() == "0");
+    assert_eq!(code, if is_alone { 0 } else { 3 }, "{json}");
+    let refuse = ["--node", "0", "--refuse", "move_pages"];
+    let ran = Scratch::new().run(&[&["numa", "prove"], &refuse[..]].concat());
+    let says = "the kernel says where each of them is (get_mempolicy)";
+    assert!(ran.stdout.contains(says), "{}", ran.stdout);
 }
 
 #[test]

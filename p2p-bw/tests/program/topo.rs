@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use boxfile::BoxFile;
 use serde_json::Value;
@@ -251,6 +251,58 @@ fn a_copied_tree_is_read_with_functions_that_are_no_gpu() {
         );
     }
     assert!(!shown.stdout.contains("DEV1"), "{}", shown.stdout);
+}
+
+#[test]
+fn a_pipe_in_a_copied_tree_is_as_if_it_were_not_there() {
+    let scratch = Scratch::new();
+    let root = scratch.join("copy");
+    cascaded(&root);
+    let card = root.join("sys/bus/pci/devices/0000:47:00.0");
+    for file in ["numa_node", "max_link_width", "config"] {
+        // The file may not be there yet.
+        let _ = fs::remove_file(card.join(file));
+        let made = Command::new("mkfifo").arg(card.join(file)).status();
+        assert!(made.unwrap().success());
+    }
+    let found = json(&scratch.run(&["topo", "--root", "copy", "--json"]));
+    assert_eq!(found["devices"][0]["pci"]["node"], Value::Null);
+    assert_eq!(found["devices"][0]["card_maximum"], Value::Null);
+}
+
+#[test]
+fn a_crowd_of_ends_is_listed_whole_and_its_first_512_have_a_matrix() {
+    let scratch = Scratch::new();
+    let root = scratch.join("copy");
+    let port = "pci0000:40/0000:40:00.0";
+    function(&root, port, "0x060400", 0);
+    // Two buses of 32 devices with 8 functions each, and eight more.
+    let ends = 2 * 32 * 8 + 8;
+    for end in 0..ends {
+        let (bus, device, number) = (0x41 + end / 256, end / 8 % 32, end % 8);
+        let path = format!("{port}/0000:{bus:02x}:{device:02x}.{number}");
+        function(&root, &path, "0x020000", 0);
+    }
+    let found = json(&scratch.run(&["topo", "--root", "copy", "--json"]));
+    let (smi, nccl) = (matrix(&found["matrix"]), matrix(&found["nccl"]));
+    for matrix in [smi, nccl] {
+        assert_eq!(matrix.ends.len(), 512);
+        assert_eq!(
+            matrix.classes.iter().map(Vec::len).sum::<usize>(),
+            512 * 512
+        );
+    }
+    assert_eq!(found["devices"].as_array().unwrap().len(), ends);
+    assert_eq!(found["devices"][ends - 1]["end"]["name"], "NIC519");
+    let shown = scratch.run(&["topo", "--root", "copy"]);
+    let says = "the matrices hold the first 512 of 520 ends";
+    assert!(shown.stdout.contains(says), "{}", shown.stdout);
+    // Two matrices of 512 rows, and a row for each of the 520 in the lists of NICs and of their ports at most.
+    let rows = shown
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("  NIC"));
+    assert!(rows.count() <= 2 * 512 + 2 * ends);
 }
 
 #[test]

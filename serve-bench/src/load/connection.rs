@@ -1,44 +1,66 @@
-//! One connection to the server, driven by the task that waits for its reply.
+//! One connection to the server: a socket that is written and read without anything in between.
 //!
-//! The instants are taken at the socket: right before the first write of a request, and right after each read, before
-//! HTTP, events or JSON are looked at. Connection and reply are polled by the same task one after the other, so that no
-//! other request's work stands between a read and the chunk that came with it.
+//! The instants are taken at the socket: right before the first write of a request, and right after each read, before HTTP,
+//! events or JSON are looked at. Where the kernel stamps packets (SO_TIMESTAMPING), the instant at which it received the bytes
+//! comes along, so that a client that is late to read does not take its own delay for the server's. Where several packets are
+//! read at once, the kernel keeps the stamp of the last.
 
-use std::cell::Cell;
-use std::future::{Future, poll_fn};
-use std::io;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
-use std::rc::Rc;
-use std::task::{Context, Poll};
-use std::time::Instant;
+use std::os::fd::AsRawFd;
+use std::task::{Poll, ready};
+use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::{Body, Frame, Incoming};
-use hyper::client::conn::http1;
-use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
+use nix::errno::Errno;
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, TimestampingFlag, Timestamps, recv, recvmsg, setsockopt, sockopt,
+};
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-/// What moves bytes between socket and request; `None` once it has ended, for it must not be polled again then.
-type Driver = Option<Pin<Box<http1::Connection<Stamped, Full<Bytes>>>>>;
+use super::clock::Clock;
 
-/// A connection that keeps the instants of its socket.
+/// Bytes of one read at most.
+const READ_BYTES: usize = 128 << 10;
+
+/// A connection.
 pub(super) struct Connection {
-    sender: http1::SendRequest<Full<Bytes>>,
-    driver: Driver,
-    stamps: Rc<Stamps>,
+    stream: TcpStream,
     peer: Option<SocketAddr>,
+    /// Whether the socket took the wish for time stamps.
+    stamping: bool,
 }
 
-/// Instants at the socket.
-#[derive(Default)]
-struct Stamps {
-    /// Before the first write since the last [`Connection::send`].
-    first_write: Cell<Option<Instant>>,
-    /// After the latest read.
-    last_read: Cell<Option<Instant>>,
+/// When bytes came.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arrival {
+    /// After the read.
+    pub(super) read: Instant,
+    /// When the kernel received the last of them, not after the read; `None` where it did not say.
+    pub(super) received: Option<Instant>,
+}
+
+impl Arrival {
+    /// The kernel's instant, and without one that of the read.
+    pub(super) fn at(&self) -> Instant {
+        self.received.unwrap_or(self.read)
+    }
+}
+
+/// How far a request was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    /// All of it.
+    All,
+    /// Not all: the server answered or closed before, so the connection is of no use behind the reply.
+    Part,
+}
+
+thread_local! {
+    /// What all connections of a thread read into, one after the other: a stream that waits holds no buffer.
+    static INBOX: RefCell<Inbox> = RefCell::new(Inbox::new());
 }
 
 impl Connection {
@@ -46,18 +68,14 @@ impl Connection {
     pub(super) async fn open(addresses: &[SocketAddr]) -> io::Result<Self> {
         let stream = TcpStream::connect(addresses).await?;
         stream.set_nodelay(true)?;
+        let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
+            | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
+        let stamping = setsockopt(&stream, sockopt::Timestamping, &flags).is_ok();
         let peer = stream.peer_addr().ok();
-        let stamps = Rc::new(Stamps::default());
-        let io = Stamped {
-            io: TokioIo::new(stream),
-            stamps: Rc::clone(&stamps),
-        };
-        let (sender, driver) = http1::handshake(io).await.map_err(io::Error::other)?;
         Ok(Self {
-            sender,
-            driver: Some(Box::pin(driver)),
-            stamps,
+            stream,
             peer,
+            stamping,
         })
     }
 
@@ -66,130 +84,203 @@ impl Connection {
         self.peer
     }
 
-    /// Whether a request can be sent on it now, as far as is known here; the server may have closed it just then.
-    pub(super) async fn is_open(&mut self) -> bool {
-        poll_fn(|cx| {
-            self.drive(cx);
-            // Pending means that the last exchange is not over, such as a request that was answered before it was read.
-            let ready = matches!(self.sender.poll_ready(cx), Poll::Ready(Ok(())));
-            Poll::Ready(ready && self.driver.is_some())
-        })
-        .await
+    /// Whether a request can be sent on it now, as far as is known here; the server may close it just then.
+    pub(super) fn is_open(&self) -> bool {
+        self.input() == Input::None
     }
 
-    /// Sends a request and waits for the head of its reply.
-    pub(super) async fn send(
-        &mut self,
-        request: Request<Full<Bytes>>,
-    ) -> hyper::Result<Response<Incoming>> {
-        self.stamps.first_write.set(None);
-        self.stamps.last_read.set(None);
-        let mut response = pin!(self.sender.send_request(request));
-        let driver = &mut self.driver;
-        poll_fn(|cx| {
-            drive(driver, cx);
-            response.as_mut().poll(cx)
-        })
-        .await
-    }
-
-    /// Waits for the next frame of a reply's body; `None` at its end.
-    pub(super) async fn frame(
-        &mut self,
-        body: &mut Incoming,
-    ) -> Option<hyper::Result<Frame<Bytes>>> {
-        poll_fn(|cx| {
-            self.drive(cx);
-            Pin::new(&mut *body).poll_frame(cx)
-        })
-        .await
-    }
-
-    /// When the latest request began to be written; `None` where not a byte of it was.
-    pub(super) fn sent(&self) -> Option<Instant> {
-        self.stamps.first_write.get()
-    }
-
-    /// When the latest bytes were read since that request; `None` where there were none.
-    pub(super) fn last_read(&self) -> Option<Instant> {
-        self.stamps.last_read.get()
-    }
-
-    fn drive(&mut self, cx: &mut Context<'_>) {
-        drive(&mut self.driver, cx);
-    }
-}
-
-fn drive(driver: &mut Driver, cx: &mut Context<'_>) {
-    if let Some(running) = driver
-        && running.as_mut().poll(cx).is_ready()
-    {
-        // What went wrong reaches the request that waits.
-        *driver = None;
-    }
-}
-
-/// A socket that notes when it is written and read.
-struct Stamped {
-    io: TokioIo<TcpStream>,
-    stamps: Rc<Stamps>,
-}
-
-impl hyper::rt::Read for Stamped {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: hyper::rt::ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        let polled = Pin::new(&mut self.io).poll_read(cx, buffer);
-        if polled.is_ready() {
-            self.stamps.last_read.set(Some(Instant::now()));
+    /// Writes a request, in one system call where the socket takes it; notes in `sent` the instant before the first byte.
+    ///
+    /// # Errors
+    /// Nothing of it could be written, or not all and the server did not say why.
+    pub(super) async fn send(&self, parts: [&[u8]; 3], sent: &mut Instant) -> io::Result<Written> {
+        let mut parts = parts.map(IoSlice::new);
+        let mut left = &mut parts[..];
+        let mut begun = false;
+        while left.iter().any(|part| !part.is_empty()) {
+            let before = Instant::now();
+            match self.stream.try_write_vectored(left) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => {
+                    if !std::mem::replace(&mut begun, true) {
+                        *sent = before;
+                    }
+                    IoSlice::advance_slices(&mut left, bytes);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.until_writable().await? == Input::Some {
+                        return Ok(Written::Part);
+                    }
+                }
+                // Why it closed may stand in what it answered before.
+                Err(_) if begun && self.input() == Input::Some => return Ok(Written::Part),
+                Err(error) => return Err(error),
+            }
         }
-        polled
+        Ok(Written::All)
     }
-}
 
-impl Stamped {
-    /// Notes the instant before a write, where that write took bytes and is the first.
-    fn note(&self, before: Instant, polled: &Poll<io::Result<usize>>) {
-        if matches!(polled, Poll::Ready(Ok(_))) && self.stamps.first_write.get().is_none() {
-            self.stamps.first_write.set(Some(before));
+    /// Waits for bytes and gives them to `take` with the instant at which they came; `None` where the server closed.
+    pub(super) async fn receive<R>(
+        &self,
+        mut take: impl FnMut(&[u8], Arrival) -> R,
+    ) -> io::Result<Option<R>> {
+        poll_fn(|cx| {
+            loop {
+                ready!(self.stream.poll_read_ready(cx))?;
+                match self.try_receive(&mut take) {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    received => return Poll::Ready(received),
+                }
+            }
+        })
+        .await
+    }
+
+    fn try_receive<R>(&self, take: &mut impl FnMut(&[u8], Arrival) -> R) -> io::Result<Option<R>> {
+        INBOX.with_borrow_mut(|inbox| {
+            let mut received = None;
+            let tried = self.stream.try_io(Interest::READABLE, || {
+                let (bytes, arrival) = inbox.read(self.stream.as_raw_fd(), self.stamping)?;
+                received = Some((bytes, arrival));
+                // A short read has emptied the socket, and what comes later is told anew (the socket is watched by edges), so
+                // that it is waited for without another read. tokio's own reads do the same.
+                match bytes {
+                    0 | READ_BYTES => Ok(()),
+                    _ => Err(io::ErrorKind::WouldBlock.into()),
+                }
+            });
+            match received {
+                Some((0, _)) => Ok(None),
+                Some((bytes, arrival)) => Ok(Some(take(&inbox.bytes[..bytes], arrival))),
+                None => tried.map(|()| None),
+            }
+        })
+    }
+
+    /// Waits until more can be written, or until there is something to read.
+    async fn until_writable(&self) -> io::Result<Input> {
+        loop {
+            let ready = self
+                .stream
+                .ready(Interest::READABLE | Interest::WRITABLE)
+                .await?;
+            if ready.is_writable() {
+                return Ok(Input::None);
+            }
+            if self.input() == Input::Some {
+                return Ok(Input::Some);
+            }
+            // Readable was said of bytes that are read by now.
+            let nothing = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
+            drop(self.stream.try_io(Interest::READABLE, nothing));
+        }
+    }
+
+    /// Whether there are bytes, or an end, to be read.
+    fn input(&self) -> Input {
+        let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+        match recv(self.stream.as_raw_fd(), &mut [0], flags) {
+            Err(Errno::EAGAIN) => Input::None,
+            _ => Input::Some,
         }
     }
 }
 
-impl hyper::rt::Write for Stamped {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let before = Instant::now();
-        let polled = Pin::new(&mut self.io).poll_write(cx, bytes);
-        self.note(before, &polled);
-        polled
+/// Whether a socket has something to read: bytes, its end, or its error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Input {
+    None,
+    Some,
+}
+
+/// Where reads go.
+struct Inbox {
+    bytes: Box<[u8]>,
+    /// The kernel's messages that come with bytes.
+    control: Vec<u8>,
+    clock: Clock,
+}
+
+impl Inbox {
+    fn new() -> Self {
+        Self {
+            bytes: vec![0; READ_BYTES].into(),
+            control: nix::cmsg_space!(Timestamps),
+            clock: Clock::default(),
+        }
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let before = Instant::now();
-        let polled = Pin::new(&mut self.io).poll_write_vectored(cx, slices);
-        self.note(before, &polled);
-        polled
+    /// Reads once.
+    fn read(&mut self, socket: i32, stamping: bool) -> io::Result<(usize, Arrival)> {
+        let flags = MsgFlags::MSG_DONTWAIT;
+        if !stamping {
+            let bytes = recv(socket, &mut self.bytes, flags)?;
+            let read = Instant::now();
+            let received = None;
+            return Ok((bytes, Arrival { read, received }));
+        }
+        let mut slices = [IoSliceMut::new(&mut self.bytes)];
+        let message = recvmsg::<()>(socket, &mut slices, Some(&mut self.control), flags)?;
+        let read = Instant::now();
+        let stamp = message
+            .cmsgs()
+            .ok()
+            .and_then(|mut messages| messages.find_map(stamp));
+        let bytes = message.bytes;
+        let received = stamp.and_then(|stamp| self.clock.receipt(stamp, read));
+        Ok((bytes, Arrival { read, received }))
     }
+}
 
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
+/// The kernel's stamp, since 1970.
+fn stamp(message: ControlMessageOwned) -> Option<Duration> {
+    let ControlMessageOwned::ScmTimestampsns(stamps) = message else {
+        return None;
+    };
+    let stamp = Duration::from(stamps.system);
+    (!stamp.is_zero()).then_some(stamp)
+}
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+    use super::*;
+
+    #[test]
+    fn bytes_come_with_the_instant_at_which_the_kernel_received_them() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addresses = [listener.local_addr().unwrap()];
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let connection = Connection::open(&addresses).await.unwrap();
+            let (mut server, _) = listener.accept().unwrap();
+            assert!(connection.is_open());
+            let mut sent = Instant::now();
+            let written = connection.send([b"a", b"", b"bc"], &mut sent).await;
+            assert_eq!(written.unwrap(), Written::All);
+            let mut request = [0; 3];
+            server.read_exact(&mut request).unwrap();
+            assert_eq!(&request, b"abc");
+            let before = Instant::now();
+            server.write_all(b"xyz").unwrap();
+            let received = connection.receive(|bytes, arrival| (bytes.to_vec(), arrival));
+            let (bytes, arrival) = received.await.unwrap().unwrap();
+            assert_eq!(bytes, b"xyz");
+            assert!(arrival.read >= before && arrival.at() <= arrival.read);
+            if let Some(received) = arrival.received {
+                // The two clocks are compared to within microseconds; a millisecond leaves room for a suspended thread.
+                assert!(received + Duration::from_millis(1) >= before);
+            }
+            drop(server);
+            let closed = connection.receive(|bytes, _| bytes.len()).await;
+            assert_eq!(closed.unwrap(), None);
+            assert!(!connection.is_open());
+        });
     }
 }

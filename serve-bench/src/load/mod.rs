@@ -2,19 +2,23 @@
 
 mod args;
 mod caveats;
-mod chunk;
-mod closed_loop;
+mod client;
+mod clock;
 mod connection;
+mod content;
+mod data;
+mod dispatch;
+mod intake;
 mod own;
 mod progress;
-mod prompt;
 mod read;
 mod reply;
 mod request;
 mod run;
 mod session;
+mod setup;
+mod simulated;
 mod slot;
-mod sse;
 mod tally;
 mod target;
 
@@ -23,6 +27,9 @@ pub(crate) use run::run;
 
 /// The header with which the embedded engine says which soft box it plays.
 const SOFT_BOX_HEADER: &str = "x-tplens-soft-box";
+
+/// Instants of chunks in one run at most: at 20 bytes each they stay well below the 256 MiB up to which a journal is read.
+const MAX_CHUNKS: u64 = 10_000_000;
 
 #[cfg(test)]
 mod tests;

@@ -23,7 +23,7 @@ pub(super) struct LoadProgress<'a> {
 }
 
 impl<'a> LoadProgress<'a> {
-    /// Before the first request of so many.
+    /// Before the first request of so many; of an unknown number for 0.
     pub(super) fn new(total: usize, say: &'a dyn Fn(&str)) -> Self {
         // Three digits are enough to watch; the histogram grows by itself.
         let histogram = || Histogram::new(3).ok();
@@ -48,7 +48,11 @@ impl<'a> LoadProgress<'a> {
             put(&mut self.tpot_us, tpot::of(request));
             put(&mut self.e2el_us, Some(e2el::of(request)));
         }
-        let tenth = self.done * LINES / self.total.max(1);
+        // Where nobody knows how many come, at each doubling.
+        let tenth = match self.total {
+            0 => (self.done + 1).ilog2() as usize,
+            total => self.done * LINES / total,
+        };
         if self.shown.replace(tenth) != Some(tenth) {
             let text = self.text();
             self.progress.begin(&text, "");

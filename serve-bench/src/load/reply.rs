@@ -1,25 +1,31 @@
-//! A reply as it came in: bytes and instants. Nothing of it is parsed while the load runs.
+//! A reply as it came in: what was found in it and when, and how the exchange went.
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use hyper::StatusCode;
+
+use super::connection::Arrival;
+use super::content::Content;
 
 /// What came of one request.
 #[derive(Debug)]
 pub(super) struct Reply {
     /// Number of the request within its phase, from 0.
     pub(super) id: u32,
+    /// When the load's schedule wanted it sent; the dispatcher fills it in, and `None` is a closed loop.
+    pub(super) intended: Option<Instant>,
     /// Right before its first byte was handed to the socket; where there was no connection, when one was asked for.
     pub(super) sent: Instant,
-    /// When its last byte was read, or when it was given up.
+    /// When its last byte came, or when it was given up.
     pub(super) ended: Instant,
     /// The status, once the head was there.
     pub(super) status: Option<StatusCode>,
     /// The soft box that the server says it plays.
     pub(super) soft_box: Option<String>,
-    /// The body, each part with the instant at which it was read from the socket.
-    pub(super) frames: Vec<(Instant, Bytes)>,
+    /// What was found in the body.
+    pub(super) content: Content,
+    /// The reads of the socket.
+    pub(super) reads: Reads,
     /// Why there is no more of it; `None` where it was read to its end.
     pub(super) broke: Option<Broke>,
     /// From the end of the slot's reply before to this request's first byte; `None` for a slot's first.
@@ -28,10 +34,32 @@ pub(super) struct Reply {
     pub(super) reconnects: u32,
 }
 
+/// The reads of a socket.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Reads {
+    /// All of them.
+    pub(super) count: u32,
+    /// From the kernel's receipt of the bytes to their read, ns, one for each read with a stamp of the kernel.
+    pub(super) lags_ns: Vec<u32>,
+}
+
+impl Reads {
+    /// Adds a read.
+    pub(super) fn add(&mut self, arrival: &Arrival) {
+        self.count += 1;
+        self.lags_ns.extend(arrival.received.map(|received| {
+            let lag = arrival.read.saturating_duration_since(received);
+            u32::try_from(lag.as_nanos()).unwrap_or(u32::MAX)
+        }));
+    }
+}
+
 /// What broke an exchange below the level of its content.
 #[derive(Debug)]
 pub(super) enum Broke {
-    /// No connection could be made.
+    /// Nothing listens there.
+    Refused(String),
+    /// No connection could be made for another reason.
     Connect(String),
     /// It took longer than this.
     TimedOut(Duration),
@@ -39,8 +67,8 @@ pub(super) enum Broke {
     Cut(String),
     /// What came was not HTTP.
     NotHttp(String),
-    /// More came than any reply can be.
-    TooLarge,
+    /// More came than any reply can be; what is larger than what.
+    TooLarge(&'static str),
 }
 
 impl Reply {
@@ -49,11 +77,13 @@ impl Reply {
         let now = Instant::now();
         Self {
             id,
+            intended: None,
             sent: now,
             ended: now,
             status: None,
             soft_box: None,
-            frames: Vec::new(),
+            content: Content::default(),
+            reads: Reads::default(),
             broke: None,
             turnaround: None,
             reconnects: 0,

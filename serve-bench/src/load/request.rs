@@ -3,12 +3,18 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::args::{Args, Endpoint, PromptArg};
-use super::prompt::{Kind, prompt};
+use super::args::{Args, Endpoint};
+use super::data::{Data, Item, Prompt};
 use super::read::AskedFor;
 
 /// Bytes of all bodies together that are kept ready at most.
 const MAX_BYTES: usize = 4 << 30;
+
+/// Bytes of bodies that a run without a number of requests keeps ready; it begins anew after the last.
+const BYTES_BY_TIME: usize = 128 << 20;
+
+/// Bodies that such a run keeps ready at most.
+const BODIES_BY_TIME: usize = 1 << 16;
 
 /// Numbers of warm-up prompts begin here, so that a warm-up leaves nothing in a cache that a measured prompt begins with.
 const FIRST_WARMUP: u64 = 1 << 32;
@@ -18,39 +24,71 @@ const FIRST_WARMUP: u64 = 1 << 32;
 pub(super) struct Bodies {
     /// Warm-up requests.
     pub(super) warmups: Vec<Bytes>,
-    /// Measured requests.
+    /// Measured requests; a run that needs more begins anew.
     pub(super) measured: Vec<Bytes>,
+    /// Output tokens that each measured one asks for.
+    pub(super) output_tokens: Vec<u32>,
 }
 
-/// Makes all bodies.
+impl Bodies {
+    /// The body of a measured request.
+    pub(super) fn measured(&self, number: u32) -> Bytes {
+        self.measured[number as usize % self.measured.len()].clone()
+    }
+}
+
+/// Makes the bodies of so many measured requests; without an exact number fewer, where they would be large.
 ///
 /// # Errors
 /// In words: they do not fit into memory.
-pub(super) fn bodies(args: &Args, model: &str, seed: u64) -> Result<Bodies, String> {
+pub(super) fn bodies(
+    args: &Args,
+    data: &Data,
+    model: &str,
+    requests: u32,
+    is_exact: bool,
+) -> Result<Bodies, String> {
     let mut room = MAX_BYTES;
-    let mut phase = |first: u64, count: u32| {
-        (0..u64::from(count))
-            .map(|number| {
-                let body = body(args, model, seed, first + number);
-                room = room.checked_sub(body.len()).ok_or(
-                    "the requests are more than 4 GiB together; ask for fewer --requests or --input-tokens",
-                )?;
-                Ok(body)
-            })
-            .collect::<Result<Vec<Bytes>, String>>()
-    };
+    let warmups = (0..u64::from(args.traffic.warmups()))
+        .map(|number| {
+            let body = body(args, model, data.warmup(FIRST_WARMUP + number));
+            room = room.checked_sub(body.len()).ok_or_else(too_large)?;
+            Ok(body)
+        })
+        .collect::<Result<Vec<Bytes>, String>>()?;
+    let (mut measured, mut output_tokens, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for number in 0..u64::from(requests) {
+        let item = data.item(number);
+        output_tokens.push(item.output_tokens);
+        let body = body(args, model, item);
+        bytes += body.len();
+        measured.push(body);
+        if bytes > room {
+            return Err(too_large());
+        }
+        if !is_exact && (bytes > BYTES_BY_TIME || measured.len() >= BODIES_BY_TIME) {
+            break;
+        }
+    }
     Ok(Bodies {
-        warmups: phase(FIRST_WARMUP, args.warmups())?,
-        measured: phase(0, args.measured())?,
+        warmups,
+        measured,
+        output_tokens,
     })
 }
 
-/// What every body asks for, with what `--extra-body` put over it.
+fn too_large() -> String {
+    "the requests are more than 4 GiB together; ask for fewer --num-prompts or a shorter --input-len"
+        .to_owned()
+}
+
+/// What every body asks for, with what `--extra-body` put over it; a limit of `u32::MAX` is that of the request.
 pub(super) fn asked_for(args: &Args, model: &str) -> AskedFor {
     let extra = |name: &str| args.extra_body.as_ref()?.get(name);
     let limit = match extra("max_tokens") {
         Some(value) => value.as_u64().and_then(|limit| u32::try_from(limit).ok()),
-        None => Some(args.output_tokens),
+        // Each request has its own; the caller says which.
+        None => Some(u32::MAX),
     };
     // With these a count is of several replies, or another limit holds.
     let is_other = ["n", "best_of", "max_completion_tokens", "use_beam_search"]
@@ -67,24 +105,27 @@ pub(super) fn asked_for(args: &Args, model: &str) -> AskedFor {
 }
 
 /// The body of one request.
-fn body(args: &Args, model: &str, seed: u64, number: u64) -> Bytes {
-    let kind = match args.prompt {
-        PromptArg::Words => Kind::Words,
-        PromptArg::TokenIds => Kind::TokenIds {
-            vocabulary: args.vocab,
-        },
-    };
-    let prompt = prompt(kind, args.input_tokens, seed, number);
+fn body(args: &Args, model: &str, item: Item) -> Bytes {
     let mut members = Map::new();
     let mut put = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
     put("model", json!(model));
-    match args.endpoint {
-        Endpoint::Completions => put("prompt", prompt),
-        Endpoint::Chat => put("messages", json!([{"role": "user", "content": prompt}])),
+    match (args.endpoint(), item.prompt) {
+        (_, Prompt::Messages(messages)) => put("messages", messages),
+        (Endpoint::Completions, Prompt::Text(text)) => put("prompt", json!(text)),
+        (Endpoint::Completions, Prompt::Ids(ids)) => put("prompt", json!(ids)),
+        (Endpoint::Chat, Prompt::Text(text)) => {
+            put("messages", json!([{"role": "user", "content": text}]));
+        }
+        // The command line is refused before it comes to this.
+        (Endpoint::Chat, Prompt::Ids(ids)) => {
+            put("messages", json!([{"role": "user", "content": ids}]));
+        }
     }
-    put("max_tokens", json!(args.output_tokens));
-    put("temperature", json!(0));
-    if !args.no_ignore_eos {
+    put("max_tokens", json!(item.output_tokens));
+    for (name, value) in args.sampling.members() {
+        put(name, value);
+    }
+    if args.data.ignores_eos() {
         put("ignore_eos", json!(true));
     }
     put("stream", json!(!args.no_stream));
@@ -112,7 +153,8 @@ mod tests {
     fn made(arguments: &[&str]) -> (Value, Value) {
         let fixed = ["run", "--base-url", "http://x", "--concurrency", "1"];
         let line = Line::parse_from(fixed.iter().chain(arguments));
-        let bodies = bodies(&line.args, "m", 5).unwrap();
+        let data = Data::of(&line.args.data, line.args.endpoint(), 5).unwrap();
+        let bodies = bodies(&line.args, &data, "m", 1, true).unwrap();
         let read = |body: &Bytes| serde_json::from_slice(body).unwrap();
         (read(&bodies.measured[0]), read(&bodies.warmups[0]))
     }
@@ -136,7 +178,8 @@ mod tests {
             let asked = asked_for(&line.args, "m");
             (asked.model, asked.max_tokens)
         };
-        assert_eq!(limit("{}"), ("m".to_owned(), Some(3)));
+        // Without one it is that of each request.
+        assert_eq!(limit("{}"), ("m".to_owned(), Some(u32::MAX)));
         assert_eq!(
             limit(r#"{"max_tokens":7,"model":"x"}"#),
             ("x".to_owned(), Some(7))

@@ -1,27 +1,25 @@
 //! `serve-bench run` from its command line to its exit code.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use measure::exit;
+use measure::export::{VllmForm, vllm_file_name, vllm_json, vllm_text};
 use measure::record::{Payload, Record, summarise};
-use program::outputs::{self, check_file};
+use program::outputs::{self, Rendering};
 use program::say;
 use serde_json::Value;
 use supervisor::Interrupt;
 
-use super::args::{Args, Endpoint, PromptArg};
+use super::args::{Args, Backend, Format};
 use super::session;
 use crate::RENDERING;
-
-/// Instants of chunks in one run at most: at 20 bytes each they stay well below the 256 MiB up to which a journal is read.
-const MAX_CHUNKS: u64 = 10_000_000;
 
 /// The key that marks a file in vLLM's form as one of a run without an end.
 const BROKEN_OFF: &str = "broken_off";
 
 /// Loads a server, writes and prints what came of it, and gives the exit code.
 pub(crate) fn run(args: &Args) -> u8 {
-    if let Err(reason) = check(args) {
+    if let Err(reason) = args.check() {
         say!("error: {reason}");
         return exit::USAGE;
     }
@@ -34,41 +32,107 @@ pub(crate) fn run(args: &Args) -> u8 {
     };
     match session::run(args, &interrupt, &|line| say!("{line}")) {
         Ok(ended) => {
-            let exported = match &args.vllm_json {
-                Some(path) => export(path, &ended.record, args.detailed),
-                None => exit::DONE,
-            };
-            exit::fold([exported, args.outputs.finish(&ended, RENDERING)])
+            let record = &ended.record;
+            let mut codes = vec![exported(args, record)];
+            codes.extend(
+                args.results
+                    .request_log
+                    .as_ref()
+                    .map(|path| logged(path, record)),
+            );
+            let outputs = &args.results.outputs;
+            match args.results.format {
+                Format::Table => codes.push(outputs.finish(&ended, RENDERING)),
+                Format::Vllm => {
+                    let only_files = Rendering {
+                        text: |_| String::new(),
+                        ..RENDERING
+                    };
+                    codes.push(outputs.finish(&ended, only_files));
+                    codes.push(printed(record, &form(args)));
+                }
+            }
+            exit::fold(codes)
         }
         Err(stop) => outputs::stopped(&stop),
     }
 }
 
-/// What clap cannot check.
-fn check(args: &Args) -> Result<(), String> {
-    if args.prompt == PromptArg::TokenIds && args.endpoint == Endpoint::Chat {
-        return Err(
-            "--prompt token-ids goes with --endpoint completions: chat takes text only".to_owned(),
-        );
-    }
-    let chunks = u64::from(args.measured()) * u64::from(args.output_tokens);
-    if !args.no_stream && chunks > MAX_CHUNKS {
-        return Err(format!(
-            "{} requests of {} tokens are {chunks} instants, more than the {MAX_CHUNKS} that a record can hold and be read \
-             back with; ask for fewer --requests, or use --no-stream",
-            args.measured(),
-            args.output_tokens
-        ));
-    }
-    args.outputs.check()?;
-    match &args.vllm_json {
-        Some(path) => check_file("--vllm-json", path),
-        None => Ok(()),
+/// What the command line says about files in vLLM's form.
+fn form(args: &Args) -> VllmForm {
+    args.results.form(
+        args.backend.map(Backend::name),
+        args.model.as_ref(),
+        args.data.tokenizer.as_ref(),
+    )
+}
+
+/// Prints vLLM's block.
+fn printed(record: &Record, form: &VllmForm) -> u8 {
+    let Some((record, _)) = with_summary(record) else {
+        // Why is said already.
+        return exit::DONE;
+    };
+    match vllm_text(&record, form) {
+        Ok(text) => outputs::print(&text),
+        Err(error) => {
+            say!("error: {error}");
+            exit::INTERNAL
+        }
     }
 }
 
+/// Writes every request, one JSON object a line.
+fn logged(path: &Path, record: &Record) -> u8 {
+    let Payload::Serve(serve) = &record.payload else {
+        return exit::DONE;
+    };
+    let lines: Result<Vec<String>, _> = serve.requests.iter().map(serde_json::to_string).collect();
+    let text = lines.map(|lines| lines.iter().map(|line| format!("{line}\n")).collect());
+    outputs::write(path, text.map_err(|error| error.to_string()))
+}
+
+/// Writes the files in vLLM's form that were asked for.
+fn exported(args: &Args, record: &Record) -> u8 {
+    let form = form(args);
+    let mut codes = Vec::new();
+    if let Some(path) = &args.results.vllm_json {
+        codes.push(export(path, record, &form));
+    }
+    // A run that began none has no name either; that there is nothing to write is said by what refused it.
+    if args.results.save_result && with_summary(record).is_some() {
+        codes.push(match saved(args, record, &form) {
+            Ok(path) => export(&path, record, &form),
+            Err(reason) => {
+                say!("error: {reason}");
+                exit::INTERNAL
+            }
+        });
+    }
+    exit::fold(codes)
+}
+
+/// Where `--save-result` writes to; the folder is made.
+fn saved(args: &Args, record: &Record, form: &VllmForm) -> Result<PathBuf, String> {
+    let results = &args.results;
+    let name = match &results.result_filename {
+        Some(name) => name.clone(),
+        None => PathBuf::from(vllm_file_name(record, form).map_err(|error| error.to_string())?),
+    };
+    let Some(folder) = &results.result_dir else {
+        return Ok(name);
+    };
+    std::fs::create_dir_all(folder).map_err(|error| {
+        format!(
+            "--result-dir: cannot make the folder {}: {error}; name another one",
+            folder.display()
+        )
+    })?;
+    Ok(folder.join(name))
+}
+
 /// Writes vLLM's keys, where there is a result to write; of a run that was broken off those of the requests that ended.
-fn export(path: &Path, record: &Record, detailed: bool) -> u8 {
+fn export(path: &Path, record: &Record, form: &VllmForm) -> u8 {
     let Some((record, is_broken)) = with_summary(record) else {
         say!(
             "{} is not written: no request completed, so there is nothing to write",
@@ -76,7 +140,7 @@ fn export(path: &Path, record: &Record, detailed: bool) -> u8 {
         );
         return exit::DONE;
     };
-    let text = measure::export::vllm_json(&record, detailed)
+    let text = vllm_json(&record, form)
         .map_err(|error| error.to_string())
         .and_then(|mut json| {
             if let (true, Some(map)) = (is_broken, json.as_object_mut()) {
@@ -103,8 +167,9 @@ fn with_summary(record: &Record) -> Option<(Record, bool)> {
         return Some((record.clone(), false));
     }
     let streamed = serve.target.as_ref()?.streamed;
+    let goals = serve.load.as_ref()?.goals;
     let mut serve = serve.clone();
-    serve.summary = Some(summarise(&serve.requests, streamed)?);
+    serve.summary = Some(summarise(&serve.requests, streamed, goals.as_ref())?);
     let payload = Payload::Serve(serve);
     let record = Record {
         payload,

@@ -1,4 +1,4 @@
-//! One run: questions to the server, the loop on its thread, and what comes of each request kept as it ends.
+//! One run: the load on its thread, and what comes of each request kept as it ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,87 +9,104 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use measure::caveat::Caveat;
 use measure::exit;
-use measure::record::{
-    Header, RequestErrorKind, Serve, ServeEvent, ServeLoad, ServeTarget, summarise,
-};
-use program::{Break, Ended, Recorder, Stop, seed_of_now};
+use measure::record::{Goals, RequestErrorKind, Serve, ServeEvent, ServeTarget, summarise};
+use program::{Break, Ended, Recorder, Stop, result_folder, seed_of_now};
 use supervisor::Interrupt;
 use tokio::sync::oneshot;
 use topology::{Machine, Sysfs};
 
 use super::args::Args;
 use super::caveats::caveats;
-use super::closed_loop::{self, Told, Work};
-use super::own::Own;
+use super::client::{self, SendLags};
+use super::dispatch::{self, Sent, Told, Work};
 use super::progress::LoadProgress;
 use super::read::{AskedFor, Read, read};
-use super::request::{asked_for, bodies};
+use super::request::asked_for;
+use super::setup::{self, Plan};
+use super::simulated;
 use super::slot::Destination;
 use super::tally::Tally;
-use super::target::{self, Answers, BaseUrl};
-
-/// How often a signal is looked for while the server is asked.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// What a header of the command line is replaced by in the record.
-const REDACTED: &str = "<redacted>";
+use super::target::{self, BaseUrl};
 
 /// Runs what the command line asks for.
 ///
 /// # Errors
 /// What ended it before there was anything to keep.
 pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Result<Ended, Stop> {
-    let base = BaseUrl::parse(&args.base_url).map_err(Stop::Usage)?;
+    let folder = result_folder(args.results.outputs.out.as_deref(), "serve");
+    // It ends with this function.
+    let (_engine, url) = match &args.sim {
+        Some(sim) => simulated::start(args, sim, &folder, interrupt, say)
+            .map(|(engine, url)| (Some(engine), url))?,
+        None => (None, args.url()),
+    };
+    let base = BaseUrl::parse(&url).map_err(Stop::Usage)?;
     let headers = target::headers(args, &base).map_err(Stop::Usage)?;
     let machine = Machine::read(&Sysfs::real()).context("reading sysfs")?;
-    let folder = program::result_folder(args.outputs.out.as_deref(), "serve");
-    let answers = match ask(&base, &headers, interrupt)? {
+    let patience = Duration::from_secs(args.ready_check_timeout_sec.into());
+    let answers = match setup::ask(&base, &headers, patience, interrupt)? {
         Ok(answers) => answers,
         Err(reason) => {
-            let recorder = Recorder::<Serve>::begin(&folder, header(&machine, None))?;
-            return Ok(recorder.refuse(reason));
+            let next = match args.base_url {
+                Some(_) => "",
+                None => {
+                    "; start a server there (such as vllm serve MODEL), name another one with --base-url, or load a simulated box with --sim BOX"
+                }
+            };
+            let recorder = setup::recorder(&folder, &machine, None)?;
+            return Ok(recorder.refuse(reason + next));
         }
     };
-    let model = model(args, &answers).map_err(Stop::Usage)?;
-    let seed = args.seed.unwrap_or_else(seed_of_now);
-    let bodies = bodies(args, &model, seed).map_err(Stop::Usage)?;
+    let model = setup::model(args, &answers).map_err(Stop::Usage)?;
+    let seed = args.data.seed.unwrap_or_else(seed_of_now);
+    let Plan {
+        load,
+        pace,
+        bodies,
+        notes,
+    } = setup::plan(args, &model, seed).map_err(Stop::Usage)?;
     let asked = asked_for(args, &model);
     let simulated = answers.soft_box.clone();
-    let mut recorder = Recorder::<Serve>::begin(&folder, header(&machine, simulated.clone()))?;
+    let mut recorder = setup::recorder(&folder, &machine, simulated.clone())?;
+    let goals = load.goals;
     let begun = ServeEvent::Begun {
         target: ServeTarget {
             base_url: base.to_string(),
             model,
-            endpoint: args.endpoint.path().to_owned(),
+            endpoint: args.endpoint().path().to_owned(),
             streamed: !args.no_stream,
             server: answers.server,
             tp: args.tp,
         },
-        load: load(args, seed),
+        load,
     };
     if let Err(error) = recorder.add(begun) {
         return recorder.end(Err(error.into()), exit_code);
     }
+    let output_tokens = bodies.output_tokens.clone();
     let work = Work {
         to: Destination {
             addresses: answers.address.into_iter().collect(),
-            path: base.path(args.endpoint.path()).map_err(Stop::Usage)?,
+            path: base.path(args.endpoint().path()).map_err(Stop::Usage)?,
             headers,
             timeout: args.timeout,
         },
         bodies,
-        concurrency: args.concurrency,
+        pace,
     };
     let mut session = Session {
         args,
         asked,
+        output_tokens,
+        goals,
         interrupt,
         say,
         simulated,
         recorder,
         tally: Tally::default(),
+        lags: SendLags::default(),
     };
-    let outcome = session.measure(work);
+    let outcome = session.measure(work, notes);
     let Session { recorder, .. } = session;
     match outcome {
         Ok(Some(refusal)) => Ok(recorder.refuse(refusal)),
@@ -98,81 +115,15 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
     }
 }
 
-/// Failed requests, or none that completed, leave a run inconclusive.
+/// Failed requests, none that completed, or times that are the client's own leave a run inconclusive.
 fn exit_code(serve: &Serve) -> u8 {
     let all_succeeded = serve.requests.iter().all(|request| request.error.is_none());
-    if all_succeeded && serve.summary.is_some() {
+    let client = serve.client.as_ref();
+    let is_valid = client.is_none_or(|client| client.invalid.is_empty());
+    if all_succeeded && is_valid && serve.summary.is_some() {
         exit::DONE
     } else {
         exit::INCONCLUSIVE
-    }
-}
-
-/// Asks the server what it is; a signal ends the wait.
-fn ask(
-    base: &BaseUrl,
-    headers: &hyper::HeaderMap,
-    interrupt: &Interrupt,
-) -> Result<Result<Answers, String>, Stop> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("starting the network runtime")?;
-    runtime.block_on(async {
-        let signal = async {
-            loop {
-                match interrupt.signal() {
-                    Some(signal) => return signal,
-                    None => tokio::time::sleep(LOOK).await,
-                }
-            }
-        };
-        tokio::select! {
-            answers = target::ask(base, headers) => Ok(answers),
-            signal = signal => Err(Stop::Interrupted(signal)),
-        }
-    })
-}
-
-/// The model that requests carry.
-fn model(args: &Args, answers: &Answers) -> Result<String, String> {
-    let first = answers.models.first();
-    args.model.as_ref().or(first).cloned().ok_or_else(|| {
-        format!(
-            "the server names no model at /v1/models ({}); give --model",
-            answers.no_models.as_deref().unwrap_or("it lists none")
-        )
-    })
-}
-
-fn load(args: &Args, seed: u64) -> ServeLoad {
-    ServeLoad {
-        concurrency: args.concurrency,
-        requests: args.measured(),
-        warmups: args.warmups(),
-        input_tokens: args.input_tokens,
-        output_tokens: args.output_tokens,
-        ignore_eos: !args.no_ignore_eos,
-        seed,
-    }
-}
-
-/// The record's header; values of `--header` may be secrets and are left out.
-fn header(machine: &Machine, soft_box: Option<String>) -> Header {
-    let (program, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-    let mut header = program::header(program, version, machine, soft_box);
-    without_headers(&mut header.provenance.arguments);
-    header
-}
-
-fn without_headers(arguments: &mut [String]) {
-    let mut is_value = false;
-    for argument in arguments {
-        if std::mem::replace(&mut is_value, argument == "--header") {
-            REDACTED.clone_into(argument);
-        } else if argument.starts_with("--header=") {
-            *argument = format!("--header={REDACTED}");
-        }
     }
 }
 
@@ -180,16 +131,28 @@ fn without_headers(arguments: &mut [String]) {
 struct Session<'a> {
     args: &'a Args,
     asked: AskedFor,
+    /// Output tokens that each request asks for, in the order of their bodies.
+    output_tokens: Vec<u32>,
+    goals: Option<Goals>,
     interrupt: &'a Interrupt,
     say: &'a dyn Fn(&str),
     simulated: Option<String>,
     recorder: Recorder<Serve>,
     tally: Tally,
+    lags: SendLags,
 }
 
 impl Session<'_> {
-    /// Runs the loop and keeps what it tells; gives the reason where nothing could be measured.
-    fn measure(&mut self, work: Work) -> Result<Option<String>, Break> {
+    /// Runs the load and keeps what it tells; gives the reason where nothing could be measured.
+    fn measure(&mut self, work: Work, notes: Vec<String>) -> Result<Option<String>, Break> {
+        let foreign: Vec<String> = self.args.foreign.notes().collect();
+        for note in &foreign {
+            (self.say)(note);
+        }
+        for note in notes {
+            (self.say)(&note);
+            self.note(note)?;
+        }
         let (tell, told) = mpsc::channel();
         let (go, leave) = oneshot::channel();
         let stop = Arc::new(AtomicBool::new(false));
@@ -198,7 +161,7 @@ impl Session<'_> {
             let stop = Arc::clone(&stop);
             std::thread::Builder::new()
                 .name("load".to_owned())
-                .spawn(move || closed_loop::run(work, &interrupt, &stop, leave, &tell))
+                .spawn(move || dispatch::run(work, &interrupt, &stop, leave, &tell))
                 .context("starting the load's thread")
                 .map_err(Stop::Internal)?
         };
@@ -211,7 +174,7 @@ impl Session<'_> {
             .map_err(Stop::Internal)?;
         match heard? {
             Heard::Refused(reason) => Ok(Some(reason)),
-            Heard::Ended(own) => self.sum_up(&own).map(|()| None),
+            Heard::Ended(sent) => self.sum_up(&sent).map(|()| None),
             Heard::Stopped => match self.interrupt.signal() {
                 Some(signal) => Err(Break::Signal(signal)),
                 None => Err(Stop::Internal(anyhow!("the load ended before its time")).into()),
@@ -219,18 +182,30 @@ impl Session<'_> {
         }
     }
 
-    /// Keeps each request as it ends, until the loop says no more.
+    /// Keeps each request as it ends, until the load says no more.
     fn hear(&mut self, told: &Receiver<Told>, go: oneshot::Sender<()>) -> Result<Heard, Break> {
         let mut go = Some(go);
         let mut start = Instant::now();
         let mut warmups = Vec::new();
+        let load = self.recorder.payload.load.clone().unwrap_or_default();
+        let limit = load
+            .concurrency
+            .map_or_else(String::new, |limit| format!(" with {limit} in flight"));
+        let asked = self.args.traffic.asked();
+        let until = match (asked, load.duration_s) {
+            (None, Some(seconds)) => format!("for {seconds} s"),
+            (Some(_), Some(seconds)) => format!("{} or for {seconds} s", load.requests),
+            (_, None) => load.requests.to_string(),
+        };
         (self.say)(&format!(
-            "{} requests to warm up, then {} with {} in flight",
-            self.args.warmups(),
-            self.args.measured(),
-            self.args.concurrency
+            "{} requests to warm up, then {until}{limit}",
+            load.warmups
         ));
-        let mut progress = LoadProgress::new(self.args.measured() as usize, self.say);
+        let total = asked.map_or(0, |_| load.requests);
+        let quiet = |_: &str| {};
+        let is_quiet = self.args.results.disable_tqdm;
+        let mut progress =
+            LoadProgress::new(total as usize, if is_quiet { &quiet } else { self.say });
         while let Ok(told) = told.recv() {
             match told {
                 Told::Warmup(reply) => warmups.push(read(&reply, &self.asked, start)),
@@ -244,57 +219,63 @@ impl Session<'_> {
                         progress.note(&text);
                         self.note(text)?;
                     }
-                    // That the loop has ended meanwhile shows in the channel.
+                    // That the load has ended meanwhile shows in the channel.
                     let _ = go.take().map(|go| go.send(()));
                 }
                 Told::Began(instant) => start = instant,
                 Told::Reply(reply) => {
-                    let read = read(&reply, &self.asked, start);
+                    let mut read = read(&reply, &self.asked_of(reply.id), start);
+                    let ms = |instant: Instant| {
+                        instant.saturating_duration_since(start).as_secs_f64() * 1e3
+                    };
+                    read.request.intended_ms = reply.intended.map(ms);
                     self.tally.add(&reply, &read);
+                    self.lags.add(&reply);
                     progress.add(&read.request);
                     self.recorder.add(ServeEvent::Request {
                         request: Box::new(read.request),
                     })?;
                 }
-                Told::Ended(own) => return Ok(Heard::Ended(own)),
+                Told::Ended(sent) => return Ok(Heard::Ended(sent)),
             }
         }
         Ok(Heard::Stopped)
     }
 
-    /// Adds summary and caveats.
-    fn sum_up(&mut self, own: &Own) -> Result<(), Break> {
+    /// What one request asks for.
+    fn asked_of(&self, id: u32) -> AskedFor {
+        let mut asked = self.asked.clone();
+        // What `--extra-body` says holds for all; else each has its own length.
+        if asked.max_tokens == Some(u32::MAX) {
+            asked.max_tokens = Some(self.output_tokens[id as usize % self.output_tokens.len()]);
+        }
+        asked
+    }
+
+    /// Adds summary, the client's own figures and caveats.
+    fn sum_up(&mut self, sent: &Sent) -> Result<(), Break> {
         let serve = &self.recorder.payload;
-        let summary = summarise(&serve.requests, !self.args.no_stream);
-        let caveats = caveats(serve, &self.tally, own, self.simulated.as_deref());
+        let summary = summarise(&serve.requests, !self.args.no_stream, self.goals.as_ref());
         if let Some(summary) = summary {
             self.recorder.add(ServeEvent::Summary {
                 summary: Box::new(summary),
             })?;
         }
+        let client = client::figures(&self.recorder.payload, sent, &self.tally, &self.lags);
+        self.recorder.add(ServeEvent::Client {
+            client: Box::new(client),
+        })?;
+        let caveats = caveats(
+            &self.recorder.payload,
+            &self.tally,
+            sent,
+            &self.output_tokens,
+            self.simulated.as_deref(),
+        );
         for caveat in caveats {
             self.recorder.add(ServeEvent::Caveat { caveat })?;
         }
-        (self.say)(&self.own_line(own));
         Ok(())
-    }
-
-    /// What the load generator took, for who watches.
-    fn own_line(&self, own: &Own) -> String {
-        let percent = |part: Option<f64>| {
-            part.map_or_else(|| "—".to_owned(), |part| format!("{:.0}%", part * 100.0))
-        };
-        let largest = self.tally.turnarounds.iter().max();
-        let largest = largest.map_or_else(
-            || "—".to_owned(),
-            |lag| format!("{:.3} ms", lag.as_secs_f64() * 1e3),
-        );
-        format!(
-            "load generator: {} of a CPU, {} waiting for one; largest delay before a request {largest} (n={})",
-            percent(own.busy),
-            percent(own.starved),
-            self.tally.turnarounds.len()
-        )
     }
 
     fn note(&mut self, text: String) -> Result<(), Break> {
@@ -304,10 +285,10 @@ impl Session<'_> {
     }
 }
 
-/// How the loop ended.
+/// How the load ended.
 enum Heard {
     /// All requests ended.
-    Ended(Own),
+    Ended(Sent),
     /// Nothing can be measured.
     Refused(String),
     /// It broke off.
@@ -333,34 +314,4 @@ fn failures(reads: &[Read]) -> String {
         })
         .collect();
     kinds.join("; ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_of_headers_are_not_recorded() {
-        let mut arguments = [
-            "run",
-            "--header",
-            "X-A: canary",
-            "--header=B: canary",
-            "--tp",
-            "2",
-        ]
-        .map(str::to_owned);
-        without_headers(&mut arguments);
-        assert_eq!(
-            arguments,
-            [
-                "run",
-                "--header",
-                REDACTED,
-                "--header=<redacted>",
-                "--tp",
-                "2"
-            ]
-        );
-    }
 }

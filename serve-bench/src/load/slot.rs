@@ -1,4 +1,4 @@
-//! One place in the closed loop: a connection, and one request at a time on it.
+//! One place for requests: a connection, and one request at a time on it.
 //!
 //! A connection is used again where the server keeps it. Where the server closes it after a reply, as llama.cpp does a few
 //! milliseconds after each stream, every later request of the slot gets a new one, made before its clock starts. A request
@@ -9,16 +9,13 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use hyper::{Method, Request, Uri};
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::{Method, StatusCode, Uri};
 
 use super::SOFT_BOX_HEADER;
-use super::connection::Connection;
+use super::connection::{Connection, Written};
+use super::intake::{End, Intake, broken};
 use super::reply::{Broke, Reply};
-
-/// No reply of a serving engine is larger; what comes beyond is not kept.
-const MAX_REPLY_BYTES: usize = 1 << 30;
 
 /// A connection that is found closed this soon after a reply was closed because of that reply, not for idleness.
 const CLOSED_AFTER_REPLY: Duration = Duration::from_secs(1);
@@ -37,22 +34,34 @@ pub(super) struct Destination {
 }
 
 impl Destination {
-    /// A request with this body.
-    pub(super) fn post(&self, body: Bytes) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.path.clone();
-        *request.headers_mut() = self.headers.clone();
-        request
-            .headers_mut()
-            .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        request
+    /// The head of a request but for the length of its body.
+    fn head(&self) -> Vec<u8> {
+        let mut headers = self.headers.clone();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.remove(CONTENT_LENGTH);
+        let mut head = head(&Method::POST, &self.path, &headers);
+        head.extend_from_slice(b"content-length: ");
+        head
     }
 }
 
-/// One place in the closed loop.
+/// The head of a request but for its last line end.
+pub(super) fn head(method: &Method, path: &Uri, headers: &HeaderMap<HeaderValue>) -> Vec<u8> {
+    let mut head = format!("{method} {path} HTTP/1.1\r\n").into_bytes();
+    for (name, value) in headers {
+        head.extend_from_slice(name.as_str().as_bytes());
+        head.extend_from_slice(b": ");
+        head.extend_from_slice(value.as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+    head
+}
+
+/// One place for requests.
 pub(super) struct Slot {
     to: Rc<Destination>,
+    /// What every request begins with.
+    head: Vec<u8>,
     connection: Option<Connection>,
     /// Whether a reply was read over that connection.
     used: bool,
@@ -66,6 +75,7 @@ impl Slot {
     /// A place without a connection.
     pub(super) fn new(to: Rc<Destination>) -> Self {
         Self {
+            head: to.head(),
             to,
             connection: None,
             used: false,
@@ -84,18 +94,16 @@ impl Slot {
     pub(super) async fn ask(&mut self, id: u32, body: Bytes) -> Reply {
         let mut reply = Reply::begin(id);
         let limit = self.to.timeout;
-        let broke = match tokio::time::timeout(limit, self.exchange(body, &mut reply)).await {
+        let broke = match tokio::time::timeout(limit, self.exchange(&body, &mut reply)).await {
             Ok(ended) => ended.err(),
             Err(_) => Some(Broke::TimedOut(limit)),
         };
         if broke.is_some() {
-            if let Some(sent) = self.connection.as_ref().and_then(Connection::sent) {
-                reply.sent = sent;
-            }
             reply.ended = Instant::now();
             // What is left of the exchange must not meet the next request.
             self.connection = None;
         }
+        reply.content.end(reply.ended);
         reply.turnaround = self
             .free_since
             .map(|free| reply.sent.saturating_duration_since(free));
@@ -104,52 +112,40 @@ impl Slot {
         reply
     }
 
-    async fn exchange(&mut self, body: Bytes, reply: &mut Reply) -> Result<(), Broke> {
+    async fn exchange(&mut self, body: &[u8], reply: &mut Reply) -> Result<(), Broke> {
+        let length = format!("{}\r\n\r\n", body.len());
         loop {
             let used = self.connect(&mut reply.reconnects).await?;
-            let Some(connection) = &mut self.connection else {
+            let Some(connection) = &self.connection else {
                 return Err(Broke::Cut("the connection was lost".to_owned()));
             };
-            let response = match connection.send(self.to.post(body.clone())).await {
-                Ok(response) => response,
-                // The server closed a kept connection while the request was on its way, so it was not looked at.
-                Err(error) if used && !error.is_parse() => {
-                    self.lost();
-                    continue;
-                }
-                Err(error) => return Err(broke(&error)),
+            let request = [&self.head[..], length.as_bytes(), body];
+            let mut intake = Intake::default();
+            let ended = match connection.send(request, &mut reply.sent).await {
+                Ok(written) => receive(connection, &mut intake, reply)
+                    .await
+                    .map(|end| end.keep && written == Written::All),
+                Err(error) => Err(broken(&error)),
             };
-            if let Some(sent) = connection.sent() {
-                reply.sent = sent;
-            }
-            let (head, mut incoming) = response.into_parts();
-            reply.status = Some(head.status);
-            reply.soft_box = head
-                .headers
-                .get(SOFT_BOX_HEADER)
-                .map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned());
-            let mut bytes = 0;
-            while let Some(frame) = connection.frame(&mut incoming).await {
-                let read = connection.last_read().unwrap_or_else(Instant::now);
-                let frame = frame.map_err(|error| broke(&error))?;
-                if let Ok(data) = frame.into_data() {
-                    bytes += data.len();
-                    if bytes > MAX_REPLY_BYTES {
-                        return Err(Broke::TooLarge);
+            match ended {
+                Ok(keep) => {
+                    self.used = true;
+                    if !keep {
+                        self.connection = None;
                     }
-                    reply.frames.push((read, data));
+                    return Ok(());
                 }
+                // The server closed a kept connection while the request was on its way, so it was not looked at.
+                Err(Broke::Cut(_)) if used && intake.is_untouched() => self.lost(),
+                Err(broke) => return Err(broke),
             }
-            reply.ended = connection.last_read().unwrap_or_else(Instant::now);
-            self.used = true;
-            return Ok(());
         }
     }
 
     /// Sees to it that there is a connection; says whether it has carried a reply before.
     async fn connect(&mut self, reconnects: &mut u32) -> Result<bool, Broke> {
-        if let Some(connection) = &mut self.connection {
-            if !(self.used && self.fresh_each) && connection.is_open().await {
+        if let Some(connection) = &self.connection {
+            if !(self.used && self.fresh_each) && connection.is_open() {
                 return Ok(self.used);
             }
             self.lost();
@@ -158,7 +154,10 @@ impl Slot {
             *reconnects += 1;
         }
         let opened = Connection::open(&self.to.addresses).await;
-        self.connection = Some(opened.map_err(|error| Broke::Connect(error.to_string()))?);
+        self.connection = Some(opened.map_err(|error| match error.kind() {
+            std::io::ErrorKind::ConnectionRefused => Broke::Refused(error.to_string()),
+            _ => Broke::Connect(error.to_string()),
+        })?);
         Ok(false)
     }
 
@@ -170,21 +169,61 @@ impl Slot {
     }
 }
 
-fn broke(error: &hyper::Error) -> Broke {
-    if error.is_parse() {
-        Broke::NotHttp(words(error))
-    } else {
-        Broke::Cut(words(error))
+/// Reads a reply to its end.
+async fn receive(
+    connection: &Connection,
+    intake: &mut Intake,
+    reply: &mut Reply,
+) -> Result<End, Broke> {
+    loop {
+        let received = connection.receive(|bytes, arrival| {
+            reply.reads.add(&arrival);
+            // Not before it was asked for, which the two clocks' noise could make it.
+            let at = arrival.at().max(reply.sent);
+            reply.ended = at;
+            let content = &mut reply.content;
+            intake.take(bytes, |head, part| {
+                content.take(part, at, (200..300).contains(&head.status))
+            })
+        });
+        let end = match received.await {
+            Ok(Some(taken)) => taken,
+            Ok(None) => intake.closed().map(Some),
+            Err(error) => Err(broken(&error)),
+        };
+        if reply.status.is_none()
+            && let Some(head) = intake.head()
+        {
+            reply.status = StatusCode::from_u16(head.status).ok();
+            reply.soft_box = head.header(SOFT_BOX_HEADER).map(str::to_owned);
+        }
+        if let Some(end) = end? {
+            return Ok(end);
+        }
     }
 }
 
-/// What hyper says, with the system's reason below it.
-pub(super) fn words(error: &hyper::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(below) = source {
-        text.push_str(&format!(": {below}"));
-        source = below.source();
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn where_nothing_listens_a_request_is_refused() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let to = Destination {
+            addresses: vec![listener.local_addr().unwrap()],
+            path: Uri::from_static("/"),
+            headers: HeaderMap::new(),
+            timeout: Duration::from_secs(60),
+        };
+        drop(listener);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let reply = runtime.block_on(Slot::new(Rc::new(to)).ask(0, Bytes::new()));
+        assert!(matches!(reply.broke, Some(Broke::Refused(_))), "{reply:?}");
     }
-    text
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use measure::record::Stamps;
+
 use super::read::Read;
 use super::reply::Reply;
 
@@ -19,6 +21,10 @@ pub(super) struct Tally {
     pub(super) soft_boxes: BTreeSet<String>,
     /// Models that replies named and that were not asked for.
     pub(super) other_models: BTreeSet<String>,
+    /// Reads of the socket.
+    pub(super) reads: u64,
+    /// From the kernel's receipt of bytes to their read, ns, one for each read that the kernel stamped.
+    pub(super) read_lags_ns: Vec<u32>,
 }
 
 impl Tally {
@@ -31,5 +37,27 @@ impl Tally {
         }
         self.soft_boxes.extend(reply.soft_box.clone());
         self.other_models.extend(read.other_model.clone());
+        self.reads += u64::from(reply.reads.count);
+        self.read_lags_ns.extend_from_slice(&reply.reads.lags_ns);
+    }
+
+    /// Whose clock the instants of replies are from.
+    pub(super) fn stamps(&self) -> Stamps {
+        if self.read_lags_ns.is_empty() {
+            Stamps::AtRead
+        } else {
+            Stamps::AtReceipt
+        }
+    }
+
+    /// Part of the reads that the kernel stamped; `None` without reads.
+    pub(super) fn kernel_stamped(&self) -> Option<f64> {
+        (self.reads > 0).then(|| self.read_lags_ns.len() as f64 / self.reads as f64)
+    }
+
+    /// From the kernel's receipt of bytes to their read, ms.
+    pub(super) fn read_lags_ms(&self) -> Vec<f64> {
+        let lags = self.read_lags_ns.iter();
+        lags.map(|ns| f64::from(*ns) / 1e6).collect()
     }
 }

@@ -1,18 +1,19 @@
 //! The server before the load: its address, its model, and what it says of itself.
 
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, SERVER};
-use hyper::{Request, StatusCode, Uri};
+use hyper::{Method, StatusCode, Uri};
+use openai::Head;
 use serde_json::Value;
 
 use super::SOFT_BOX_HEADER;
 use super::args::Args;
 use super::connection::Connection;
-use super::slot::words;
+use super::intake::{Intake, broken};
+use super::reply::Broke;
+use super::slot::head;
 
 /// How long the questions before the load may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -199,47 +200,73 @@ async fn get(
     answers: &mut Answers,
 ) -> Result<(StatusCode, Option<Value>), String> {
     let exchange = async {
-        let mut connection = Connection::open(addresses)
+        let connection = Connection::open(addresses)
             .await
             .map_err(|error| error.to_string())?;
         answers.address = connection.peer();
-        let mut request = Request::new(Full::new(Bytes::new()));
-        *request.uri_mut() = base.path(path)?;
-        *request.headers_mut() = headers.clone();
-        let response = connection
-            .send(request)
+        let request = head(&Method::GET, &base.path(path)?, headers);
+        let (head, body) = answer(&connection, &request)
             .await
-            .map_err(|error| words(&error))?;
-        let (head, mut incoming) = response.into_parts();
-        let text = |name: &str| {
-            let value = head.headers.get(name)?;
-            Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
-        };
-        if let Some(name) = text(SOFT_BOX_HEADER) {
-            answers.soft_box = Some(name);
+            .map_err(|broke| format!("{path}: {}", words(broke)))?;
+        if let Some(name) = head.header(SOFT_BOX_HEADER) {
+            answers.soft_box = Some(name.to_owned());
         }
-        answers.server = text(SERVER.as_str())
+        answers.server = head
+            .header(SERVER.as_str())
             .filter(|name| {
                 !FRAMEWORKS
                     .iter()
                     .any(|framework| name.starts_with(framework))
             })
+            .map(str::to_owned)
             .or(answers.server.take());
-        let mut body = Vec::new();
-        while let Some(frame) = connection.frame(&mut incoming).await {
-            let frame = frame.map_err(|error| words(&error))?;
-            if let Ok(data) = frame.into_data() {
-                body.extend_from_slice(&data);
-            }
-            if body.len() > MAX_ANSWER_BYTES {
-                return Err(format!("{path} answers more than 4 MiB"));
-            }
-        }
-        Ok((head.status, serde_json::from_slice(&body).ok()))
+        let status = StatusCode::from_u16(head.status)
+            .map_err(|_| format!("{path} answers with the status {}", head.status))?;
+        Ok((status, serde_json::from_slice(&body).ok()))
     };
     match tokio::time::timeout(PATIENCE, exchange).await {
         Ok(answer) => answer,
         Err(_) => Err(format!("{path} took longer than {} s", PATIENCE.as_secs())),
+    }
+}
+
+/// Sends a request without a body and reads the answer to it.
+async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8>), Broke> {
+    let mut sent = Instant::now();
+    let parts = [request, b"\r\n", b""];
+    let written = connection.send(parts, &mut sent).await;
+    written.map_err(|error| broken(&error))?;
+    let mut intake = Intake::default();
+    let mut body = Vec::new();
+    loop {
+        let received = connection.receive(|bytes, _| {
+            intake.take(bytes, |_, part| {
+                body.extend_from_slice(part);
+                if body.len() > MAX_ANSWER_BYTES {
+                    return Err(Broke::TooLarge("the answer is larger than 4 MiB"));
+                }
+                Ok(())
+            })
+        });
+        let end = match received.await.map_err(|error| broken(&error))? {
+            Some(taken) => taken?,
+            None => Some(intake.closed()?),
+        };
+        if end.is_some() {
+            return intake
+                .into_head()
+                .map(|head| (head, body))
+                .ok_or_else(|| Broke::NotHttp("the answer has no head".to_owned()));
+        }
+    }
+}
+
+/// Why there is no answer.
+fn words(broke: Broke) -> String {
+    match broke {
+        Broke::Refused(why) | Broke::Connect(why) | Broke::Cut(why) | Broke::NotHttp(why) => why,
+        Broke::TimedOut(limit) => format!("not done after {} s", limit.as_secs_f64()),
+        Broke::TooLarge(what) => what.to_owned(),
     }
 }
 

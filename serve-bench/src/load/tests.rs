@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use hyper::StatusCode;
 use measure::record::{RequestErrorKind, TokenCount};
 
@@ -11,14 +10,21 @@ use super::reply::{Broke, Reply};
 
 /// A reply whose parts were read 10, 20, 30 ms and so on after it was sent.
 fn reply(start: Instant, parts: &[&[u8]]) -> Reply {
+    with_status(start, StatusCode::OK, parts)
+}
+
+fn with_status(start: Instant, status: StatusCode, parts: &[&[u8]]) -> Reply {
     let mut reply = Reply::begin(0);
     reply.sent = start;
-    reply.status = Some(StatusCode::OK);
-    reply.frames = (1..)
-        .zip(parts)
-        .map(|(index, part)| (at(start, index), Bytes::copy_from_slice(part)))
-        .collect();
+    reply.status = Some(status);
+    for (index, part) in (1..).zip(parts) {
+        let taken = reply
+            .content
+            .take(part, at(start, index), status.is_success());
+        taken.unwrap();
+    }
     reply.ended = at(start, parts.len() as u64);
+    reply.content.end(reply.ended);
     reply
 }
 
@@ -59,63 +65,63 @@ fn streams_of_real_servers_give_their_counts_wherever_they_are_cut() {
     for (name, body, chunks, tokens, prompt) in [
         (
             "vllm chat",
-            include_str!("../../tests/load/fixtures/vllm_chat_stream.sse"),
+            include_str!("../../../crates/openai/tests/streams/vllm_chat_stream.sse"),
             6,
             6,
             20,
         ),
         (
             "vllm completions",
-            include_str!("../../tests/load/fixtures/vllm_cmpl_stream.sse"),
+            include_str!("../../../crates/openai/tests/streams/vllm_cmpl_stream.sse"),
             4,
             4,
             2,
         ),
         (
             "vllm interval 4",
-            include_str!("../../tests/load/fixtures/vllm_spec_interval4_reasoning.sse"),
+            include_str!("../../../crates/openai/tests/streams/vllm_spec_interval4_reasoning.sse"),
             7,
             24,
             20,
         ),
         (
             "vllm speculation",
-            include_str!("../../tests/load/fixtures/vllm_cmpl_spec.sse"),
+            include_str!("../../../crates/openai/tests/streams/vllm_cmpl_spec.sse"),
             6,
             24,
             2,
         ),
         (
             "vllm decode",
-            include_str!("../../tests/load/fixtures/nixl_decode_stream.sse"),
+            include_str!("../../../crates/openai/tests/streams/nixl_decode_stream.sse"),
             3,
             5,
             481,
         ),
         (
             "llama.cpp chat",
-            include_str!("../../tests/load/fixtures/llamacpp_chat_stream.sse"),
+            include_str!("../../../crates/openai/tests/streams/llamacpp_chat_stream.sse"),
             3,
             3,
             20,
         ),
         (
             "llama.cpp completions",
-            include_str!("../../tests/load/fixtures/llamacpp_cmpl_stream.sse"),
+            include_str!("../../../crates/openai/tests/streams/llamacpp_cmpl_stream.sse"),
             3,
             3,
             2,
         ),
         (
             "transformers chat",
-            include_str!("../../tests/load/fixtures/tfs_chat.sse"),
+            include_str!("../../../crates/openai/tests/streams/tfs_chat.sse"),
             4,
             4,
             20,
         ),
         (
             "transformers completions",
-            include_str!("../../tests/load/fixtures/tfs_cmpl.sse"),
+            include_str!("../../../crates/openai/tests/streams/tfs_cmpl.sse"),
             4,
             4,
             2,
@@ -143,7 +149,7 @@ fn streams_of_real_servers_give_their_counts_wherever_they_are_cut() {
 
 #[test]
 fn an_engine_that_died_is_a_failure_behind_status_200() {
-    let body = include_str!("../../tests/load/fixtures/vllm_midstream_error.sse");
+    let body = include_str!("../../../crates/openai/tests/streams/vllm_midstream_error.sse");
     let read = stream(&[&text("a"), body]);
     assert_eq!(kind(&read), Some(RequestErrorKind::InStream));
     assert!(
@@ -271,13 +277,8 @@ fn a_connection_that_breaks_after_the_end_breaks_nothing() {
 #[test]
 fn statuses_time_outs_and_refused_connections_are_told_apart() {
     let start = Instant::now();
-    let status = Reply {
-        status: Some(StatusCode::NOT_FOUND),
-        ..reply(
-            start,
-            &[br#"{"error":{"message":"no model x","code":404}}"#],
-        )
-    };
+    let body = br#"{"error":{"message":"no model x","code":404}}"#;
+    let status = with_status(start, StatusCode::NOT_FOUND, &[body]);
     let error = read(&status, &asked(true), start).request.error.unwrap();
     assert_eq!(
         (error.kind, error.seen.as_str()),
@@ -295,14 +296,25 @@ fn statuses_time_outs_and_refused_connections_are_told_apart() {
             "not done after 0.5 s (--timeout)"
         )
     );
-    let nobody = Reply {
-        status: None,
-        broke: Some(Broke::Connect("connection refused".to_owned())),
-        ..reply(start, &[])
-    };
-    let nobody = read(&nobody, &asked(true), start).request;
-    assert_eq!(nobody.error.unwrap().kind, RequestErrorKind::Connect);
-    assert_eq!((nobody.output_tokens, nobody.counted_by), (None, None));
+    for (broke, kind) in [
+        (
+            Broke::Refused("connection refused".to_owned()),
+            RequestErrorKind::Refused,
+        ),
+        (
+            Broke::Connect("no route to host".to_owned()),
+            RequestErrorKind::Connect,
+        ),
+    ] {
+        let nobody = Reply {
+            status: None,
+            broke: Some(broke),
+            ..reply(start, &[])
+        };
+        let nobody = read(&nobody, &asked(true), start).request;
+        assert_eq!(nobody.error.unwrap().kind, kind);
+        assert_eq!((nobody.output_tokens, nobody.counted_by), (None, None));
+    }
 }
 
 #[test]
@@ -375,4 +387,158 @@ fn a_count_above_the_limit_is_a_failure_and_another_model_is_told() {
     assert_eq!(over.other_model.as_deref(), Some("x"));
     let within = with(5, "x");
     assert_eq!((within.request.error, within.other_model), (None, None));
+}
+
+/// A completions chunk with these members beside its text.
+fn chunk(text: &str, inside: &str, outside: &str) -> String {
+    format!(
+        "data: {{\"choices\":[{{\"text\":\"{text}\",\"finish_reason\":null{inside}}}]{outside}}}\n\n"
+    )
+}
+
+#[test]
+fn token_ids_count_where_no_usage_comes() {
+    let ids = |text: &str, ids: &str| chunk(text, &format!(",\"token_ids\":{ids}"), "");
+    let read = stream(&[
+        &ids("a", "[1]"),
+        &ids("bcd", "[2,3,4]"),
+        &ids("", "[5]"),
+        DONE,
+    ]);
+    // 1 + 3 + 1 tokens in three chunks.
+    let request = read.request;
+    assert_eq!(request.chunk_tokens, [1, 3, 1]);
+    assert_eq!(
+        (request.output_tokens, request.counted_by),
+        (Some(5), Some(TokenCount::TokenIds))
+    );
+    // One chunk without ids, and they count nothing.
+    let read = stream(&[&ids("a", "[1]"), &ids("b", "null"), DONE]).request;
+    assert_eq!((read.chunk_tokens.len(), read.output_tokens), (0, Some(2)));
+    assert_eq!(read.counted_by, Some(TokenCount::Chunks));
+}
+
+#[test]
+fn a_count_that_comes_with_every_chunk_tells_the_tokens_of_each() {
+    let counted = |text: &str, count: u32| {
+        let usage = format!(",\"usage\":{{\"prompt_tokens\":7,\"completion_tokens\":{count}}}");
+        chunk(text, "", &usage)
+    };
+    let finish = |count: u32| {
+        format!(
+            "data: {{\"choices\":[{{\"text\":\"\",\"finish_reason\":\"stop\"}}],\"usage\":{{\"completion_tokens\":{count}}}}}\n\n"
+        )
+    };
+    let (a, b) = (counted("a", 1), counted("bcde", 5));
+    // The count rises from 0 to 1, by four to 5, and with the finish by two or not at all.
+    let risen = stream(&[&a, &b, &finish(7)]).request;
+    assert_eq!(
+        (risen.chunk_tokens, risen.output_tokens),
+        (vec![1, 4, 2], Some(7))
+    );
+    let level = stream(&[&a, &b, &finish(5)]).request;
+    assert_eq!(
+        (level.chunk_tokens, level.output_tokens),
+        (vec![1, 4], Some(5))
+    );
+    // A count that falls is none of tokens so far.
+    let fallen = stream(&[&b, &a, &finish(5)]).request;
+    assert_eq!(
+        (fallen.chunk_tokens.len(), fallen.token_chunks_ms.len()),
+        (0, 3)
+    );
+}
+
+#[test]
+fn tokens_of_each_chunk_are_told_by_streams_of_real_servers() {
+    // As their token ids say, counted by eye; the chat one opens with a role.
+    for (body, tokens) in [
+        (
+            include_str!("../../../crates/openai/tests/streams/vllm_spec_interval4_reasoning.sse"),
+            &[1, 5, 4, 4, 4, 5, 1][..],
+        ),
+        (
+            include_str!("../../../crates/openai/tests/streams/vllm_cmpl_spec.sse"),
+            &[1, 4, 4, 4, 4, 7],
+        ),
+        (
+            include_str!("../../../crates/openai/tests/streams/vllm_cmpl_stream.sse"),
+            &[],
+        ),
+    ] {
+        assert_eq!(stream(&[body]).request.chunk_tokens, tokens);
+    }
+}
+
+#[test]
+fn an_early_end_without_usage_is_counted_by_its_chunks() {
+    let (a, asked_for) = (text("a"), 100);
+    let start = Instant::now();
+    let asked = AskedFor {
+        max_tokens: Some(asked_for),
+        ..asked(true)
+    };
+    let parts = [
+        a.as_bytes(),
+        a.as_bytes(),
+        FINISH.as_bytes(),
+        DONE.as_bytes(),
+    ];
+    let read = read(&reply(start, &parts), &asked, start).request;
+    assert_eq!(
+        (read.output_tokens, read.counted_by, read.error),
+        (Some(2), Some(TokenCount::Chunks), None)
+    );
+}
+
+#[test]
+fn the_first_chunk_is_the_first_whatever_it_holds() {
+    let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
+    for first in [": ping\n\n", role] {
+        // At 10 ms; the token at 20 ms.
+        let read = stream(&[first, &text("a"), DONE]).request;
+        assert_eq!(read.first_chunk_ms.map(f64::round), Some(10.0));
+        assert_eq!(read.token_chunks_ms[0].round(), 20.0);
+    }
+    assert_eq!(stream(&[]).request.first_chunk_ms, None);
+}
+
+#[test]
+fn tokens_of_several_choices_are_tokens() {
+    let choice = |index: u32| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":{index},\"delta\":{{\"content\":\"a\"}},\"finish_reason\":null}}]}}\n\n"
+        )
+    };
+    let read = stream(&[&choice(0), &choice(1), &choice(0), DONE]).request;
+    assert_eq!(read.token_chunks_ms.len(), 3);
+}
+
+#[test]
+fn prompt_tokens_from_a_cache_are_recorded() {
+    let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1,\"prompt_tokens_details\":{\"cached_tokens\":8}}}\n\n";
+    let read = stream(&[&text("a"), usage, DONE]);
+    assert_eq!(
+        (read.cached_tokens, read.request.cached_tokens),
+        (Some(8), Some(8))
+    );
+}
+
+#[test]
+fn what_is_too_large_is_given_up_and_not_kept() {
+    let start = Instant::now();
+    let part = vec![b'x'; 1 << 20];
+    for opening in [&b"data: "[..], b"{", b"<html>"] {
+        let mut content = Reply::begin(0).content;
+        content.take(opening, start, true).unwrap();
+        // 16 MiB and the opening are too much, whatever it is.
+        let taken = (0..17).take_while(|_| content.take(&part, start, true).is_ok());
+        assert!(taken.count() < 17);
+    }
+    // Of an error only the beginning is kept, and the rest does no harm.
+    let mut content = Reply::begin(0).content;
+    for _ in 0..17 {
+        content.take(&part, start, false).unwrap();
+    }
+    assert!(content.error_words().starts_with("xxx"));
 }

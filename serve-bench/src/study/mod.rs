@@ -4,13 +4,13 @@
 //! is set aside under another name and done again. Nothing is measured in this process.
 
 mod args;
-mod child;
+pub(crate) mod child;
 mod descendants;
 mod engines;
-mod server;
+pub(crate) mod server;
 mod serving;
 mod settings;
-mod step;
+pub(crate) mod step;
 pub(crate) mod watcher;
 
 use std::path::{Path, PathBuf};

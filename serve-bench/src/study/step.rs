@@ -91,7 +91,7 @@ pub(super) fn complete(folder: &Path) -> Option<Record> {
 }
 
 /// Gives what a broken step left another name, so that it is kept and the step can be done again.
-fn set_aside(folder: &Path) -> Result<Option<PathBuf>, Stop> {
+pub(crate) fn set_aside(folder: &Path) -> Result<Option<PathBuf>, Stop> {
     if !folder.exists() {
         return Ok(None);
     }

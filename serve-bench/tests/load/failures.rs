@@ -7,7 +7,7 @@ use measure::record::{RequestErrorKind as Kind, Status};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::{Ran, Scratch};
-use crate::mock::{Manner, Mock, Step, end, event, good, head, part, send, text, whole};
+use crate::mock::{Manner, Mock, Step, end, event, gap, good, head, part, send, text, whole};
 
 /// What the server does.
 type Steps = fn() -> Vec<Step>;
@@ -100,6 +100,37 @@ fn a_reply_that_stalls_is_timed_out() {
     let request = &ran.serve().requests[1];
     assert!(request.ended_ms - request.sent_ms >= 700.0, "{request:?}");
     assert!(request.error.as_ref().unwrap().seen.contains("0.75 s"));
+}
+
+#[test]
+fn a_reply_that_trickles_is_timed_out() {
+    // A byte every 20 ms: each read brings something, and the whole would take 20 s.
+    let mock = second(|| {
+        let mut steps = vec![head()];
+        steps.extend((0..1000).flat_map(|_| [part("d"), gap(20)]));
+        steps
+    });
+    let scratch = Scratch::new();
+    let ran = scratch.run(&mock.url, &["--timeout", "0.75", "--requests", "3"]);
+    ran.expect(3);
+    assert_eq!(ran.kinds()[1], Some(Kind::TimedOut));
+}
+
+#[test]
+fn a_line_without_an_end_is_given_up() {
+    // 17 MiB; more than 16 MiB are not kept.
+    let mock = second(|| {
+        let line = vec![b'x'; 1 << 20];
+        let mut steps = vec![head(), part("data: ")];
+        steps.extend((0..17).map(|_| part(&line)));
+        steps
+    });
+    let scratch = Scratch::new();
+    let ran = scratch.run(&mock.url, &["--requests", "3"]);
+    ran.expect(3);
+    assert_eq!(ran.kinds()[1], Some(Kind::Garbled));
+    let error = ran.serve().requests[1].error.clone().unwrap();
+    assert!(error.seen.contains("longer than 16 MiB"), "{}", error.seen);
 }
 
 #[test]

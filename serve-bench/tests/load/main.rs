@@ -9,3 +9,5 @@ mod failures;
 mod files;
 mod mock;
 mod streams;
+mod traffic;
+mod vllm_form;

@@ -188,7 +188,7 @@ fn a_character_split_between_two_packets_is_one_character() {
 
 #[test]
 fn a_count_inside_the_finish_chunk_counts() {
-    let body = include_str!("fixtures/llamacpp_cmpl_stream.sse");
+    let body = include_str!("../../../crates/openai/tests/streams/llamacpp_cmpl_stream.sse");
     let mock = Mock::playing(move |_| vec![head(), part(body), end()]);
     let scratch = Scratch::new();
     let ran = scratch.run(&mock.url, &["--output-tokens", "3"]);
@@ -204,7 +204,7 @@ fn a_count_inside_the_finish_chunk_counts() {
 
 #[test]
 fn a_stream_without_its_end_mark_and_with_a_false_type_is_read() {
-    let body = include_str!("fixtures/tfs_chat.sse");
+    let body = include_str!("../../../crates/openai/tests/streams/tfs_chat.sse");
     let mock = Mock::playing(move |_| {
         // Proxies in vLLM's examples call a stream application/json.
         vec![whole("200 OK", body)]

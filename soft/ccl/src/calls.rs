@@ -35,6 +35,11 @@ pub fn late_calls(library: &Library) -> u64 {
     Driver::get(library).map_or(0, Driver::late_works)
 }
 
+/// Nanoseconds that the box takes for this process's calls so far.
+pub fn box_ns(library: &Library) -> f64 {
+    Driver::get(library).map_or(0.0, Driver::foreign_ns)
+}
+
 pub fn get_version(library: &Library, version: Out<c_int>) -> Status {
     call(|| version.put(library.version, "GetVersion", "version"))
 }

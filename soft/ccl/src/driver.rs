@@ -12,6 +12,7 @@ type GetBusId = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
 type WriteErrorText = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 type AnswerErrorText = unsafe extern "C" fn(c_int) -> *const c_char;
 type Late = unsafe extern "C" fn() -> u64;
+type ForeignNs = unsafe extern "C" fn() -> f64;
 type Enqueue = unsafe extern "C" fn(*const ForeignCall, *mut c_void) -> c_int;
 
 /// `CUDA_ERROR_INVALID_VALUE`, and the same of HIP and MACA.
@@ -51,6 +52,7 @@ pub(crate) struct Driver {
     text_of: TextOf,
     enqueue: Enqueue,
     late: Late,
+    foreign_ns: ForeignNs,
 }
 
 impl Driver {
@@ -99,6 +101,9 @@ impl Driver {
         let enqueue = unsafe { symbol::<Enqueue>(library, loaded, c"tplens_soft_enqueue") }?;
         // SAFETY: as above.
         let late = unsafe { symbol::<Late>(library, loaded, c"tplens_soft_late") }?;
+        // SAFETY: as above.
+        let foreign_ns =
+            unsafe { symbol::<ForeignNs>(library, loaded, c"tplens_soft_foreign_ns") }?;
         Ok(Self {
             word: names.word,
             get_device,
@@ -106,6 +111,7 @@ impl Driver {
             text_of,
             enqueue,
             late,
+            foreign_ns,
         })
     }
 
@@ -136,6 +142,12 @@ impl Driver {
     pub(crate) fn late_works(&self) -> u64 {
         // SAFETY: takes nothing.
         unsafe { (self.late)() }
+    }
+
+    /// Nanoseconds that the box takes for the works issued so far, of this process.
+    pub(crate) fn foreign_ns(&self) -> f64 {
+        // SAFETY: takes nothing.
+        unsafe { (self.foreign_ns)() }
     }
 
     /// A code of the driver as NCCL reports it.

@@ -119,6 +119,12 @@ impl SoftDriver {
         self.late
     }
 
+    /// Nanoseconds that the box takes for the works of other libraries that were issued so far, captured ones where they run.
+    #[must_use]
+    pub fn foreign_ns(&self) -> f64 {
+        self.foreign_ns
+    }
+
     /// Makes a call on the driver that must not be made again, with all that it waits for.
     pub(crate) fn run_through(&mut self, done: impl Fn(&Simulation) -> bool) -> Outcome<()> {
         loop {

@@ -54,6 +54,8 @@ pub struct SoftDriver {
     pub(crate) wall: Option<Wall>,
     /// As [`SoftDriver::late_works`].
     pub(crate) late: u64,
+    /// As [`SoftDriver::foreign_ns`].
+    pub(crate) foreign_ns: f64,
     /// Room for the operations that [`SoftDriver::finish_early`] has done.
     pub(crate) early: Vec<u64>,
     sysfs: Option<PathBuf>,
@@ -100,6 +102,7 @@ impl SoftDriver {
             chains: BTreeMap::new(),
             wall: None,
             late: 0,
+            foreign_ns: 0.0,
             early: Vec::new(),
             initialized: false,
             ordinals: seen,

@@ -152,6 +152,7 @@ impl SoftDriver {
 
     pub(crate) fn issue_foreign(&mut self, foreign: Foreign, stream: u64, captured: bool) {
         let issued = foreign.work.issue(captured);
+        self.foreign_ns += issued.ns;
         if let Some(last) = self.chains.get(&foreign.chain) {
             self.sim.wait_for(stream, *last);
         }

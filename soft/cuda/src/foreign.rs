@@ -27,3 +27,9 @@ unsafe extern "C" fn tplens_soft_enqueue(what: *const ForeignCall, stream: *mut 
 extern "C" fn tplens_soft_late() -> u64 {
     with(|driver| Ok(driver.late_works())).unwrap_or_default()
 }
+
+/// Nanoseconds that the box takes for the works of other libraries issued so far, as [`softbox::SoftDriver::foreign_ns`].
+#[unsafe(no_mangle)]
+extern "C" fn tplens_soft_foreign_ns() -> f64 {
+    with(|driver| Ok(driver.foreign_ns())).unwrap_or_default()
+}

@@ -30,8 +30,19 @@ unsafe extern "C" fn tplens_soft_enqueue(what: *const ForeignCall, stream: Handl
 /// Works of other libraries whose bytes were there later than the box says, as [`softbox::SoftDriver::late_works`].
 #[unsafe(no_mangle)]
 extern "C" fn tplens_soft_late() -> u64 {
+    asked(softbox::SoftDriver::late_works)
+}
+
+/// Nanoseconds that the box takes for the works of other libraries issued so far, as [`softbox::SoftDriver::foreign_ns`].
+#[unsafe(no_mangle)]
+extern "C" fn tplens_soft_foreign_ns() -> f64 {
+    asked(softbox::SoftDriver::foreign_ns)
+}
+
+/// A figure of the driver; its default where there is none.
+fn asked<T: Default>(figure: fn(&softbox::SoftDriver) -> T) -> T {
     let vendor = softbox::described().map(|described| described.vendor);
     vendor
-        .and_then(|vendor| softbox::with_driver(vendor, |driver| Ok(driver.late_works())))
+        .and_then(|vendor| softbox::with_driver(vendor, |driver| Ok(figure(driver))))
         .unwrap_or_default()
 }

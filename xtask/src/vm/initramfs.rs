@@ -35,6 +35,10 @@ const GUEST: &str = include_str!("guest/guest.sh");
 /// The calls that a container without CAP_SYS_NICE may not make (numbers of x86_64, asm/unistd_64.h): `mbind`, `set_mempolicy`,
 /// `get_mempolicy`, `migrate_pages`, `move_pages`.
 const REFUSED: &[u32] = &[237, 238, 239, 256, 279];
+/// What Docker's own filter still refuses with CAP_SYS_NICE: `move_pages`.
+const REFUSED_WITH_SYS_NICE: &[u32] = &[279];
+/// Both calls that say where a page is: `get_mempolicy`, `move_pages`.
+const REFUSED_QUESTIONS: &[u32] = &[239, 279];
 
 /// Packs everything; `program` is ours.
 pub(super) fn pack(tree: &Tree, program: &Path) -> Result<Vec<u8>> {
@@ -55,6 +59,8 @@ pub(super) fn pack(tree: &Tree, program: &Path) -> Result<Vec<u8>> {
     archive.program(LOADER, &read(&tree.loader()?)?);
     archive.file(PCI_NAMES, &read(&tree.file(PCI_NAMES))?);
     archive.file("seccomp.bpf", &filter(REFUSED));
+    archive.file("sys-nice.bpf", &filter(REFUSED_WITH_SYS_NICE));
+    archive.file("questions.bpf", &filter(REFUSED_QUESTIONS));
     archive.file("guest.sh", GUEST.as_bytes());
     archive.program("init", INIT.as_bytes());
     Ok(archive.finish())

@@ -67,6 +67,8 @@ impl Topo {
 pub(super) struct Proof {
     /// `proven`, or the word for what else it was.
     pub(super) is: String,
+    /// The call by which the kernel told.
+    pub(super) by: Option<String>,
     pub(super) pages: Option<u64>,
     /// How many pages were then found on each other node that they were moved to.
     pub(super) moved_to: BTreeMap<u32, u64>,
@@ -84,6 +86,7 @@ pub(super) fn proofs(output: &str) -> Result<BTreeMap<u32, Proof>> {
             is: text(&outcome["is"])
                 .with_context(|| format!("numa prove's node {node}"))?
                 .to_owned(),
+            by: outcome["by"].as_str().map(str::to_owned),
             pages: outcome["pages"].as_u64(),
             moved_to: numbers(&outcome["moved_to"]),
             text: outcome.to_string(),

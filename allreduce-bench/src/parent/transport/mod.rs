@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use measure::record::{Arm, LinkDevice, TransportFacts};
+use measure::record::{Arm, LibraryFacts, LinkDevice, TransportFacts};
 use program::Stop;
 use supervisor::Signal;
 use topology::{Machine, Sysfs, peer_surroundings};
@@ -40,6 +40,8 @@ const CONNECT: Duration = Duration::from_secs(20);
 
 /// What is known of the box, for the rules.
 pub(super) struct Around<'a> {
+    /// Whether the library plays a box.
+    pub(super) is_soft: bool,
     pub(super) machine: &'a Machine,
     pub(super) sysfs: &'a Sysfs,
     /// In rank order.
@@ -117,10 +119,10 @@ fn calls(
     setup: &Setup<'_>,
     start: &Start,
     jobs: &[Job],
-    library: &mut Option<String>,
+    library: &mut Option<LibraryFacts>,
 ) -> Result<(), Trouble> {
     let (mut group, opened) = Group::open(setup, start)?;
-    *library = Some(opened.library.name);
+    *library = Some(opened.library);
     group.join()?;
     let mut called = BTreeSet::new();
     for job in jobs {
@@ -144,7 +146,9 @@ fn calls(
 }
 
 /// What the rules look at.
-fn known(around: &Around<'_>, library: Option<String>, begin: &Start) -> Known {
+fn known(around: &Around<'_>, library: Option<LibraryFacts>, begin: &Start) -> Known {
+    let library = library.unwrap_or_default();
+    let version = library.version.unwrap_or_default();
     let own = begin.environment.iter().map(|(name, value)| {
         (
             name.to_string_lossy().into_owned(),
@@ -159,7 +163,12 @@ fn known(around: &Around<'_>, library: Option<String>, begin: &Start) -> Known {
         .filter(|(name, _)| DECIDE.iter().any(|prefix| name.starts_with(prefix)))
         .collect();
     Known {
-        library: library.unwrap_or_default(),
+        library: library.name,
+        version: version
+            .split(['.', '-', '+'])
+            .map_while(|part| part.parse().ok())
+            .collect(),
+        is_soft: around.is_soft,
         cpu: around.machine.cpus.clone(),
         devices: most_on_a_host(around),
         mig: around.mig,

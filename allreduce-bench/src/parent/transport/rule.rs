@@ -20,6 +20,10 @@ pub(super) struct Pair {
 pub(super) struct Known {
     /// As the records call it, such as `nccl`.
     pub(super) library: String,
+    /// Its version as numbers; empty where it is not known.
+    pub(super) version: Vec<u32>,
+    /// Whether it plays a box and so obeys no level.
+    pub(super) is_soft: bool,
     pub(super) cpu: Cpus,
     /// Devices of the communicator on this host.
     pub(super) devices: usize,
@@ -101,6 +105,13 @@ fn direct_access(known: &Known) -> Vec<String> {
         .map(Pair::words)
         .collect();
     match known.level() {
+        Some((level, source)) if !beyond.is_empty() && known.is_soft => why.push(format!(
+            "P2P: the soft library plays no P2P levels; {} itself would go up to {level} only by PCI Express ({source}), so through \
+             host memory between {}; {} lets it try",
+            known.library.to_uppercase(),
+            beyond.join(", "),
+            known.variable("P2P_LEVEL=SYS"),
+        )),
         Some((level, source)) if !beyond.is_empty() => why.push(format!(
             "P2P: by PCI Express it goes up to {level} only ({source}), and {} are farther: no rule that is known here explains it; links \
              beside PCI Express, such as NVLink, are not read yet",
@@ -143,7 +154,11 @@ impl Known {
             let found = self.variables.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.as_str())
         };
-        p2p::level(&self.library, &self.cpu, self.devices, set)
+        let library = p2p::Library {
+            name: &self.library,
+            version: (!self.version.is_empty()).then_some(self.version.as_slice()),
+        };
+        p2p::level_of(library, &self.cpu, self.devices, set)
     }
 
     fn beyond_the_level(&self) -> Vec<String> {
@@ -195,6 +210,8 @@ mod tests {
     fn known(path: PathType, devices: usize, cpu: &str) -> Known {
         Known {
             library: "nccl".to_owned(),
+            version: Vec::new(),
+            is_soft: false,
             cpu: Cpus {
                 model: Some(cpu.to_owned()),
                 ..Cpus::default()
@@ -263,6 +280,20 @@ mod tests {
             &via("P2P/CUMEM"),
         );
         assert!(why[0].contains("such as NVLink"), "{why:?}");
+    }
+
+    #[test]
+    fn a_soft_library_goes_beyond_the_level_as_it_plays_none() {
+        let mut known = known(PathType::Node, 4, "AMD EPYC 9334");
+        known.is_soft = true;
+        let why = explain(&known, &via("P2P/CUMEM"));
+        assert_eq!(why.len(), 1, "{why:?}");
+        assert!(
+            why[0].contains("plays no P2P levels; NCCL itself would go up to PXB only")
+                && why[0].contains("through host memory between 0 and 1 (NODE)")
+                && !why[0].contains("NVLink"),
+            "{why:?}"
+        );
     }
 
     #[test]

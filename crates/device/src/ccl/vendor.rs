@@ -183,6 +183,10 @@ impl<B: Carrier> Communicator for CclCommunicator<B> {
         self.loaded.library.late_calls()
     }
 
+    fn box_ns(&self) -> Option<f64> {
+        self.loaded.library.box_ns()
+    }
+
     fn abort(self) {
         self.raw.abort();
     }

@@ -116,6 +116,11 @@ pub trait Communicator {
         None
     }
 
+    /// Nanoseconds that a soft library's box takes for this process's calls so far; `None` of a real library.
+    fn box_ns(&self) -> Option<f64> {
+        None
+    }
+
     /// Leaves at once: work that is queued or under way is given up, and other ranks may find this one gone.
     fn abort(self);
 }

@@ -114,13 +114,14 @@ impl SoftNodes {
     }
 }
 
-/// The node of all pages, by `move_pages`.
+/// The node of all pages, by the call that the kernel answers.
 fn by_kernel(start: NonNull<u8>, bytes: usize) -> std::result::Result<u32, String> {
     let placement =
         numa::placement(start.as_ptr() as usize, bytes).map_err(|error| error.to_string())?;
     placement.single_node().ok_or_else(|| {
         let (asked, per_node, unanswered) =
             (placement.asked, &placement.per_node, &placement.unanswered);
-        format!("of {asked} pages move_pages gave nodes {per_node:?} and errors {unanswered:?}")
+        let by = placement.by;
+        format!("of {asked} pages {by} gave nodes {per_node:?} and errors {unanswered:?}")
     })
 }

@@ -106,10 +106,7 @@ fn frequency(sysfs: &Sysfs) -> Reading<Vec<Frequency>> {
         seen[place].policies += 1;
     }
     if seen.is_empty() {
-        return Reading::unknown(
-            source,
-            "the kernel shows no frequency scaling, as in a guest",
-        );
+        return Reading::unknown(source, "the kernel shows no frequency scaling");
     }
     Reading::known(source, seen)
 }

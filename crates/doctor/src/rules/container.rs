@@ -143,7 +143,7 @@ pub(super) fn seccomp(facts: &Facts) -> Vec<Finding> {
                 PROCESS,
                 format!("{}: no filter of system calls", read.source),
             ),
-            // Docker's own filter lets mbind and set_mempolicy through then, and move_pages not; another filter may refuse all.
+            // Docker's own filter lets mbind, set_mempolicy and get_mempolicy through then, and move_pages not; another may refuse all.
             (Ok(mode), Some(true)) => Finding::cannot_tell(
                 PROCESS,
                 format!(
@@ -158,8 +158,8 @@ pub(super) fn seccomp(facts: &Facts) -> Vec<Finding> {
                     "{}: a filter of system calls, without CAP_SYS_NICE",
                     read.source
                 ),
-                "`p2p-bw numa prove` says whether memory can be bound; in a container: --cap-add SYS_NICE for mbind and \
-                 set_mempolicy, and a seccomp profile of your own for move_pages",
+                "`p2p-bw numa prove` says whether memory can be bound; in a container: --cap-add SYS_NICE lets mbind, \
+                 set_mempolicy and get_mempolicy through; to move pages needs a seccomp profile of your own",
             ),
             (Ok(mode), _) => Finding::cannot_tell(
                 PROCESS,

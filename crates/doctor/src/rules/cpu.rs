@@ -8,6 +8,10 @@ pub(super) fn governor(facts: &Facts) -> Vec<Finding> {
     let seen = match read.told() {
         Ok(seen) => seen,
         Err(why) => {
+            let why = match is_guest(facts) {
+                true => format!("{why}, as in a guest"),
+                false => why,
+            };
             return vec![Finding::cannot_tell(MACHINE, why).with_advice(
                 is_guest(facts).then_some("look at /sys/devices/system/cpu/cpufreq on the host"),
             )];

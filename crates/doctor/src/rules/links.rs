@@ -178,14 +178,40 @@ fn aspm_of(gpu: &Gpu, advice: Option<&str>) -> Finding {
             "switch ASPM off in the firmware, or echo performance > /sys/module/pcie_aspm/parameters/policy as root",
         );
     }
-    // Both ends of a link have the same states on, so that one which tells is enough.
-    let told = gpu.ports.iter().any(|port| port.aspm.known().is_some());
-    match gpu.ports.last().map(|port| &port.aspm) {
-        _ if told => Finding::ok(&gpu.label, "no power saving is on at the links above it"),
-        Some(Fact::Unknown(why)) => {
-            Finding::cannot_tell(&gpu.label, format!("the firmware decides, and {why}"))
-                .with_advice(advice)
-        }
-        _ => Finding::cannot_tell(&gpu.label, "the kernel does not show this GPU"),
+    if gpu.ports.is_empty() {
+        return Finding::cannot_tell(&gpu.label, "the kernel does not show this GPU");
     }
+    match unread_link(&gpu.ports) {
+        None => Finding::ok(
+            &gpu.label,
+            format!(
+                "no power saving is on at the links above it, {} functions on the way",
+                gpu.ports.len()
+            ),
+        ),
+        Some((port, why)) => Finding::cannot_tell(
+            &gpu.label,
+            format!(
+                "the firmware decides, and of the link at {} neither end tells: {why}",
+                port.pci.address
+            ),
+        )
+        .with_advice(advice),
+    }
+}
+
+/// The lower end of the first link of which neither end tells what is on, with its reason.
+///
+/// A chain goes from a root port by the two ports of each switch to the card, so that every two functions are the ends of one link, which
+/// share what is on; the kernel's files stand at the lower one. Of a chain that is not whole each function has to tell.
+fn unread_link(ports: &[PciFunction]) -> Option<(&PciFunction, &str)> {
+    let ends = if ports.len().is_multiple_of(2) { 2 } else { 1 };
+    ports.chunks(ends).find_map(|link| {
+        let silent = |port: &PciFunction| port.aspm.known().is_none();
+        let lower = link.last().filter(|_| link.iter().all(silent))?;
+        match &lower.aspm {
+            Fact::Unknown(why) => Some((lower, why.as_str())),
+            Fact::Known(_) => None,
+        }
+    })
 }

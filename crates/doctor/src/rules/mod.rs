@@ -33,14 +33,14 @@ pub struct Rule {
 }
 
 /// NCCL's page on what goes wrong with PCI Express.
-const NCCL_PCI: &str =
-    "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html";
+const NCCL_PCI: &str = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/gpu_troubleshooting.html";
 /// NCCL's page on what goes wrong with limits.
 const NCCL_RUNTIME: &str = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/runtime_and_mpi_issues.html";
 /// NCCL's variables.
 const NCCL_ENV: &str = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html";
-/// NCCL's decision about each pair.
-const NCCL: &str = "NCCL's src/graph/paths.cc, ncclTopoCheckP2p";
+/// The libraries' decision about each pair.
+const NCCL: &str =
+    "src/graph/paths.cc, ncclTopoCheckP2p, of NCCL 2.18.5 to 2.30.7 and of RCCL 2.21.5 and 2.30.4";
 /// Docker's page on system calls.
 const SECCOMP: &str = "https://docs.docker.com/engine/security/seccomp/";
 /// The kernel's pages on its parameters.
@@ -80,7 +80,8 @@ pub const RULES: &[Rule] = &[
         reads: "/sys/bus/pci/devices/*/config",
         why: "a port with ACS redirect sends requests between GPUs up to the root complex instead of across: below a switch that halves \
               the bandwidth, with a translating IOMMU it has hung boxes",
-        source: "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html, NVIDIA/nccl#2079, vllm-project/vllm#51513",
+        source: "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/gpu_troubleshooting.html, NVIDIA/nccl#2079, \
+                 vllm-project/vllm#51513",
         judge: peers::acs,
     },
     Rule {
@@ -89,7 +90,7 @@ pub const RULES: &[Rule] = &[
         reads: "/sys/bus/pci/devices/*/resource, mem_info_vis_vram_total",
         why: "peers and the CPU reach no more of a GPU's memory than its window shows; AMD's driver allows no peer access without a window \
               to all of it",
-        source: "https://docs.kernel.org/gpu/amdgpu/index.html; ROCm's GPU memory guide",
+        source: "Linux drivers/gpu/drm/amd/amdgpu/amdgpu_device.c, amdgpu_device_is_peer_accessible",
         judge: peers::large_bar,
     },
     Rule {
@@ -99,14 +100,16 @@ pub const RULES: &[Rule] = &[
         why: "AMD's driver lists a link between two GPUs only where the kernel lets them reach each other (CONFIG_HSA_AMD_P2P, \
               CONFIG_PCI_P2PDMA, a large BAR and a host bridge that is known to forward); without it copies go through host memory \
               and nobody says so",
-        source: "https://rocm.docs.amd.com/en/latest/, Linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c",
+        source: "Linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c and drivers/gpu/drm/amd/amdgpu/amdgpu_device.c, \
+                 amdgpu_device_is_peer_accessible",
         judge: peers::kfd,
     },
     Rule {
         id: "nccl-p2p-level",
-        title: "how far NCCL goes directly",
-        reads: "the PCI tree, /proc/cpuinfo, NCCL_P2P_LEVEL",
-        why: "beyond this level NCCL exchanges data through host memory although the GPUs may reach each other",
+        title: "how far the collective library goes directly, with two GPUs and with all",
+        reads: "the PCI tree, /proc/cpuinfo, the library's version, NCCL_P2P_LEVEL, NCCL_P2P_DISABLE",
+        why: "beyond this level the library exchanges data through host memory although the GPUs may reach each other; NCCL's depends on \
+              how many GPUs a communicator has, so that TP2 and TP4 on the same box go different ways",
         source: NCCL,
         judge: transport::level,
     },
@@ -173,7 +176,7 @@ pub const RULES: &[Rule] = &[
         title: "automatic NUMA balancing",
         reads: "/proc/sys/kernel/numa_balancing",
         why: "the kernel unmaps pages to see who uses them, and moves them: jitter in what the host does for collectives",
-        source: "https://rocm.docs.amd.com/projects/rccl/en/develop/how-to/troubleshooting-rccl.html, deepseek-ai/DeepEP#644",
+        source: "RCCL's src/init.cc, deepseek-ai/DeepEP#644",
         judge: memory::balancing,
     },
     Rule {
@@ -253,8 +256,8 @@ pub const RULES: &[Rule] = &[
         id: "seccomp-numa",
         title: "system calls that bind memory",
         reads: "/proc/self/status",
-        why: "Docker's default filter refuses mbind, set_mempolicy and move_pages without CAP_SYS_NICE: bindings are then silently not \
-              there, and NCCL falls back to /dev/shm",
+        why: "Docker's default filter refuses mbind, set_mempolicy and get_mempolicy without CAP_SYS_NICE, and move_pages always: bindings \
+              are then silently not there, and NCCL falls back to /dev/shm",
         source: SECCOMP,
         judge: container::seccomp,
     },
@@ -277,10 +280,19 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "variables",
         title: "variables that switch something off or mislead",
-        reads: "the environment, /etc/nccl.conf",
+        reads: "the environment; /etc/nccl.conf and ~/.nccl.conf, of AMD's GPUs /etc/rccl.conf and ~/.rccl.conf",
         why: "a variable that was set for another box or to find a fault stays in force",
         source: NCCL_ENV,
         judge: variables::set,
+    },
+    Rule {
+        id: "rccl-fine-grain",
+        title: "what RCCL asks for to go directly by PCI Express",
+        reads: "HSA_FORCE_FINE_GRAIN_PCIE",
+        why: "RCCL's page asks for it where GPUs are joined by PCI Express; RCCL itself warns of its absence only where it was built without \
+              uncached memory, so that a new one may do without",
+        source: "https://rocm.docs.amd.com/projects/rccl/en/docs-10.1.0/how-to/rccl-usage-tips.html, RCCL's src/init.cc",
+        judge: variables::fine_grain,
     },
     Rule {
         id: "device-order",
@@ -377,6 +389,30 @@ pub fn judge(facts: &Facts, only: &[&str]) -> Vec<Finding> {
             })
         })
         .collect();
+    fold(&mut findings);
     findings.sort_by_key(|finding| finding.verdict);
     findings
+}
+
+/// One finding for one cause: what the rule of the level says of a variable that the rule of variables names as well.
+fn fold(findings: &mut Vec<Finding>) {
+    const OF_CAUSES: &str = "variables";
+    const FOLDED: &str = "nccl-p2p-level";
+    let is_fault = |finding: &Finding| finding.verdict < Verdict::CannotTell;
+    let causes = findings
+        .iter()
+        .enumerate()
+        .filter(|(_, finding)| finding.rule == OF_CAUSES && is_fault(finding));
+    let mut same = causes.filter_map(|(cause, of)| {
+        let repeats = |other: &Finding| {
+            other.rule == FOLDED
+                && is_fault(other)
+                && other.seen.starts_with(&format!("{}:", of.seen))
+        };
+        Some((cause, findings.iter().position(repeats)?))
+    });
+    if let Some((cause, repeated)) = same.next_back() {
+        findings[cause].also.push(FOLDED.to_owned());
+        findings.remove(repeated);
+    }
 }

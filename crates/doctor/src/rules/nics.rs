@@ -1,5 +1,6 @@
 //! RDMA network cards: links, identifiers, distance, and whether they reach GPU memory.
 
+use topology::vendor::NVIDIA;
 use topology::{Nic, PathType, RdmaPort};
 
 use super::MACHINE;
@@ -20,7 +21,7 @@ pub(super) fn peer_memory(facts: &Facts) -> Vec<Finding> {
         Ok(nics) => nics,
         Err(findings) => return findings,
     };
-    if nics.is_empty() || !facts.has_vendor(0x10de) {
+    if nics.is_empty() || !facts.has_vendor(NVIDIA) {
         return Vec::new();
     }
     let modules = &facts.host.peer_modules;

@@ -1,12 +1,10 @@
 //! What stands between two GPUs: MIG and virtual GPUs, IOMMU, ACS, windows to memory, AMD's peer links.
 
+use topology::vendor::{AMD, NVIDIA};
 use topology::{Fact, IommuMode};
 
 use super::{MACHINE, is_guest, root_sees_more};
 use crate::{Facts, Finding, Gpu, Pair};
-
-const NVIDIA: u16 = 0x10de;
-const AMD: u16 = 0x1002;
 
 pub(super) fn forbidden(facts: &Facts) -> Vec<Finding> {
     let of_nvidia = facts.gpus.iter().filter(|gpu| gpu.vendor == Some(NVIDIA));

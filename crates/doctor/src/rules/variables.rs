@@ -1,9 +1,11 @@
 //! Variables of this process and of NCCL's configuration file.
 
-use topology::Fact;
+use topology::vendor::{AMD, NVIDIA};
+use topology::{Fact, PathType};
 
 use super::PROCESS;
-use crate::known::PROBLEMS;
+use crate::known::problems;
+use crate::p2p;
 use crate::variables::{ALL, Known};
 use crate::{Facts, Finding, Variable, Verdict};
 
@@ -22,7 +24,7 @@ pub(super) fn set(facts: &Facts) -> Vec<Finding> {
     };
     let mut findings: Vec<Finding> = variables
         .iter()
-        .filter_map(|variable| counts(variable).map(|row| judge(row, variable, facts)))
+        .filter_map(|variable| counts(variable, facts).map(|row| judge(row, variable, facts)))
         .collect();
     if findings.is_empty() {
         let names: usize = ALL.iter().map(|row| row.names.len()).sum();
@@ -34,10 +36,17 @@ pub(super) fn set(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// The row that a variable with this value is of.
-fn counts(variable: &Variable) -> Option<&'static Known> {
-    ALL.iter()
-        .find(|row| row.names.contains(&variable.name.as_str()) && row.when.holds(&variable.value))
+/// The row that a variable with this value is of, on a box with such GPUs.
+fn counts(variable: &Variable, facts: &Facts) -> Option<&'static Known> {
+    let is_elsewhere = |vendor: u16| {
+        let others = |gpu: &crate::Gpu| gpu.vendor.is_some_and(|known| known != vendor);
+        !facts.gpus.is_empty() && facts.gpus.iter().all(others)
+    };
+    ALL.iter().find(|row| {
+        row.names.contains(&variable.name.as_str())
+            && row.when.holds(&variable.value)
+            && !row.vendor.is_some_and(is_elsewhere)
+    })
 }
 
 fn judge(row: &Known, variable: &Variable, facts: &Facts) -> Finding {
@@ -46,7 +55,9 @@ fn judge(row: &Known, variable: &Variable, facts: &Facts) -> Finding {
         value,
         source,
     } = variable;
-    let seen = format!("{source}: {name}={value}");
+    let word = p2p::word_of_number(value).filter(|_| name.ends_with("_P2P_LEVEL"));
+    let word = word.map_or_else(String::new, |word| format!(", which stands for {word}"));
+    let seen = format!("{source}: {name}={value}{word}");
     // What avoids a known problem of this box is left alone.
     if let Some(why) = avoids(variable, facts) {
         return Finding::ok(name, format!("{seen}, which avoids a known problem"))
@@ -65,7 +76,7 @@ fn judge(row: &Known, variable: &Variable, facts: &Facts) -> Finding {
 /// The known problem of this box that a variable avoids.
 pub(super) fn avoids(variable: &Variable, facts: &Facts) -> Option<String> {
     let by = (variable.name.as_str(), variable.value.as_str());
-    let problem = PROBLEMS.iter().find(|problem| {
+    let problem = problems().find(|problem| {
         let avoided_by = problem
             .avoided_by
             .is_some_and(|(name, value)| name == by.0 && value.eq_ignore_ascii_case(by.1));
@@ -85,6 +96,37 @@ pub(super) fn avoids(variable: &Variable, facts: &Facts) -> Option<String> {
             })
     });
     hang.flatten().map(|finding| finding.why)
+}
+
+/// What RCCL's page asks for where GPUs are joined by PCI Express; xGMI needs none of it.
+const FINE_GRAIN: &str = "HSA_FORCE_FINE_GRAIN_PCIE";
+
+pub(super) fn fine_grain(facts: &Facts) -> Vec<Finding> {
+    let by_pci_express = |pair: &crate::Pair| pair.path != PathType::Xgmi;
+    if !facts.has_vendor(AMD) || !facts.pairs.iter().any(by_pci_express) {
+        return Vec::new();
+    }
+    if let Fact::Unknown(why) = &facts.given.variables {
+        return vec![Finding::cannot_tell(PROCESS, why)];
+    }
+    let seen = match facts.variable(FINE_GRAIN) {
+        Some(variable) => {
+            let Variable { value, source, .. } = variable;
+            let seen = format!("{source}: {FINE_GRAIN}={value}");
+            if value == "1" {
+                return vec![Finding::ok(PROCESS, seen)];
+            }
+            seen
+        }
+        None => format!("environment: {FINE_GRAIN} is not set"),
+    };
+    vec![Finding::warn(
+        PROCESS,
+        seen,
+        format!(
+            "export {FINE_GRAIN}=1, and see with allreduce-bench whether that changes the transport or the time"
+        ),
+    )]
 }
 
 pub(super) fn order(facts: &Facts) -> Vec<Finding> {
@@ -136,7 +178,7 @@ pub(super) fn order(facts: &Facts) -> Vec<Finding> {
     let by_bus = facts
         .variable("CUDA_DEVICE_ORDER")
         .is_some_and(|variable| variable.value == "PCI_BUS_ID");
-    if facts.has_vendor(0x10de) && !are_alike && !by_bus {
+    if facts.has_vendor(NVIDIA) && !are_alike && !by_bus {
         return vec![Finding::warn(
             "CUDA_DEVICE_ORDER",
             "environment: it is not PCI_BUS_ID, and the GPUs are of different models: CUDA counts the fastest first, nvidia-smi by address",

@@ -3,12 +3,11 @@
 use topology::Fact;
 
 use super::MACHINE;
-use crate::known::{HOST_HANGS, PROBLEMS, Problem};
+use crate::known::{HOST_HANGS, Problem, problems};
 use crate::{Facts, Finding, Verdict};
 
 pub(super) fn known(facts: &Facts) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = PROBLEMS
-        .iter()
+    let mut findings: Vec<Finding> = problems()
         .filter_map(|problem| judge(problem, facts))
         .collect();
     for version in &facts.given.versions {
@@ -16,8 +15,7 @@ pub(super) fn known(facts: &Facts) -> Vec<Finding> {
         if findings.iter().any(|finding| finding.subject == named) {
             continue;
         }
-        let rows = PROBLEMS
-            .iter()
+        let rows = problems()
             .filter(|row| row.component == version.component)
             .count();
         // What nothing is known of is not ok.

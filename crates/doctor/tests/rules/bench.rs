@@ -42,6 +42,7 @@ impl Bench {
             given: Given {
                 devices: vec![device(0), device(1)],
                 undriven: Some("no driver answers".to_owned()),
+                is_soft: false,
                 versions: Vec::new(),
                 unversioned: vec!["no library answers".to_owned()],
                 variables: Fact::Unknown(unknown()),
@@ -68,6 +69,7 @@ impl Bench {
                 })
                 .to_vec(),
             undriven: None,
+            is_soft: false,
             versions: vec![
                 version("NVIDIA driver", "570.133.07"),
                 version("NCCL", "2.28.9"),

@@ -132,3 +132,46 @@ fn the_worst_comes_first_and_json_reads_back() {
         findings
     );
 }
+
+#[test]
+fn one_cause_is_one_finding_that_names_both_rules() {
+    let mut bench = Bench::sound();
+    bench.variable("NCCL_P2P_DISABLE", "1");
+    let findings = judge(&bench.facts(), &[]);
+    let of_it: Vec<&Finding> = findings
+        .iter()
+        .filter(|finding| finding.seen.contains("NCCL_P2P_DISABLE"))
+        .filter(|finding| finding.verdict < Verdict::CannotTell)
+        .collect();
+    assert_eq!(of_it.len(), 1, "{of_it:#?}");
+    assert_eq!(of_it[0].rule, "variables");
+    assert_eq!(of_it[0].also, ["nccl-p2p-level"]);
+}
+
+#[test]
+fn a_bare_box_without_frequency_scaling_is_not_called_a_guest() {
+    let mut bench = Bench::sound();
+    bench.remove("sys/devices/system/cpu/cpufreq/policy");
+    let found = said("cpu-governor", &bench);
+    assert!(found[0].seen.ends_with("no frequency scaling"), "{found:?}");
+}
+
+#[test]
+fn the_advice_on_a_level_can_be_followed_and_says_what_then() {
+    let mut bench = Bench::sound();
+    bench.variable("NCCL_P2P_LEVEL", "PIX");
+    let todo = |bench: &Bench| said("nccl-p2p-level", bench)[0].todo.clone().unwrap();
+    let told = todo(&bench);
+    for part in [
+        "--gpus 0,1 --launches 6 --arm \"sys: NCCL_P2P_LEVEL=SYS\"",
+        "if the arm wins, set NCCL_P2P_LEVEL=SYS in the server's environment",
+    ] {
+        assert!(told.contains(part), "no `{part}` in {told}");
+    }
+    bench.given.is_soft = true;
+    let told = todo(&bench);
+    assert!(
+        told.contains("plays no levels") && !told.contains("--arm"),
+        "{told}"
+    );
+}

@@ -7,5 +7,7 @@ mod series;
 
 pub use chosen::chosen;
 pub use regimes::{LARGE_MESSAGE, Regime, SMALL_MESSAGE, SizeTime, regimes};
-pub use rows::{ArmRow, Over, Row, RowTime, arm_rows, faster_though_larger, is_above_zero, rows};
+pub use rows::{
+    ArmRow, Over, Row, RowTime, arm_rows, faster_though_larger, is_above_zero, not_judged, rows,
+};
 pub use series::Series;

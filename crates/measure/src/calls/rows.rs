@@ -1,5 +1,6 @@
 //! Points of one series and size, put together over launches; rows of one size over arms.
 
+use crate::caveat::Caveat;
 use crate::quantity::Quantity;
 use crate::record::{CollectiveOutcome, CollectivePoint, Collectives, Verification};
 use crate::stats::{Interval, OverLaunches, over_launches, percentile, ratio_by_launch};
@@ -156,6 +157,12 @@ impl<'a> Row<'a> {
         })
     }
 
+    /// Why its time is not to be judged, where a launch says so.
+    #[must_use]
+    pub fn not_judged(&self) -> Option<&'a str> {
+        self.points.iter().find_map(|point| not_judged(point))
+    }
+
     /// A percentile such as 0.99, over launches the median of theirs; `None` where a launch has too few samples for it.
     #[must_use]
     pub fn percentile(&self, fraction: f64) -> Option<f64> {
@@ -179,6 +186,15 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Why a point's time is not to be judged; `None` where it may be.
+#[must_use]
+pub fn not_judged(point: &CollectivePoint) -> Option<&str> {
+    point.caveats.iter().find_map(|caveat| match caveat {
+        Caveat::InRealTime { not_judged, .. } => not_judged.as_deref(),
+        _ => None,
+    })
+}
+
 fn values(times: &[(u32, &Quantity)]) -> Vec<f64> {
     times.iter().map(|(_, time)| time.value).collect()
 }
@@ -194,7 +210,7 @@ pub struct ArmRow {
     pub arm: String,
     /// The arm that it is compared with.
     pub base: String,
-    /// The arm's time over the base's, by launch; `None` where no launch has both.
+    /// The arm's time over the base's, by launch; `None` where no launch has both, or one of them is not to be judged.
     pub ratio: Option<OverLaunches>,
 }
 
@@ -222,16 +238,22 @@ pub fn arm_rows(collectives: &Collectives, rows: &[Row<'_>]) -> Vec<ArmRow> {
                 bytes_per_rank: row.bytes_per_rank,
                 arm: arm.clone(),
                 base: base.name.clone(),
-                ratio: ratio_by_launch(&by_launch(row), &by_launch(first)),
+                ratio: [row, first]
+                    .iter()
+                    .all(|row| row.not_judged().is_none())
+                    .then(|| ratio_by_launch(&by_launch(row), &by_launch(first)))
+                    .flatten(),
             })
         })
         .collect()
 }
 
-/// Sizes of one series that take less time than a smaller size, their intervals apart: the smaller row and the larger.
+/// Sizes of one series that take less time than a smaller size, their intervals apart: the smaller row and the larger. What is not
+/// to be judged is left out.
 #[must_use]
 pub fn faster_though_larger<'r, 'a>(rows: &'r [Row<'a>]) -> Vec<(&'r Row<'a>, &'r Row<'a>)> {
-    let interval = |row: &Row<'_>| row.time().and_then(|time| time.interval);
+    let judged = |row: &Row<'_>| row.time().filter(|_| row.not_judged().is_none());
+    let interval = |row: &Row<'_>| judged(row).and_then(|time| time.interval);
     let mut found = Vec::new();
     for (at, larger) in rows.iter().enumerate() {
         let Some(of_larger) = interval(larger) else {

@@ -83,6 +83,7 @@ mod tests {
             output_tokens: u32::try_from(chunks.len()).ok(),
             counted_by: Some(TokenCount::Usage),
             error: None,
+            ..ServeRequest::default()
         }
     }
 

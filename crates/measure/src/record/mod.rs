@@ -14,6 +14,8 @@ mod planned;
 mod points;
 mod provenance;
 mod serve;
+mod serve_client;
+mod serve_load;
 mod soft;
 mod summary;
 
@@ -47,6 +49,8 @@ pub use serve::{
     RequestError, RequestErrorKind, Serve, ServeEvent, ServeLoad, ServeRequest, ServeSummary,
     ServeTarget, TokenCount,
 };
+pub use serve_client::{ServeClient, Stamps};
+pub use serve_load::{Arrivals, Goals};
 
 pub(crate) use folder::read_bounded;
 pub(crate) use summary::failures;

@@ -2,9 +2,13 @@
 //!
 //! The environment is an allow-list, never the whole: other tools' result files were seen to carry tokens.
 
+mod redact;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+pub use redact::{is_secret, redacted_arguments};
 
 /// Names, beginnings and ends of names of variables that change what is measured.
 pub const ALLOWED_ENVIRONMENT: [&str; 16] = [
@@ -26,9 +30,6 @@ pub const ALLOWED_ENVIRONMENT: [&str; 16] = [
     "OMP_NUM_THREADS",
 ];
 
-/// Fragments of names whose values are never recorded, allowed or not.
-const SECRET: [&str; 5] = ["TOKEN", "KEY", "SECRET", "PASS", "CREDENTIAL"];
-
 /// The variables of the allow-list that are set, secrets left out.
 #[must_use]
 pub fn allowed_environment(
@@ -46,42 +47,6 @@ pub fn allowed_environment(
         .into_iter()
         .filter(|(name, _)| allowed(name) && !is_secret(name))
         .collect()
-}
-
-/// Whether a variable or flag of this name may hold a secret, so that its value must not be recorded.
-#[must_use]
-pub fn is_secret(name: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
-    SECRET.iter().any(|fragment| upper.contains(fragment))
-}
-
-/// Whether the value of a flag must not be recorded. Flags that count tokens, such as `--output-tokens 128`, hold none.
-fn hides(flag: &str, value: &str) -> bool {
-    let is_count = flag.ends_with("-tokens") && value.bytes().all(|byte| byte.is_ascii_digit());
-    is_secret(flag) && !is_count
-}
-
-/// The arguments with the value of every flag that names a secret replaced.
-#[must_use]
-pub fn redacted_arguments(arguments: impl IntoIterator<Item = String>) -> Vec<String> {
-    let mut before = String::new();
-    let mut redact = |argument: String| {
-        let flag = std::mem::take(&mut before);
-        if flag.starts_with("--") && hides(&flag, &argument) {
-            return "<redacted>".to_owned();
-        }
-        match argument.split_once('=') {
-            Some((flag, value)) if flag.starts_with("--") && hides(flag, value) => {
-                format!("{flag}=<redacted>")
-            }
-            Some(_) => argument,
-            None => {
-                argument.clone_into(&mut before);
-                argument
-            }
-        }
-    };
-    arguments.into_iter().map(&mut redact).collect()
 }
 
 /// Where and how a record was made.
@@ -127,22 +92,5 @@ mod tests {
             kept.keys().collect::<Vec<_>>(),
             ["ACME_VISIBLE_DEVICES", "NCCL_P2P_DISABLE"]
         );
-    }
-
-    #[test]
-    fn values_of_secret_flags_are_redacted() {
-        let arguments = [
-            "p",
-            "--api-key",
-            "canary",
-            "--gpus",
-            "0,1",
-            "--token=canary",
-        ]
-        .map(str::to_owned);
-        assert!(!redacted_arguments(arguments).join(" ").contains("canary"));
-        // Flags that count tokens hold no secret.
-        let counts = ["--output-tokens", "128", "--input-tokens=8"].map(str::to_owned);
-        assert_eq!(redacted_arguments(counts.clone()), counts);
     }
 }

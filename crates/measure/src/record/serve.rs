@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::serve_client::ServeClient;
+use super::serve_load::{Arrivals, Goals};
 use crate::caveat::Caveat;
+use crate::metric::total_throughput;
 use crate::stats::Distribution;
 
 /// What `serve-bench run` found.
@@ -16,6 +19,9 @@ pub struct Serve {
     pub requests: Vec<ServeRequest>,
     /// The metrics over them; `None` where no request completed or the run was broken off.
     pub summary: Option<ServeSummary>,
+    /// What the load generator itself took and how late it was; `None` in records of 2026 and before, and of runs without an end.
+    #[serde(default)]
+    pub client: Option<ServeClient>,
     /// Reservations about the whole record.
     pub caveats: Vec<Caveat>,
 }
@@ -41,6 +47,11 @@ pub enum ServeEvent {
         /// The metrics.
         summary: Box<ServeSummary>,
     },
+    /// What the load generator itself took.
+    Client {
+        /// Its own figures.
+        client: Box<ServeClient>,
+    },
     /// A reservation about the whole record.
     Caveat {
         /// The reservation.
@@ -58,6 +69,7 @@ impl Serve {
             }
             ServeEvent::Request { request } => self.requests.push(*request),
             ServeEvent::Summary { summary } => self.summary = Some(*summary),
+            ServeEvent::Client { client } => self.client = Some(*client),
             ServeEvent::Caveat { caveat } => self.caveats.push(caveat),
         }
     }
@@ -83,33 +95,63 @@ pub struct ServeTarget {
 /// What the server was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServeLoad {
-    /// Requests in flight at once, closed loop.
-    pub concurrency: u32,
-    /// Measured requests.
+    /// When requests are sent.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// Requests in flight at most; in a closed loop as many as this. `None` where nothing limits them.
+    pub concurrency: Option<u32>,
+    /// Measured requests, at most these where a time ends the run.
     pub requests: u32,
+    /// No request is sent later than this after the start, s; `None` where the number of requests ends the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_s: Option<f64>,
     /// Requests before the measured part.
     pub warmups: u32,
-    /// Prompt tokens asked for, each request.
-    pub input_tokens: u32,
-    /// Output tokens asked for, each request.
-    pub output_tokens: u32,
+    /// Prompt tokens asked for, each request; `None` where the data decide.
+    pub input_tokens: Option<u32>,
+    /// Output tokens asked for, each request; `None` where the data decide.
+    pub output_tokens: Option<u32>,
     /// Whether the server was told to ignore the end of sequence.
     pub ignore_eos: bool,
-    /// Seed of the prompts.
+    /// Seed of prompts and arrivals.
     pub seed: u64,
+    /// What prompts are made of, in words, such as `random words` or `sharegpt`.
+    #[serde(default)]
+    pub data: Option<String>,
+    /// Lengths are drawn from `1 - ratio` to `1 + ratio` times those asked for; 0 where they are fixed.
+    #[serde(default)]
+    pub range_ratio: f64,
+    /// Tokens at the beginning of every prompt that all share.
+    #[serde(default)]
+    pub prefix_tokens: u32,
+    /// What a request must keep to count in the goodput.
+    #[serde(default)]
+    pub goals: Option<Goals>,
 }
 
 /// One request. Instants are milliseconds since the run's start on the client's monotonic clock.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServeRequest {
     /// Number within the run, from 0.
     pub id: u32,
+    /// When the load's schedule wanted it sent, ms; `None` in a closed loop, where the reply before it decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intended_ms: Option<f64>,
     /// When its bytes were handed to the socket, ms.
     pub sent_ms: f64,
     /// When the reply ended, ms.
     pub ended_ms: f64,
+    /// When the first bytes of a streamed reply's body arrived, ms, whatever they held: a role, a comment, a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_chunk_ms: Option<f64>,
     /// When each chunk that carries tokens arrived, ms; empty where the reply was not streamed.
     pub token_chunks_ms: Vec<f64>,
+    /// Tokens in each of those chunks; empty where the server does not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chunk_tokens: Vec<u32>,
+    /// Prompt tokens that the server took from a cache, where it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_tokens: Option<u32>,
     /// Prompt tokens by the server's own count; `None` where it did not say.
     pub input_tokens: Option<u32>,
     /// Output tokens; `None` where nobody counted them.
@@ -126,6 +168,8 @@ pub struct ServeRequest {
 pub enum TokenCount {
     /// The server's `usage`.
     Usage,
+    /// Token ids that came with each chunk.
+    TokenIds,
     /// Chunks with content, which may carry several tokens each.
     Chunks,
 }
@@ -143,7 +187,9 @@ pub struct RequestError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestErrorKind {
-    /// No connection could be made.
+    /// Nothing listens there.
+    Refused,
+    /// No connection could be made for another reason.
     Connect,
     /// It took longer than the time-out.
     TimedOut,
@@ -162,6 +208,7 @@ pub enum RequestErrorKind {
 impl std::fmt::Display for RequestErrorKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
+            Self::Refused => "refused",
             Self::Connect => "no connection",
             Self::TimedOut => "timed out",
             Self::Status => "HTTP status",
@@ -174,7 +221,7 @@ impl std::fmt::Display for RequestErrorKind {
 }
 
 /// The metrics over the measured requests. Failed requests count in `failed` only.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServeSummary {
     /// From the first send to the last end, s.
     pub duration_s: f64,
@@ -202,4 +249,57 @@ pub struct ServeSummary {
     pub itl_ms: Option<Distribution>,
     /// End-to-end latency, ms: until the last chunk that carries tokens, or the reply's end without a stream.
     pub e2el_ms: Option<Distribution>,
+    /// Time to the first chunk whatever it holds, ms.
+    #[serde(default)]
+    pub ttfc_ms: Option<Distribution>,
+    /// Gaps shared among the tokens of the chunk that ends them, ms, one value a token after the first; where tokens of chunks are known.
+    #[serde(default)]
+    pub itl_per_token_ms: Option<Distribution>,
+    /// From the instant that the schedule wanted to the actual sending, ms; in an open loop only.
+    #[serde(default)]
+    pub queue_ms: Option<Distribution>,
+    /// End-to-end latency from the instant that the schedule wanted, ms; in an open loop only.
+    #[serde(default)]
+    pub e2el_intended_ms: Option<Distribution>,
+    /// Prompt lengths, tokens.
+    #[serde(default)]
+    pub input_lengths: Option<Distribution>,
+    /// Output lengths, tokens.
+    #[serde(default)]
+    pub output_lengths: Option<Distribution>,
+    /// Requests in flight at most at any instant.
+    #[serde(default)]
+    pub peak_in_flight: Option<u32>,
+    /// Most output tokens within one second, by tokens and not by chunks.
+    #[serde(default)]
+    pub peak_output_tokens_per_s: Option<f64>,
+    /// Prompt and output tokens per second.
+    #[serde(default)]
+    pub total_tokens_per_s: Option<f64>,
+    /// Completed requests within all goals, per second; `None` where no goals were set.
+    #[serde(default)]
+    pub goodput_per_s: Option<f64>,
+    /// Completed requests within all goals; `None` where no goals were set, or one of them cannot be judged.
+    #[serde(default)]
+    pub good: Option<u32>,
+    /// Time per output token over steps in which no other request was in prefill, ms, one value a request that had such.
+    #[serde(default)]
+    pub tpot_decode_ms: Option<Distribution>,
+    /// Time per output token over steps in which another request was in prefill, ms, one value a request that had such.
+    #[serde(default)]
+    pub tpot_mixed_ms: Option<Distribution>,
+    /// Part of the tokens after each request's first that came with such mixed steps, 0 to 1.
+    #[serde(default)]
+    pub mixed_part: Option<f64>,
+}
+
+impl ServeSummary {
+    /// Prompt and output tokens per second, also of a record from before it had them.
+    #[must_use]
+    pub fn total(&self) -> Option<f64> {
+        self.total_tokens_per_s.or_else(|| {
+            let (input, output) = self.input_tokens.zip(self.output_tokens)?;
+            Some(total_throughput::of(input, output, self.duration_s))
+        })
+    }
 }

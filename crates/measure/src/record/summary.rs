@@ -3,15 +3,24 @@
 use std::collections::BTreeMap;
 
 use super::serve::{RequestErrorKind, ServeRequest, ServeSummary};
-use crate::metric::{e2el, in_flight, itl, output_throughput, request_throughput, tpot, ttft};
+use super::serve_load::Goals;
+use crate::metric::{
+    e2el, e2el_intended, goodput, in_flight, itl, itl_per_token, lengths, output_throughput,
+    peak_in_flight, peak_output, queue_time, request_throughput, step_class, total_throughput,
+    tpot, ttfc, ttft,
+};
 use crate::stats::{distribution, distribution_pooled};
 
-/// The metrics over the measured requests; TTFT, TPOT and ITL only where replies were streamed.
+/// The metrics over the measured requests; those of streams only where replies were streamed, goodput only with goals.
 ///
 /// `None` where no request completed, or where all instants are the same. Latencies are those of completed requests;
 /// duration and requests in flight count failed ones too, since they kept the server and the client's places.
 #[must_use]
-pub fn summarise(requests: &[ServeRequest], streamed: bool) -> Option<ServeSummary> {
+pub fn summarise(
+    requests: &[ServeRequest],
+    streamed: bool,
+    goals: Option<&Goals>,
+) -> Option<ServeSummary> {
     let completed: Vec<&ServeRequest> = requests
         .iter()
         .filter(|request| request.error.is_none())
@@ -19,30 +28,56 @@ pub fn summarise(requests: &[ServeRequest], streamed: bool) -> Option<ServeSumma
     let count = u32::try_from(completed.len()).ok().filter(|n| *n > 0)?;
     let duration_s = duration_s(requests)?;
     let failures = failures(requests);
+    let input_tokens = total(&completed, |request| request.input_tokens);
     let output_tokens = total(&completed, |request| request.output_tokens);
-    let of_streams = |metric: fn(&ServeRequest) -> Option<f64>| {
+    let of_all = |metric: fn(&ServeRequest) -> Option<f64>| {
         let values: Vec<f64> = completed
             .iter()
             .filter_map(|request| metric(request))
             .collect();
-        distribution(&values).filter(|_| streamed)
+        distribution(&values)
     };
-    let gaps: Vec<Vec<f64>> = completed.iter().map(|request| itl::of(request)).collect();
-    let latencies: Vec<f64> = completed.iter().map(|request| e2el::of(request)).collect();
+    let of_streams = |metric| of_all(metric).filter(|_| streamed);
+    let gaps = |metric: fn(&ServeRequest) -> Vec<f64>| {
+        let gaps: Vec<Vec<f64>> = completed.iter().map(|request| metric(request)).collect();
+        distribution_pooled(&gaps).filter(|_| streamed)
+    };
+    let steps = if streamed {
+        step_class::of(requests)
+    } else {
+        step_class::Classes::default()
+    };
+    let good = goals.and_then(|goals| goodput::good(&completed, goals));
     Some(ServeSummary {
         duration_s,
         completed: count,
         failed: failures.iter().map(|(_, count)| count).sum(),
         failures,
-        input_tokens: total(&completed, |request| request.input_tokens),
+        input_tokens,
         output_tokens,
         requests_per_s: request_throughput::of(count, duration_s),
         output_tokens_per_s: output_tokens.map(|tokens| output_throughput::of(tokens, duration_s)),
         mean_in_flight: in_flight::of(requests, duration_s),
         ttft_ms: of_streams(ttft::of),
         tpot_ms: of_streams(tpot::of),
-        itl_ms: distribution_pooled(&gaps).filter(|_| streamed),
-        e2el_ms: distribution(&latencies),
+        itl_ms: gaps(itl::of),
+        e2el_ms: of_all(|request| Some(e2el::of(request))),
+        ttfc_ms: of_streams(ttfc::of),
+        itl_per_token_ms: gaps(itl_per_token::of),
+        queue_ms: of_all(queue_time::of),
+        e2el_intended_ms: of_all(e2el_intended::of),
+        input_lengths: of_all(lengths::input),
+        output_lengths: of_all(lengths::output),
+        peak_in_flight: peak_in_flight::of(requests),
+        peak_output_tokens_per_s: peak_output::of(requests).filter(|_| streamed),
+        total_tokens_per_s: input_tokens
+            .zip(output_tokens)
+            .map(|(input, output)| total_throughput::of(input, output, duration_s)),
+        goodput_per_s: good.map(|good| request_throughput::of(good, duration_s)),
+        good,
+        tpot_decode_ms: distribution(&steps.decode),
+        tpot_mixed_ms: distribution(&steps.mixed),
+        mixed_part: steps.mixed_part(),
     })
 }
 
@@ -92,6 +127,7 @@ mod tests {
             output_tokens: Some(4),
             counted_by: Some(TokenCount::Usage),
             error: None,
+            ..ServeRequest::default()
         }
     }
 
@@ -115,7 +151,7 @@ mod tests {
             request(1, 110.0),
             failed(2, 0.0, RequestErrorKind::TimedOut),
         ];
-        let summary = summarise(&requests, true).unwrap();
+        let summary = summarise(&requests, true, None).unwrap();
         // First send at 0, last end at 440 ms: 2 / 0.44 = 4.545 req/s and 8 / 0.44 = 18.18 tok/s.
         assert_eq!(summary.duration_s, 0.44);
         assert_eq!((summary.completed, summary.failed), (2, 1));
@@ -144,7 +180,7 @@ mod tests {
             token_chunks_ms: Vec::new(),
             ..request(id, 0.0)
         };
-        let summary = summarise(&[whole(0), whole(1)], false).unwrap();
+        let summary = summarise(&[whole(0), whole(1)], false, None).unwrap();
         assert_eq!(summary.ttft_ms, None);
         assert_eq!(summary.tpot_ms, None);
         assert_eq!(summary.itl_ms, None);
@@ -157,7 +193,7 @@ mod tests {
             output_tokens: None,
             ..request(1, 0.0)
         };
-        let summary = summarise(&[request(0, 0.0), uncounted], true).unwrap();
+        let summary = summarise(&[request(0, 0.0), uncounted], true, None).unwrap();
         assert_eq!(
             (summary.output_tokens, summary.output_tokens_per_s),
             (None, None)
@@ -168,9 +204,43 @@ mod tests {
 
     #[test]
     fn where_nothing_completed_there_is_no_summary() {
-        assert_eq!(summarise(&[], true), None);
+        assert_eq!(summarise(&[], true, None), None);
         let failed = failed(0, 0.0, RequestErrorKind::Connect);
-        assert_eq!(summarise(std::slice::from_ref(&failed), true), None);
+        assert_eq!(summarise(std::slice::from_ref(&failed), true, None), None);
         assert_eq!(failures(&[failed]), [(RequestErrorKind::Connect, 1)]);
+    }
+
+    #[test]
+    fn an_open_loop_has_queues_goals_and_peaks() {
+        // Wanted at 0 and at 10 ms, sent at 0 and 110: queues of 0 and 100 ms, E2EL from intended 110 and 210.
+        let open = |id, intended, sent| ServeRequest {
+            intended_ms: Some(intended),
+            first_chunk_ms: Some(sent + 5.0),
+            ..request(id, sent)
+        };
+        let goals = Goals {
+            ttft_ms: Some(50.0),
+            tpot_ms: None,
+            e2el_ms: None,
+        };
+        let requests = [open(0, 0.0, 0.0), open(1, 10.0, 110.0)];
+        let summary = summarise(&requests, true, Some(&goals)).unwrap();
+        let mean = |metric: &Option<crate::stats::Distribution>| metric.as_ref().map(|d| d.mean);
+        assert_eq!(mean(&summary.queue_ms), Some(50.0));
+        assert_eq!(mean(&summary.e2el_intended_ms), Some(160.0));
+        assert_eq!(mean(&summary.ttfc_ms), Some(5.0));
+        // From 0 to 220 ms; both good: 2 / 0.22; eight and twenty tokens: 28 / 0.22.
+        assert_eq!(summary.good, Some(2));
+        assert!((summary.goodput_per_s.unwrap() - 9.0909).abs() < 1e-3);
+        assert!((summary.total_tokens_per_s.unwrap() - 127.2727).abs() < 1e-3);
+        assert_eq!(summary.peak_in_flight, Some(1));
+        // All eight within one second.
+        assert_eq!(summary.peak_output_tokens_per_s, Some(8.0));
+        assert_eq!(mean(&summary.tpot_decode_ms), Some(20.0));
+        assert_eq!(
+            (&summary.tpot_mixed_ms, summary.mixed_part),
+            (&None, Some(0.0))
+        );
+        assert_eq!(mean(&summary.input_lengths), Some(10.0));
     }
 }

@@ -13,6 +13,7 @@ pub use distribution::{Distribution, distribution, distribution_pooled};
 pub use launches::{OverLaunches, over_launches, ratio_by_launch};
 pub use median::{Interval, LEVEL, MIN_FOR_INTERVAL, median, median_interval};
 pub use outlier::outliers;
+pub(crate) use percentile::interpolated;
 pub use percentile::percentile;
 pub use random::SplitMix;
 pub use ratio::{Ratio, ratio_of_medians};

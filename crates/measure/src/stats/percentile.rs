@@ -26,7 +26,7 @@ pub fn percentile(values: &[f64], fraction: f64) -> Option<f64> {
 /// beyond it.
 ///
 /// The position is `fraction * (n - 1)`; between two values the line through them is taken (Hyndman and Fan, 1996, type 7).
-pub(super) fn interpolated(ascending: &[f64], fraction: f64) -> Option<f64> {
+pub(crate) fn interpolated(ascending: &[f64], fraction: f64) -> Option<f64> {
     if !is_enough(ascending.len(), fraction) {
         return None;
     }

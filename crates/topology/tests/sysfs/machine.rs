@@ -214,3 +214,31 @@ fn the_machine_that_runs_the_test_can_be_read() {
     // The kernel writes a UUID of 36 characters.
     assert_eq!(machine.boot_id.map(|id| id.len()), Some(36));
 }
+
+#[test]
+fn pipes_and_devices_are_not_read_and_of_a_file_its_beginning() {
+    let tree = Tree::new();
+    let gpu = "pci0000:20/0000:20:01.1/0000:21:00.0";
+    tree.gpu(gpu, NVIDIA, 0);
+    let folder = format!("sys/devices/{gpu}");
+    // Nobody writes to the pipe, so to open it for reading would wait for ever; zeros have no end.
+    let made = std::process::Command::new("mkfifo")
+        .arg(tree.path(&format!("{folder}/current_link_speed")))
+        .status()
+        .expect("mkfifo is there");
+    assert!(made.success());
+    std::os::unix::fs::symlink("/dev/zero", tree.path(&format!("{folder}/config"))).unwrap();
+    tree.file(&format!("{folder}/resource"), vec![b'0'; 70_000]);
+    let sysfs = tree.sysfs();
+    assert_eq!(
+        sysfs.read_text(format!("{folder}/current_link_speed")),
+        None
+    );
+    assert_eq!(sysfs.read_bytes(format!("{folder}/config")), None);
+    assert_eq!(sysfs.read_bytes(&folder), None);
+    let begun = sysfs.read_bytes(format!("{folder}/resource")).unwrap();
+    assert_eq!(begun.len(), 64 * 1024);
+    assert_eq!(tree.machine().gpus.len(), 1);
+    let all = topology::PciTree::read(&sysfs, false);
+    assert_eq!(all.at(at("21:00.0")).unwrap().current, None);
+}

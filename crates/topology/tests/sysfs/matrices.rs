@@ -1,6 +1,8 @@
 //! Both path classes, as `nvidia-smi` names them and as NCCL computes them, of built trees.
 
-use topology::{EndKind, Machine, Matrices, NcclPlace, Nic, PathType, PciTree, Placed};
+use std::cell::Cell;
+
+use topology::{EndKind, Machine, Matrices, NcclTree, Nic, PathType, PciTree, Placed};
 
 use crate::fixture::{AMD_HOST, BRIDGE, NVIDIA, Tree, at};
 
@@ -16,12 +18,12 @@ fn endpoint(tree: &Tree, path: &str, vendor: u16, class: u32, node: i32) {
 }
 
 /// The classes between two functions, in both ways of counting.
-fn classes(tree: &Tree, a: &str, b: &str) -> [String; 2] {
+pub(crate) fn classes(tree: &Tree, a: &str, b: &str) -> [String; 2] {
     let sysfs = tree.sysfs();
     let all = PciTree::read(&sysfs, false);
     let [a, b] = [a, b].map(|address| &all.at(at(address)).expect("it is in the tree").pci);
     let [there, back] = [(a, b), (b, a)].map(|(a, b)| {
-        let nccl = NcclPlace::of(&sysfs, a).class_to(&NcclPlace::of(&sysfs, b));
+        let nccl = NcclTree::of(&sysfs, &[a, b]).class(0, 1);
         [a.path_to(b), nccl].map(|class| class.to_string())
     });
     assert_eq!(there, back, "{} {}", a.address, b.address);
@@ -139,34 +141,53 @@ fn nccl_sees_no_switch_in_a_domain_of_five_digits() {
 }
 
 #[test]
-fn the_ports_of_one_network_card_are_one_device_to_nccl() {
+fn what_nccl_cannot_find_in_a_domain_of_five_digits_has_no_node() {
     let tree = Tree::new();
-    for function in ["0000:a1:00.0", "0000:a1:00.1"] {
-        endpoint(
-            &tree,
-            &format!("pci0000:a0/0000:a0:01.0/{function}"),
-            0x15b3,
-            ETHERNET,
-            1,
-        );
+    let vmd = "pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:06.0";
+    tree.gpu(&format!("{vmd}/10000:e1:00.0"), NVIDIA, 0);
+    tree.gpu("pci0000:20/0000:20:01.1/0000:21:00.0", NVIDIA, 0);
+    assert_eq!(classes(&tree, "10000:e1:00.0", "21:00.0"), ["NODE", "SYS"]);
+}
+
+/// A network card's function with an RDMA device.
+fn rdma(tree: &Tree, path: &str, node: i32) {
+    endpoint(tree, path, 0x15b3, ETHERNET, node);
+    let (_, name) = path.rsplit_once('/').expect("a path");
+    tree.file(
+        &format!("sys/bus/pci/devices/{name}/infiniband/mlx5_{name}/x"),
+        "",
+    );
+}
+
+#[test]
+fn the_rdma_ports_and_virtual_functions_of_one_bus_are_one_device_to_nccl() {
+    let tree = Tree::new();
+    for function in ["0000:a1:00.0", "0000:a1:00.1", "0000:a1:03.2"] {
+        rdma(&tree, &format!("pci0000:a0/0000:a0:01.0/{function}"), 1);
     }
     assert_eq!(classes(&tree, "a1:00.0", "a1:00.1"), ["PIX", "X"]);
-    // Two functions of something else are two devices.
-    endpoint(
-        &tree,
-        "pci0000:a0/0000:a0:02.0/0000:a2:00.0",
-        NVIDIA,
-        0x03_0200,
-        1,
+    assert_eq!(classes(&tree, "a1:00.1", "a1:03.2"), ["PIX", "X"]);
+    // What NCCL reaches by sockets, and functions of something else, are as many devices as functions.
+    for (device, class) in [("a2", ETHERNET), ("a3", 0x03_0200)] {
+        for function in ["00.0", "00.1"] {
+            let path = format!("pci0000:a0/0000:a0:02.0/0000:{device}:{function}");
+            endpoint(&tree, &path, NVIDIA, class, 1);
+        }
+        let [a, b] = ["00.0", "00.1"].map(|function| format!("{device}:{function}"));
+        assert_eq!(classes(&tree, &a, &b), ["PIX", "PHB"]);
+    }
+}
+
+#[test]
+fn an_rdma_device_whose_bus_has_no_first_function_has_no_node_to_nccl() {
+    let tree = Tree::new();
+    // A virtual function in a guest, alone in a domain of its own; NCCL looks for 0002:00:00.0.
+    rdma(&tree, "pci0002:00/0002:00:02.0", 0);
+    tree.gpu("pci0003:00/0003:00:00.0", NVIDIA, 0);
+    assert_eq!(
+        classes(&tree, "0002:00:02.0", "0003:00:00.0"),
+        ["NODE", "SYS"]
     );
-    endpoint(
-        &tree,
-        "pci0000:a0/0000:a0:02.0/0000:a2:00.1",
-        NVIDIA,
-        0x04_0300,
-        1,
-    );
-    assert_eq!(classes(&tree, "a2:00.0", "a2:00.1"), ["PIX", "PHB"]);
 }
 
 #[test]
@@ -236,6 +257,28 @@ fn a_matrix_names_gpus_nics_and_others_and_puts_links_beside_pcie_between_gpus_o
     assert_eq!(ends[2].cpus.as_ref().unwrap().to_string(), "2-3");
     assert_eq!((ends[0].node, ends[1].node), (Some(0), Some(1)));
     assert_eq!(matrices.nccl.classes, matrices.smi.classes);
+}
+
+#[test]
+fn a_matrix_of_a_crowd_has_its_first_ends_and_asks_for_no_more_pairs() {
+    let tree = Tree::new();
+    tree.gpu("pci0000:20/0000:20:01.1/0000:21:00.0", NVIDIA, 0);
+    let (sysfs, machine) = (tree.sysfs(), tree.machine());
+    let count = 8000;
+    let ends = vec![Placed::gpu(&machine.gpus[0], None); count];
+    let asked = Cell::new(0);
+    let matrices = Matrices::of(&sysfs, &machine, &ends, &|_, _| {
+        asked.set(asked.get() + 1);
+        None
+    });
+    let most = Matrices::MOST_ENDS;
+    assert_eq!(matrices.smi.ends.len(), most);
+    assert_eq!(matrices.nccl.classes.len(), most);
+    // Each pair of two, there and back, once for each matrix.
+    assert_eq!(asked.get(), 2 * most * (most - 1));
+    let names = Placed::named(&sysfs, &machine, &ends);
+    assert_eq!(names.len(), count);
+    assert_eq!(names[count - 1].name, "GPU7999");
 }
 
 #[test]

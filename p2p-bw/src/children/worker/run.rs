@@ -14,7 +14,7 @@ use numa::NumaError;
 
 use super::chain::Chain;
 use super::readings::Readings;
-use super::verdicts::{KERNEL, SOFT, bind, partly_alone, placement, thread_place};
+use super::verdicts::{SOFT, bind, kernel, partly_alone, placement, thread_place};
 use crate::cases::{Case, Measures, Memory, Pattern, Stream};
 use crate::children::bench::{Bench, Say};
 use crate::children::lanes::{Lanes, Sample};
@@ -134,7 +134,7 @@ impl<'a, B: Backend> Run<'a, B> {
         let thread = self.thread();
         let asked = match self.bench.backend.driver().soft_box {
             Some(_) => SOFT,
-            None => KERNEL,
+            None => kernel(),
         };
         let (placement, unproven) = placement(&nodes, asked);
         self.caveats.extend(unproven);

@@ -9,8 +9,10 @@ use numa::NumaError;
 
 use crate::messages::JobOutcome;
 
-/// Who says where memory is, on a real machine.
-pub(super) const KERNEL: &str = "move_pages";
+/// Who says where memory is, on a real machine: the call that the kernel answers this process by.
+pub(super) fn kernel() -> &'static str {
+    numa::answering_call().unwrap_or(numa::MOVE_PAGES)
+}
 
 /// The same on a soft box.
 pub(super) const SOFT: &str = "the soft driver";
@@ -46,7 +48,7 @@ pub(super) fn bind(cpus: &[usize], at_start: &[usize]) -> Result<(), NumaError> 
 /// Where the host memory of a job is, by the node on which each buffer is wanted and the answer for it, before and after
 /// the copies; and what is to be said where that is not as wanted.
 ///
-/// `asked` is whom: the kernel by `move_pages`, or a soft driver.
+/// `asked` is whom: the kernel, by one of its calls, or a soft driver.
 pub(super) fn placement(
     answers: &[(Option<u32>, Result<u32, String>)],
     asked: &str,
@@ -138,6 +140,8 @@ mod tests {
     use device::cuda::Cuda;
     use numa::Errno;
 
+    const CALL: &str = "get_mempolicy";
+
     #[test]
     fn only_locked_memory_of_the_host_backend_is_skipped() {
         // 12 is ENOMEM, which both calls give.
@@ -178,13 +182,17 @@ mod tests {
 
     #[test]
     fn a_node_is_proven_only_where_every_buffer_is_on_it() {
-        assert_eq!(one_node(&[Ok(1), Ok(1)], KERNEL).0, Some(1));
-        let (node, why) = one_node(&[Ok(1), Ok(0)], KERNEL);
+        let (node, how) = one_node(&[Ok(1), Ok(1)], CALL);
+        assert_eq!(
+            (node, how.as_str()),
+            (Some(1), "get_mempolicy, before and after the copies")
+        );
+        let (node, why) = one_node(&[Ok(1), Ok(0)], CALL);
         assert_eq!(node, None);
         assert!(why.contains("[0, 1]"), "{why}");
         let refused = Err("refused".to_owned());
         assert_eq!(
-            one_node(&[Ok(1), refused], KERNEL),
+            one_node(&[Ok(1), refused], CALL),
             (None, "refused".to_owned())
         );
     }
@@ -192,18 +200,18 @@ mod tests {
     #[test]
     fn buffers_on_the_nodes_of_their_devices_are_as_wanted() {
         let each_on_its_own = [(Some(0), Ok(0)), (Some(1), Ok(1))];
-        let (placed, unproven) = placement(&each_on_its_own, KERNEL);
+        let (placed, unproven) = placement(&each_on_its_own, CALL);
         let placed = placed.unwrap();
         assert_eq!((placed.wanted, placed.proven, unproven), (None, None, None));
-        let (placed, unproven) = placement(&[(Some(1), Ok(0)), (Some(1), Ok(0))], KERNEL);
+        let (placed, unproven) = placement(&[(Some(1), Ok(0)), (Some(1), Ok(0))], CALL);
         let placed = placed.unwrap();
         assert_eq!((placed.wanted, placed.proven), (Some(1), Some(0)));
         assert!(
             matches!(unproven, Some(Caveat::PlacementUnproven { reason }) if reason.contains("node 0"))
         );
         // Nothing was wanted, so nothing is missed; without host memory nothing is said.
-        assert_eq!(placement(&[(None, Ok(1))], KERNEL).1, None);
-        assert_eq!(placement(&[], KERNEL), (None, None));
+        assert_eq!(placement(&[(None, Ok(1))], CALL).1, None);
+        assert_eq!(placement(&[], CALL), (None, None));
     }
 
     #[test]

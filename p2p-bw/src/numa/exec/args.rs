@@ -24,11 +24,11 @@ pub(crate) struct ExecArgs {
     pub(super) backend: BackendArg,
 
     /// Ask a soft box instead, together with --dry-run: a built-in name or a box file.
-    #[arg(long, value_name = "BOX", requires = "dry_run")]
+    #[arg(long, value_name = "BOX")]
     pub(super) sim: Option<String>,
 
     /// NUMA nodes to bind to, separated by commas, instead of those of GPUs; no driver is asked.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["gpus", "backend", "sim"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = node, conflicts_with_all = ["gpus", "backend", "sim"])]
     pub(super) node: Vec<u32>,
 
     /// What the nodes mean for memory.
@@ -69,6 +69,13 @@ pub(crate) struct ExecArgs {
     /// The program and its arguments, after `--`.
     #[arg(last = true, value_name = "PROGRAM")]
     pub(super) program: Vec<OsString>,
+}
+
+/// One node, for clap.
+fn node(text: &str) -> Result<u32, String> {
+    text.trim()
+        .parse()
+        .map_err(|_| format!("`{text}` is not a node number"))
 }
 
 /// What the nodes mean for memory.

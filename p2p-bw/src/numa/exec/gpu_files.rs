@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use topology::{PciAddress, Sysfs};
+use topology::{PciAddress, Sysfs, nvidia_files};
 
 /// The last names of device files, each with the GPU that it leads to.
 #[derive(Debug, Default)]
@@ -19,31 +19,7 @@ pub(super) const LOOKED_FOR: &str = "/dev/nvidiaN (by the minor numbers in /proc
 impl GpuFiles {
     /// The files that the kernel and NVIDIA's driver list.
     pub(super) fn read(sysfs: &Sysfs) -> Self {
-        const NVIDIA: &str = "proc/driver/nvidia";
-        let mut gpus = BTreeMap::new();
-        for name in sysfs.names(format!("{NVIDIA}/gpus")) {
-            let information = sysfs.read_text(format!("{NVIDIA}/gpus/{name}/information"));
-            let minor = information
-                .as_deref()
-                .and_then(|text| number(text, "Device Minor:"));
-            if let (Ok(address), Some(minor)) = (name.parse(), minor) {
-                gpus.insert(format!("nvidia{minor}"), address);
-            }
-        }
-        for gpu in sysfs.names(format!("{NVIDIA}/capabilities")) {
-            let Some(&address) = gpu
-                .strip_prefix("gpu")
-                .and_then(|minor| gpus.get(&format!("nvidia{minor}")))
-            else {
-                continue;
-            };
-            let folder = format!("{NVIDIA}/capabilities/{gpu}/mig");
-            for instance in sysfs.names(&folder) {
-                for file in accesses(sysfs, &format!("{folder}/{instance}")) {
-                    gpus.insert(format!("nvidia-cap{file}"), address);
-                }
-            }
-        }
+        let mut gpus = nvidia_files(sysfs);
         for name in sysfs.names("sys/class/drm") {
             let device = sysfs.canonical(format!("sys/class/drm/{name}/device"));
             let address = device
@@ -70,30 +46,6 @@ impl GpuFiles {
             .filter_map(|name| self.gpus.get(&name).copied())
             .collect()
     }
-}
-
-/// Minor numbers of the access files of a GPU instance and of its compute instances.
-fn accesses(sysfs: &Sysfs, instance: &str) -> Vec<u32> {
-    let below = sysfs.names(instance).into_iter();
-    let folders = below.filter(|name| name.starts_with("ci"));
-    let folders = folders.map(|name| format!("{instance}/{name}"));
-    std::iter::once(instance.to_owned())
-        .chain(folders)
-        .filter_map(|folder| {
-            number(
-                &sysfs.read_text(format!("{folder}/access"))?,
-                "DeviceFileMinor:",
-            )
-        })
-        .collect()
-}
-
-/// The number behind a name at the beginning of a line.
-fn number(text: &str, name: &str) -> Option<u32> {
-    let rest = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix(name))?;
-    rest.trim().parse().ok()
 }
 
 #[cfg(test)]

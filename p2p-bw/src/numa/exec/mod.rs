@@ -14,4 +14,5 @@ mod text;
 mod watch;
 
 pub(crate) use args::ExecArgs;
+pub(crate) use report::is_report;
 pub(crate) use run::run;

@@ -1,6 +1,7 @@
 //! [`Report`]: what was bound, what was refused, and where each process was; its JSON is an interface.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Serialize;
 use topology::{CpuSet, PciAddress};
@@ -60,6 +61,17 @@ pub(super) struct ProcessReport {
     pub(super) memory: Option<MemoryReport>,
     /// Why there is none.
     pub(super) memory_unknown: Option<String>,
+}
+
+/// Whether a file is such a report: nothing else of this program has a binding and its processes at the top.
+pub(crate) fn is_report(path: &Path) -> bool {
+    // What is no file, such as a pipe, could not be read again.
+    if !path.is_file() {
+        return false;
+    }
+    let text = std::fs::read(path).unwrap_or_default();
+    let json: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    json["numactl"].is_string() && json["processes"].is_array()
 }
 
 /// Memory of a process.

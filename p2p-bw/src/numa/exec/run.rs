@@ -1,5 +1,6 @@
 //! A program from the command line to its exit code.
 
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -49,6 +50,17 @@ pub(crate) fn run(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
                 .to_owned(),
         ));
     }
+    if args.sim.is_some() && !args.dry_run {
+        return Err(Stop::Usage(
+            "--sim: a soft box has no nodes to run a program on; add --dry-run, which prints the binding"
+                .to_owned(),
+        ));
+    }
+    if let Some(name) = assigned(&args.program) {
+        return Err(Stop::Usage(format!(
+            "the program begins with an assignment to {name}; put `env` before it"
+        )));
+    }
     if let Some(report) = &args.report {
         outputs::check_file("--report", report).map_err(Stop::Usage)?;
     }
@@ -74,7 +86,11 @@ fn run_or_refuse(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
         if args.per_rank {
             say!("{}", text::without_ranks(&target.devices));
         }
-        let words = args.program.iter().map(|word| quoted(word));
+        let shown = shown(&args.program);
+        if shown != args.program {
+            say!("not whole: what may be a secret is printed as <redacted>");
+        }
+        let words = shown.iter().map(|word| quoted(word));
         let command = std::iter::once(target.numactl()).chain(words);
         return Ok(outputs::print(&format!(
             "{}\n",
@@ -84,6 +100,30 @@ fn run_or_refuse(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
     args.refuse.apply()?;
     let mut report = bound(args, &target)?;
     watched(args, &target, &mut report, interrupt)
+}
+
+/// The name of a variable that stands where the program should, as `NAME=value`; its value may be a secret.
+fn assigned(program: &[OsString]) -> Option<String> {
+    let first = program.first()?.to_string_lossy();
+    let (name, _) = first.split_once('=')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!name.is_empty() && name.chars().all(is_name)).then(|| name.to_owned())
+}
+
+/// The program and its arguments as they may be shown.
+fn shown(program: &[OsString]) -> Vec<OsString> {
+    let texts: Vec<String> = program
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let redacted = redacted_arguments(texts.iter().cloned());
+    let shown = program.iter().zip(texts.iter().zip(redacted));
+    shown
+        .map(|(word, (text, redacted))| match *text == redacted {
+            true => word.clone(),
+            false => redacted.into(),
+        })
+        .collect()
 }
 
 /// Binds this thread, which the program inherits, and says what was refused.

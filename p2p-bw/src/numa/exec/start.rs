@@ -13,6 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
+use measure::record::redacted_arguments;
 use program::{Stop, say};
 use rustix::process::{Pid, Signal, kill_process};
 use supervisor::child::die_with_parent;
@@ -115,7 +116,8 @@ pub(super) fn r#become(parent: u32, program: &[OsString]) -> u8 {
         return measure::exit::INTERNAL;
     }
     let error = Command::new(name).args(arguments).exec();
-    let name = measure::control::replaced(&name.to_string_lossy());
+    let name = redacted_arguments([name.to_string_lossy().into_owned()]).concat();
+    let name = measure::control::replaced(&name);
     say!("error: cannot start `{name}`: {error}; see the path and that it may be executed");
     match error.kind() {
         std::io::ErrorKind::NotFound => NOT_FOUND,

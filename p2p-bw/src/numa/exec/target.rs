@@ -13,6 +13,7 @@ use topology::{CpuSet, Machine, PciAddress, Sysfs};
 
 use super::args::{ExecArgs, Memory};
 use crate::numa::binding;
+use crate::selection::selected;
 
 /// How long a driver may take to list its devices.
 const LISTING: Duration = Duration::from_secs(20);
@@ -68,8 +69,8 @@ impl Target {
         played::expect_soft(args.sim.as_deref(), &chosen)?;
         if args.backend == BackendArg::Auto && chosen.backend == Built::Host {
             return Err(Stop::Refused(format!(
-                "no GPU was found ({}); name nodes with --node, or use --backend host",
-                chosen.absent.join("; ")
+                "no GPU was found ({}); install the GPU's driver, or name nodes with --node",
+                briefly(&chosen.absent)
             )));
         }
         let devices = devices(args, &chosen, &sysfs, &machine)?;
@@ -136,8 +137,7 @@ fn devices(
     sysfs: &Sysfs,
     machine: &Machine,
 ) -> Result<Vec<Device>, Stop> {
-    let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
-        .map_err(Stop::Usage)?;
+    let found = selected(args.gpus.as_deref(), chosen)?;
     let device = |found| {
         let device = inventory::describe(found, chosen.backend, sysfs, machine);
         Device {
@@ -148,6 +148,18 @@ fn devices(
         }
     };
     Ok(found.iter().map(device).collect())
+}
+
+/// What was looked for, without where and without what to install.
+fn briefly(absent: &[String]) -> String {
+    let brief = |reason: &String| {
+        let end = [" (", "; ", "\n"]
+            .iter()
+            .filter_map(|mark| reason.find(mark));
+        reason[..end.min().unwrap_or(reason.len())].to_owned()
+    };
+    let reasons: Vec<String> = absent.iter().map(brief).collect();
+    reasons.join("; ")
 }
 
 fn labels(devices: &[Device]) -> String {

@@ -47,7 +47,7 @@ pub(super) fn table(report: &Report) -> String {
     } else {
         let head = [
             "PROCESS",
-            "GPU",
+            "GPUS OPEN",
             "CPUS ALLOWED",
             "THREADS RAN ON",
             "OWN MEMORY BY NODE",
@@ -67,10 +67,15 @@ pub(super) fn table(report: &Report) -> String {
                 process.pid,
             )
         });
-        rows.extend(shown.iter().take(ROWS).copied().map(row));
+        shown.truncate(ROWS);
+        rows.extend(shown.iter().copied().map(row));
         text.push_str(&columns(&rows));
-        if shown.len() > ROWS {
-            let more = shown.len() - ROWS;
+        shown
+            .iter()
+            .filter_map(|process| several(process))
+            .for_each(|line| text.push_str(&line));
+        if report.processes.len() > ROWS {
+            let more = report.processes.len() - ROWS;
             text.push_str(&format!(
                 "  and {more} more with less memory; --report lists all\n"
             ));
@@ -92,6 +97,21 @@ pub(super) fn table(report: &Report) -> String {
     text
 }
 
+/// What several open GPUs of one process mean: which of them it uses is not seen.
+fn several(process: &ProcessReport) -> Option<String> {
+    let (pid, open) = (process.pid, process.gpus.len());
+    let done = match process.moved {
+        true => {
+            let nodes = list(process.wanted_nodes.iter());
+            format!("moved to the nodes of all of them together: {nodes}")
+        }
+        false => "not moved on its own".to_owned(),
+    };
+    (open > 1).then(|| {
+        format!("  process {pid} has {open} GPUs open; which of these it uses is not seen, and it was {done}\n")
+    })
+}
+
 fn row(process: &ProcessReport) -> Vec<String> {
     let nodes = list(process.wanted_nodes.iter());
     let memory = process.memory.as_ref();
@@ -99,9 +119,10 @@ fn row(process: &ProcessReport) -> Vec<String> {
     let seconds = memory.map_or(process.looked_at_s, |memory| memory.looked_at_s);
     vec![
         format!("{} {}", process.pid, control::replaced(&process.command)),
-        match process.gpus.is_empty() {
-            true => ABSENT.to_owned(),
-            false => list(process.gpus.iter()),
+        match process.gpus.len() {
+            0 => ABSENT.to_owned(),
+            1 => format!("has 1 GPU open: {}", list(process.gpus.iter())),
+            open => format!("has {open} GPUs open: {}", list(process.gpus.iter())),
         },
         process.cpus_allowed.to_string(),
         by_node(&process.threads_on, |threads| threads.to_string()),
@@ -187,6 +208,7 @@ mod tests {
             exit_code: Some(0),
             still_running: vec![8],
         });
+        assert!(!text.contains("GPUs open; which"), "{text}");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],
@@ -195,7 +217,7 @@ mod tests {
         // The name of a process is foreign text. 4 KiB: a quarter on node 0.
         assert_eq!(
             lines[2].split_whitespace().collect::<Vec<_>>().join(" "),
-            "7 py\u{fffd}thon 0000:21:00.0 4-6 node 1: 3 node 0: 1 KiB, node 1: 3 KiB 75.0% of node 1 at 8.0 s"
+            "7 py\u{fffd}thon has 1 GPU open: 0000:21:00.0 4-6 node 1: 3 node 0: 1 KiB, node 1: 3 KiB 75.0% of node 1 at 8.0 s"
         );
         assert!(lines[3].trim_start().starts_with("129 "), "{text}");
         // 31 processes, 24 rows.
@@ -207,5 +229,21 @@ mod tests {
         ] {
             assert!(text.contains(part), "no `{part}` in {text}");
         }
+    }
+
+    #[test]
+    fn several_open_gpus_are_said_not_to_be_used_ones() {
+        let mut two = process(7, Some("0000:21:00.0"), 4);
+        two.gpus.push("0000:61:00.0".parse().unwrap());
+        let cells = row(&two);
+        assert_eq!(cells[1], "has 2 GPUs open: 0000:21:00.0,0000:61:00.0");
+        let told = several(&two).unwrap();
+        assert!(told.contains("not moved on its own"), "{told}");
+        two.moved = true;
+        two.wanted_nodes = vec![0, 1];
+        let told = several(&two).unwrap();
+        let union = "which of these it uses is not seen, and it was moved to the nodes of all of them together: 0,1";
+        assert!(told.contains(union), "{told}");
+        assert_eq!(several(&process(8, Some("0000:21:00.0"), 4)), None);
     }
 }

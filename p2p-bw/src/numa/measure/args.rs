@@ -8,6 +8,8 @@ use measure::unit::{ByteCount, parse_sizes};
 use program::command_line::seconds;
 use program::outputs::Outputs;
 
+use crate::numa::refuse::Refuse;
+
 /// A kind of host memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
@@ -92,6 +94,9 @@ pub(crate) struct MeasureArgs {
 
     #[command(flatten)]
     pub(crate) outputs: Outputs,
+
+    #[command(flatten)]
+    pub(in crate::numa) refuse: Refuse,
 }
 
 impl MeasureArgs {

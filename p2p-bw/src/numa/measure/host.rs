@@ -6,10 +6,11 @@ use measure::record::{HostMemoryOutcome, HostMemoryPoint};
 use program::child::last_line;
 use program::{Break, Stop, child::SHORT_LADDER};
 use supervisor::{Event, Interrupt, Worker};
-use topology::{Machine, NumaNode};
+use topology::{Machine, NumaNode, Sysfs};
 
 use crate::children::Child;
 use crate::messages::{HostMemoryReply, HostMemoryRequest};
+use crate::numa::free;
 
 /// The chain of loads is so many times the largest cache, within bounds: a load must not find its line there.
 const CHAIN_CACHES: u64 = 4;
@@ -20,6 +21,7 @@ const COPY_BYTES: (u64, u64) = (64 << 20, 256 << 20);
 
 /// Measures every pair; `keep` takes each point when it is there.
 pub(super) fn measure(
+    sysfs: &Sysfs,
     machine: &Machine,
     samples: usize,
     deadline: Duration,
@@ -53,7 +55,18 @@ pub(super) fn measure(
             node(request.cpu_node),
             node(request.memory_node)
         ));
-        let outcome = match ask(&mut worker, &request, deadline, interrupt)? {
+        // Two buffers of a copy, then the chain alone; the child has given back what it had for the pair before.
+        let wanted = chain_bytes.max(2 * copy_bytes);
+        let free = request.memory_node.and_then(|node| free::of(sysfs, node));
+        let too_little = request.memory_node.zip(free);
+        let too_little = too_little.and_then(|(node, free)| {
+            free::too_little(node, free, wanted, "leave it out with --no-host")
+        });
+        let outcome = match too_little {
+            Some(reason) => Ok(HostMemoryOutcome::Failed { reason }),
+            None => ask(&mut worker, &request, deadline, interrupt)?,
+        };
+        let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(reason) => {
                 if let Some(mut worker) = worker.take() {

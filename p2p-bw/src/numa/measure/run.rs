@@ -1,5 +1,6 @@
 //! A run of `p2p-bw numa` from the command line to the record.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
@@ -13,14 +14,13 @@ use topology::Machine;
 
 use super::args::MeasureArgs;
 use super::plan::{Asked, plan};
-use super::session::Session;
+use super::session::{BUFFERS, Session};
+use crate::numa::free;
 use crate::parent::{DEFAULT_SOFT_BYTES, default_host_bytes, of_outcome};
+use crate::selection::selected;
 
 /// Bytes of one copy where `--size` does not say, with a GPU: larger than its caches.
 const DEFAULT_BYTES: u64 = 64 << 20;
-
-/// Buffers of the full size at once: of the host, of a device that is host memory, and one to compare in.
-const BUFFERS: u64 = 3;
 
 /// Measures what the command line asks for.
 ///
@@ -31,6 +31,7 @@ pub(super) fn run(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<Ended, Stop> {
+    args.refuse.apply()?;
     played::refuse_host(args.sim.as_deref(), args.backend)?;
     let folder = result_folder(args.outputs.out.as_deref(), "numa");
     let outcome = run_in(args, &folder, interrupt, say);
@@ -57,8 +58,7 @@ fn run_in(
     };
     played::expect_soft(args.sim.as_deref(), &chosen)?;
     let soft = chosen.inventory.soft_box.clone();
-    let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
-        .map_err(Stop::Usage)?;
+    let found = selected(args.gpus.as_deref(), &chosen)?;
     let devices: Vec<LinkDevice> = found
         .iter()
         .map(|found| inventory::describe(found, chosen.backend, &sysfs, &machine))
@@ -79,6 +79,11 @@ fn run_in(
     let planned = plan(&asked, &machine, &devices);
     chosen.said.iter().for_each(|line| say(line));
     let recorder = Recorder::begin(folder, header(soft.clone()))?;
+    // Read once, before buffers that are kept from one point to the next count as taken.
+    let free = match soft {
+        Some(_) => BTreeMap::new(),
+        None => free::all(&sysfs, &machine),
+    };
     let mut session = Session {
         args,
         chosen: &chosen,
@@ -86,6 +91,7 @@ fn run_in(
         found: &found,
         interrupt,
         bytes,
+        free,
         recorder,
     };
     let outcome = session.measure(devices, &planned, say);

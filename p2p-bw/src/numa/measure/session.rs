@@ -6,21 +6,24 @@ use std::time::Instant;
 use inventory::{Chosen, Found, caveats};
 use measure::caveat::Caveat;
 use measure::plan::Plan;
-use measure::record::{LinkDevice, LinkUse, Numa, NumaEvent, NumaPoint, Outcome, Placement};
+use measure::record::{LinkDevice, LinkUse, Numa, NumaEvent, NumaPoint, Outcome};
 use measure::unit::ByteCount;
 use program::{Break, Budget, Progress, Recorder};
 use supervisor::Interrupt;
-use topology::Machine;
+use topology::{Machine, Sysfs};
 
 use super::args::MeasureArgs;
 use super::host;
 use super::plan::Planned;
-use crate::messages::{Job, JobOutcome, Member};
-use crate::numa::binding;
-use crate::parent::{JobEnd, Measurer, judge, quantities};
+use crate::messages::{Job, Member};
+use crate::numa::{binding, free};
+use crate::parent::{Blame, Finding, Measurer};
 
 /// Hangs, crashes and losses after which a device is left alone.
 const LIMIT: u32 = 2;
+
+/// Buffers of the full size at once: of the host, of a device that is host memory, and one to compare in.
+pub(super) const BUFFERS: u64 = 3;
 
 /// One run under way.
 pub(super) struct Session<'a> {
@@ -31,6 +34,8 @@ pub(super) struct Session<'a> {
     pub(super) interrupt: &'a Interrupt,
     /// Of a copy by which places are compared.
     pub(super) bytes: u64,
+    /// What each node had free before anything was measured; empty on a soft box, whose nodes hold nothing.
+    pub(super) free: BTreeMap<u32, u64>,
     pub(super) recorder: Recorder<Numa>,
 }
 
@@ -74,22 +79,14 @@ impl Session<'_> {
             }
             progress.begin(&self.words(point), point.case.key);
             let began = Instant::now();
-            let given_up = failures
-                .get(&point.device)
-                .filter(|(count, _)| *count >= LIMIT);
-            let (outcome, thread, caveats) = match given_up {
-                Some((_, why)) => {
-                    let reason = format!(
-                        "the device failed {LIMIT} times and is not tried again; last: {why}"
-                    );
-                    (Outcome::Skipped { reason }, None, Vec::new())
-                }
+            let found = match self.refusal(point, &failures) {
+                Some(reason) => Finding::without_numbers(Outcome::Skipped { reason }),
                 None => {
                     let job = self.job(id, point, &budget);
                     self.point(point, &job, &mut measurer, &mut failures)?
                 }
             };
-            if let Outcome::Failed { reason } = &outcome {
+            if let Outcome::Failed { reason } = &found.outcome {
                 progress.note(&format!(
                     "{} {}: {reason}",
                     point.case.key,
@@ -102,9 +99,9 @@ impl Session<'_> {
                 memory_node: point.place.memory,
                 thread_node: point.place.thread,
                 bytes: point.bytes,
-                outcome,
-                thread,
-                caveats,
+                outcome: found.outcome,
+                thread: found.thread,
+                caveats: found.caveats,
             };
             let point = Box::new(point);
             self.recorder.add(NumaEvent::Point { point })?;
@@ -129,68 +126,46 @@ impl Session<'_> {
         )
     }
 
+    /// Measures a point; `failures` counts what speaks against its device.
     fn point(
         &self,
         point: &Planned,
         job: &Job,
         measurer: &mut Measurer<'_>,
         failures: &mut BTreeMap<usize, (u32, String)>,
-    ) -> Result<(Outcome, Option<Placement>, Vec<Caveat>), Break> {
-        let mut failed = |why: &str, at_once: bool| {
+    ) -> Result<Finding, Break> {
+        let end = measurer.run(job, &mut || {})?;
+        let found = Finding::of(end, |_| LinkUse::default()).map_err(Break::Signal)?;
+        if let Some(Blame { why, at_once }) = &found.blame {
             let entry = failures.entry(point.device).or_default();
-            let count = if at_once { LIMIT } else { entry.0 + 1 };
-            *entry = (count, why.to_owned());
-        };
-        let without = |outcome| Ok((outcome, None, Vec::new()));
-        match measurer.run(job, &mut || {})? {
-            JobEnd::Interrupted { signal, .. } => Err(Break::Signal(signal)),
-            JobEnd::Hang {
-                doing,
-                waited,
-                unkillable,
-            } => {
-                let mut doing = format!("{doing}: no progress for {:.0} s", waited.as_secs_f64());
-                if unkillable {
-                    doing.push_str("; its process cannot be ended");
-                }
-                failed(&doing, unkillable);
-                without(Outcome::Hang { doing })
-            }
-            JobEnd::Crashed { reason } => {
-                failed(&reason, false);
-                without(Outcome::Failed { reason })
-            }
-            JobEnd::Done(JobOutcome::Skipped { reason }) => without(Outcome::Skipped { reason }),
-            JobEnd::Done(JobOutcome::Failed { reason, lost }) => {
-                if lost {
-                    failed(&reason, false);
-                }
-                without(Outcome::Failed { reason })
-            }
-            JobEnd::Done(JobOutcome::Measured {
-                series,
-                timing,
-                stopped,
-                verification,
-                placement,
-                thread,
-                mut caveats,
-            }) => {
-                let quantities = match quantities(series, timing, stopped) {
-                    Ok(quantities) => quantities,
-                    Err(reason) => return Ok((Outcome::Failed { reason }, thread, caveats)),
-                };
-                let link = LinkUse::default();
-                caveats.extend(judge(&quantities, &link, timing.gate));
-                let outcome = Outcome::Measured {
-                    quantities,
-                    verification,
-                    link,
-                    placement,
-                };
-                Ok((outcome, thread, caveats))
-            }
+            let count = if *at_once { LIMIT } else { entry.0 + 1 };
+            *entry = (count, why.clone());
         }
+        Ok(found)
+    }
+
+    /// Why a point is not measured: its device failed too often, or its node has too little memory free.
+    fn refusal(
+        &self,
+        point: &Planned,
+        failures: &BTreeMap<usize, (u32, String)>,
+    ) -> Option<String> {
+        let given_up = failures
+            .get(&point.device)
+            .filter(|(count, _)| *count >= LIMIT);
+        if let Some((_, why)) = given_up {
+            return Some(format!(
+                "the device failed {LIMIT} times and is not tried again; last: {why}"
+            ));
+        }
+        let node = point.place.memory?;
+        let free = self.free.get(&node)?;
+        free::too_little(
+            node,
+            *free,
+            point.bytes.saturating_mul(BUFFERS),
+            "use a smaller --size",
+        )
     }
 
     fn job(&self, id: usize, point: &Planned, budget: &Budget) -> Job {
@@ -237,6 +212,7 @@ impl Session<'_> {
             recorder.add(NumaEvent::Host { point }).map_err(Break::from)
         };
         host::measure(
+            &Sysfs::real(),
             self.machine,
             self.args.samples as usize,
             self.args.deadline,

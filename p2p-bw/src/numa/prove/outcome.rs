@@ -1,6 +1,6 @@
 //! [`Proof`]: what became of memory that was wanted on each node; its JSON is an interface.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ::numa::{NumaError, PagePlacement};
 use serde::Serialize;
@@ -50,6 +50,8 @@ pub(super) struct AbsentNode {
 pub(super) enum Outcome {
     /// The kernel says that every page is there.
     Proven {
+        /// The call by which it said so.
+        by: &'static str,
         /// Pages it was asked about.
         pages: u64,
         /// Pages that were on each other node after they were moved there.
@@ -60,11 +62,15 @@ pub(super) enum Outcome {
     },
     /// In turn on each of the nodes.
     Interleaved {
+        /// The call by which the kernel said so.
+        by: &'static str,
         /// Pages by node.
         on: BTreeMap<u32, u64>,
     },
     /// The memory is there, and the kernel says that it is somewhere else.
     Elsewhere {
+        /// The call by which it said so.
+        by: &'static str,
         /// Pages it was asked about.
         pages: u64,
         /// Pages by node.
@@ -113,6 +119,7 @@ impl Outcome {
         match answer {
             Err(error) => Self::NotProven(error.into()),
             Ok(placed) if placed.single_node() == Some(node) => Self::Proven {
+                by: placed.by,
                 pages: placed.asked,
                 moved_to: BTreeMap::new(),
                 not_moved: BTreeMap::new(),
@@ -124,9 +131,20 @@ impl Outcome {
     /// Where the pages are, whatever was wanted.
     pub(super) fn elsewhere(placed: &PagePlacement) -> Self {
         Self::Elsewhere {
+            by: placed.by,
             pages: placed.asked,
             on: placed.per_node.clone(),
             unanswered: placed.not_present + placed.unanswered.values().sum::<u64>(),
+        }
+    }
+
+    /// The call by which the kernel said where it is; `None` where it did not.
+    fn by(&self) -> Option<&'static str> {
+        match self {
+            Self::Proven { by, .. } | Self::Interleaved { by, .. } | Self::Elsewhere { by, .. } => {
+                Some(by)
+            }
+            Self::Refused(_) | Self::NotProven(_) | Self::NotTried { .. } => None,
         }
     }
 
@@ -153,6 +171,18 @@ impl Proof {
             interleave: None,
             absent_node: None,
         }
+    }
+
+    /// The calls by which the kernel said where anything is.
+    pub(super) fn by(&self) -> BTreeSet<&'static str> {
+        let outcomes = self
+            .nodes
+            .iter()
+            .flat_map(|node| [&node.outcome, &node.preferred]);
+        outcomes
+            .chain(&self.interleave)
+            .filter_map(Outcome::by)
+            .collect()
     }
 
     /// Whether everything is where it was wanted, and the node that does not exist was refused.

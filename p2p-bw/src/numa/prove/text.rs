@@ -11,8 +11,13 @@ use crate::numa::columns::columns;
 /// The table, what was refused below it, and what that means.
 pub(super) fn table(proof: &Proof) -> String {
     let pages = proof.bytes.div_ceil(proof.page_bytes);
+    let by: Vec<&str> = proof.by().into_iter().collect();
+    let says = match by.is_empty() {
+        true => "the kernel does not say where any of them is".to_owned(),
+        false => format!("the kernel says where each of them is ({})", by.join(", ")),
+    };
     let mut text = format!(
-        "{pages} page(s) of {} on each node; the kernel says where each of them is (move_pages)\n\n",
+        "{pages} page(s) of {} on each node; {says}\n\n",
         ByteCount(proof.page_bytes as u64)
     );
     let head = ["NODE", "CPUS", "MEMORY", "BOUND", "MOVED TO", "PREFERRED"].map(str::to_owned);
@@ -67,7 +72,7 @@ fn cpus(cpus: Option<&CpuSet>) -> String {
 fn word(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Proven { pages, .. } => format!("{pages} of {pages} proven"),
-        Outcome::Interleaved { on } => format!("{} proven", counts(on)),
+        Outcome::Interleaved { on, .. } => format!("{} proven", counts(on)),
         Outcome::Elsewhere {
             on, unanswered: 0, ..
         } => format!("elsewhere ({})", counts(on)),

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use ::numa::{Binding, HostPages, MemoryPolicy, NumaError, Placement};
-use topology::{Machine, NumaNode, Sysfs};
+use topology::{Machine, Sysfs};
 
 use super::outcome::{AbsentNode, NodeProof, Outcome, Proof, Refusal};
+use crate::numa::free;
 
 /// The highest number a kernel can have (`CONFIG_NODES_SHIFT` up to 10).
 const HIGHEST_NODE: u32 = 1023;
@@ -32,7 +33,10 @@ pub(super) fn prove(
     let mut proof = Proof::new(bytes, page_bytes);
     for node in asked {
         let known = machine.node(node);
-        let (outcome, preferred) = match too_much(sysfs, known, bytes) {
+        let free = free::of(sysfs, node);
+        let too_little = free
+            .and_then(|free| free::too_little(node, free, bytes as u64, "use a smaller --bytes"));
+        let (outcome, preferred) = match too_little {
             Some(reason) => {
                 let not_tried = Outcome::NotTried { reason };
                 (not_tried.clone(), not_tried)
@@ -52,23 +56,6 @@ pub(super) fn prove(
         proof.absent_node = absent(machine, bytes);
     }
     proof
-}
-
-/// Why a node is not asked for so much: the kernel ends a process that touches more bound memory than the node has.
-fn too_much(sysfs: &Sysfs, node: Option<&NumaNode>, bytes: usize) -> Option<String> {
-    let node = node?;
-    let path = format!("sys/devices/system/node/node{}/meminfo", node.id);
-    let text = sysfs.read_text(&path)?;
-    let line = text.lines().find(|line| line.contains("MemFree:"))?;
-    let (_, amount) = line.split_once("MemFree:")?;
-    let kib: u64 = amount.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    let free = kib.checked_mul(1024)?;
-    (bytes as u64 > free / 2).then(|| {
-        format!(
-            "{bytes} bytes are more than half of the {free} that are free on node {}; ask for less with --bytes",
-            node.id
-        )
-    })
 }
 
 fn bound(node: u32, with_memory: &[u32], bytes: usize) -> Outcome {
@@ -133,7 +120,10 @@ fn interleaved(nodes: &[u32], page_bytes: usize) -> Outcome {
         Ok(placed) => {
             let even: BTreeMap<u32, u64> = nodes.iter().map(|&node| (node, TURNS as u64)).collect();
             if placed.per_node == even {
-                Outcome::Interleaved { on: even }
+                Outcome::Interleaved {
+                    by: placed.by,
+                    on: even,
+                }
             } else {
                 Outcome::elsewhere(placed)
             }

@@ -1,5 +1,7 @@
 //! Links beside PCI Express, gathered: devices of which each two have the same link are one group and one line in the picture.
 
+use std::collections::HashSet;
+
 use super::Beside;
 
 /// Devices each two of which have the same link.
@@ -11,19 +13,24 @@ pub(super) struct Group<'a> {
 
 /// Groups that hold every link once: each begins with a link that is in none yet and takes every device that fits.
 pub(super) fn of(links: &[Beside]) -> Vec<Group<'_>> {
-    let linked = |a: &str, b: &str, what: &str| {
-        links.iter().any(|link| {
-            let (c, d) = (link.ends.0.as_str(), link.ends.1.as_str());
-            link.what == what && ((a, b) == (c, d) || (a, b) == (d, c))
+    let known: HashSet<(&str, &str, &str)> = links
+        .iter()
+        .map(|link| {
+            (
+                link.ends.0.as_str(),
+                link.ends.1.as_str(),
+                link.what.as_str(),
+            )
         })
-    };
+        .collect();
+    let linked = |a, b, what| known.contains(&(a, b, what)) || known.contains(&(b, a, what));
     let mut groups: Vec<Group<'_>> = Vec::new();
     for link in links {
         let (a, b) = (link.ends.0.as_str(), link.ends.1.as_str());
-        let known = groups.iter().any(|group| {
+        let is_in_one = groups.iter().any(|group| {
             group.what == link.what && group.members.contains(&a) && group.members.contains(&b)
         });
-        if known || a == b {
+        if is_in_one || a == b {
             continue;
         }
         let mut members = vec![a, b];
@@ -33,7 +40,7 @@ pub(super) fn of(links: &[Beside]) -> Vec<Group<'_>> {
         {
             let fits = members
                 .iter()
-                .all(|member| *member != other && linked(member, other, &link.what));
+                .all(|member| *member != other && linked(*member, other, link.what.as_str()));
             if fits {
                 members.push(other);
             }

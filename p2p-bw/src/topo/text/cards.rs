@@ -1,6 +1,8 @@
 //! GPUs and other functions with their links, the bridges above them, and the errors that were counted.
 
-use topology::{EndKind, Fact, PciFunction};
+use std::collections::BTreeMap;
+
+use topology::{EndKind, Fact, PciAddress, PciFunction};
 
 use super::page::{ABSENT, Page, or_absent};
 use crate::topo::card::{Card, TRAINED_DOWN};
@@ -86,23 +88,21 @@ pub(super) fn links(page: &mut Page, cards: &[&Card]) {
 
 /// Bridges above the ends: which send packets between devices up to the root complex.
 pub(super) fn bridges(page: &mut Page, shown: &Shown) {
-    let mut above: Vec<&PciFunction> = Vec::new();
+    // By address, each with the names of what is below it.
+    let mut above: BTreeMap<PciAddress, (&PciFunction, Vec<&str>)> = BTreeMap::new();
     for card in &shown.devices {
         for bridge in shown.tree.above(&card.pci) {
-            if !above
-                .iter()
-                .any(|seen| seen.pci.address == bridge.pci.address)
-            {
-                above.push(bridge);
-            }
+            let (_, below) = above
+                .entry(bridge.pci.address)
+                .or_insert_with(|| (bridge, Vec::new()));
+            below.push(&card.end.name);
         }
     }
     if above.is_empty() {
         return;
     }
-    above.sort_by_key(|bridge| bridge.pci.address);
     page.title("Bridges above them");
-    let row = |bridge: &&PciFunction| {
+    let row = |(bridge, below): &(&PciFunction, Vec<&str>)| {
         let acs = match (&bridge.acs, bridge.redirects()) {
             (Some(Fact::Known(Some(bits))), Some(true)) => {
                 format!("redirects to the root complex (control {bits:#04x})")
@@ -112,11 +112,6 @@ pub(super) fn bridges(page: &mut Page, shown: &Shown) {
             (Some(Fact::Unknown(why)), _) => format!("unknown, {why}"),
             (None, _) => ABSENT.to_owned(),
         };
-        let below = shown
-            .devices
-            .iter()
-            .filter(|card| card.pci.chain.contains(&bridge.pci.address));
-        let below: Vec<&str> = below.map(|card| card.end.name.as_str()).collect();
         vec![
             bridge.pci.address.to_string(),
             or_absent(bridge.current),
@@ -127,7 +122,7 @@ pub(super) fn bridges(page: &mut Page, shown: &Shown) {
     };
     page.folded(
         &["address", "link", "at most", "ACS", "above"],
-        above.iter().map(row).collect(),
+        above.values().map(row).collect(),
     );
 }
 

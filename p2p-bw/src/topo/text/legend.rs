@@ -1,5 +1,7 @@
 //! What the classes of a matrix mean; only those that it has.
 
+use std::collections::BTreeSet;
+
 use topology::{Matrix, PathType};
 
 use super::matrix::word;
@@ -30,21 +32,21 @@ const MEANINGS: [(&str, &str); 10] = [
 
 /// The classes that the matrices have, below them, and what UNKNOWN means there.
 pub(crate) fn legend(page: &mut Page, matrices: &[&Matrix], unknown: &str) {
-    let cells = |matrix: &Matrix| {
-        let rows = matrix.classes.iter().enumerate();
-        let words = rows.flat_map(|(a, row)| {
-            row.iter()
-                .enumerate()
-                .map(move |(b, class)| name(*class, a == b))
-        });
-        words.collect::<Vec<String>>()
-    };
-    let there: Vec<String> = matrices.iter().flat_map(|matrix| cells(matrix)).collect();
+    let mut there: BTreeSet<String> = BTreeSet::new();
+    for matrix in matrices {
+        for (a, row) in matrix.classes.iter().enumerate() {
+            there.extend(
+                row.iter()
+                    .enumerate()
+                    .map(|(b, class)| name(*class, a == b)),
+            );
+        }
+    }
     let last = PathType::Unknown.name();
     let rows = MEANINGS
         .into_iter()
         .chain([(last.as_ref(), unknown)])
-        .filter(|(name, _)| there.iter().any(|there| there == name));
+        .filter(|(name, _)| there.contains(*name));
     page.table(
         &["Legend"],
         rows.map(|(name, meaning)| vec![format!("  {name:<8}{meaning}")])

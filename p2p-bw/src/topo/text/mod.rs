@@ -38,7 +38,7 @@ pub(super) fn of(shown: &Shown) -> String {
         }
     }
     if shown.matrix.ends.len() > 1 {
-        page.title("Paths as NCCL computes them; * where the class is another one");
+        page.title("Paths as NCCL 2.30 computes them; * where the class is another one");
         matrix(&mut page, &shown.nccl, Some(&shown.matrix));
         legend(&mut page, &[&shown.matrix, &shown.nccl], NO_NODE);
     }

@@ -106,6 +106,43 @@ pub(super) fn refused(_: &Machine, sections: &Sections) -> Result<()> {
     same("the exit code", &section.code, &INCONCLUSIVE)
 }
 
+/// With move_pages alone refused every page is proven by the other call, and none is moved.
+pub(super) fn proven_otherwise(_: &Machine, sections: &Sections) -> Result<()> {
+    let section = section(sections, "sys-nice")?;
+    let proofs =
+        ours::proofs(&section.output).with_context(|| format!("messages: {}", section.messages))?;
+    let nodes = numactl::read(output(sections, "numactl")?)?;
+    let told = |(id, proof): (&u32, &Proof)| (*id, (proof.is.clone(), proof.by.clone()));
+    let ours: BTreeMap<u32, (String, Option<String>)> = proofs.iter().map(told).collect();
+    let by = || ("proven".to_owned(), Some("get_mempolicy".to_owned()));
+    let expected = nodes.keys().map(|id| (*id, by())).collect();
+    same("nodes and the call that proves", &ours, &expected)?;
+    for (id, proof) in &proofs {
+        ensure!(
+            proof.moved_to.is_empty() && proof.pages > Some(0),
+            "node {id} is told as {}",
+            proof.text
+        );
+    }
+    Ok(())
+}
+
+/// With both questions refused there is memory, and no node has a proof or a count of pages.
+pub(super) fn unproven(_: &Machine, sections: &Sections) -> Result<()> {
+    let section = section(sections, "questions")?;
+    let proofs =
+        ours::proofs(&section.output).with_context(|| format!("messages: {}", section.messages))?;
+    ensure!(!proofs.is_empty(), "no node is told");
+    for (id, proof) in &proofs {
+        ensure!(
+            proof.is == "not_proven" && proof.pages.is_none() && proof.text.contains("EPERM"),
+            "node {id} is told as {}",
+            proof.text
+        );
+    }
+    same("the exit code", &section.code, &INCONCLUSIVE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +169,29 @@ mod tests {
         assert!(run("refused", 0, "cpuset", forbidden).is_some());
         // Where nothing is allowed, node 0 may not be proven either.
         let told = run("refused", 3, "filtered", refused).unwrap();
+        assert!(told.starts_with("node 0 is told as"), "{told}");
+    }
+
+    #[test]
+    fn a_proof_by_a_call_that_was_refused_is_a_difference() {
+        let prove = |by: &str| {
+            let node = |id| {
+                format!(
+                    r#"{{"node":{id},"outcome":{{"is":"proven","by":"{by}","pages":64,"moved_to":{{}}}}}}"#
+                )
+            };
+            format!(r#"{{"nodes":[{},{}]}}"#, node(0), node(1))
+        };
+        let run = |by: &str, name: &str, check| {
+            let mut guest = guest(&[(name, &prove(by)), ("numactl", NUMACTL)]);
+            if let Some(section) = guest.get_mut(name) {
+                section.code = 3;
+            }
+            difference(check, &guest)
+        };
+        assert_eq!(run("get_mempolicy", "sys-nice", proven_otherwise), None);
+        assert!(run("move_pages", "sys-nice", proven_otherwise).is_some());
+        let told = run("get_mempolicy", "questions", unproven).unwrap();
         assert!(told.starts_with("node 0 is told as"), "{told}");
     }
 }

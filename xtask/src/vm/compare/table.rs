@@ -74,4 +74,12 @@ pub(in crate::vm) const CHECKS: &[Check] = &[
         name: "where the calls are refused no node is proven",
         run: proofs::refused,
     },
+    Check {
+        name: "where move_pages alone is refused every node is proven by get_mempolicy",
+        run: proofs::proven_otherwise,
+    },
+    Check {
+        name: "where both questions are refused no node is proven",
+        run: proofs::unproven,
+    },
 ];

@@ -61,6 +61,7 @@ symbols! {
 
 type SoftBox = unsafe extern "C" fn() -> *const c_char;
 type SoftLate = unsafe extern "C" fn() -> u64;
+type SoftNs = unsafe extern "C" fn() -> f64;
 
 /// A loaded library, which stays loaded for the life of the process: it has threads of its own.
 pub(in crate::ccl) struct Library {
@@ -72,6 +73,8 @@ pub(in crate::ccl) struct Library {
     soft_box: Option<SoftBox>,
     /// Likewise.
     soft_late: Option<SoftLate>,
+    /// Likewise.
+    soft_ns: Option<SoftNs>,
 }
 
 impl Library {
@@ -108,12 +111,16 @@ impl Library {
         // SAFETY: as above.
         let soft_late = unsafe { library.get::<SoftLate>("tplens_soft_late") };
         let soft_late = soft_late.ok().map(|late| *late);
+        // SAFETY: as above.
+        let soft_ns = unsafe { library.get::<SoftNs>("tplens_soft_ns") };
+        let soft_ns = soft_ns.ok().map(|ns| *ns);
         std::mem::forget(library);
         Box::leak(Box::new(Self {
             table,
             functions,
             soft_box,
             soft_late,
+            soft_ns,
         }))
     }
 
@@ -156,6 +163,13 @@ impl Library {
         let late = self.soft_late?;
         // SAFETY: only our soft libraries export it; it takes nothing.
         Some(unsafe { late() })
+    }
+
+    /// Nanoseconds that the soft box takes for this process's calls so far, where this is a soft library.
+    pub(in crate::ccl) fn box_ns(&self) -> Option<f64> {
+        let ns = self.soft_ns?;
+        // SAFETY: only our soft libraries export it; it takes nothing.
+        Some(unsafe { ns() })
     }
 
     /// A new id.

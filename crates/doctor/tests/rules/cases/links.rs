@@ -2,6 +2,7 @@
 
 use doctor::Verdict::{Bad, CannotTell, Ok, Warn};
 
+use super::peers::below_a_switch;
 use super::{Case, case, sound};
 use crate::bench::{GPUS, PORTS};
 
@@ -98,6 +99,31 @@ pub(super) const CASES: &[Case] = &[
         "switched off at the start",
         |b| b.set("proc/cmdline", "pcie_aspm=off"),
         "pcie_aspm=off",
+    ),
+    // Below a switch: the files of a link stand at its lower end, so at the switch's upper port and at the GPUs.
+    case(
+        "aspm",
+        Ok,
+        "the lower end of each link tells",
+        |b| {
+            below_a_switch(b);
+            for upper in [PORTS[0], "0000:24:00.0", "0000:24:01.0"] {
+                b.remove(&format!("sys/bus/pci/devices/{upper}/link"));
+            }
+        },
+        "4 functions on the way",
+    ),
+    case(
+        "aspm",
+        CannotTell,
+        "one link of two tells nothing",
+        |b| {
+            below_a_switch(b);
+            for end in [PORTS[0], "0000:23:00.0"] {
+                b.remove(&format!("sys/bus/pci/devices/{end}/link"));
+            }
+        },
+        "of the link at 0000:23:00.0 neither end tells",
     ),
     case(
         "aspm",

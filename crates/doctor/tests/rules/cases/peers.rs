@@ -3,7 +3,7 @@
 use doctor::Verdict::{Bad, CannotTell, Ok, Warn};
 
 use super::{Case, case, sound};
-use crate::bench::{Bench, GPUS, PORTS};
+use crate::bench::{Bench, GPUS, PORTS, version};
 
 pub(super) const CASES: &[Case] = &[
     case(
@@ -175,7 +175,27 @@ pub(super) const CASES: &[Case] = &[
         Ok,
         "two GPUs on an EPYC",
         sound,
-        "NODE, within SYS",
+        "the path is NODE. TP2 goes directly, within SYS",
+    ),
+    // Two of four make a communicator of two, for which the level is another one: engines do so at TP2.
+    case(
+        "nccl-p2p-level",
+        Warn,
+        "four GPUs on an EPYC",
+        four_l40,
+        "TP2 with these two goes directly, within SYS (its default for 2 GPUs on AMD's x86 CPUs); TP4 with all goes through host memory, \
+         as direct access goes up to PXB",
+    ),
+    // NCCL's commit of 2.23.4 says "Set P2P level to PXB on AMD CPUs when using more than 2 GPUs per node".
+    case(
+        "nccl-p2p-level",
+        Ok,
+        "four GPUs on an EPYC with an older NCCL",
+        |b| {
+            four_l40(b);
+            b.given.versions = vec![version("NCCL", "2.22.3")];
+        },
+        "TP2 with these two and TP4 with all go directly, within SYS",
     ),
     case(
         "nccl-p2p-level",
@@ -217,10 +237,58 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "nccl-p2p-level",
+        Ok,
+        "RCCL on an EPYC",
+        Bench::r9700,
+        "directly, within SYS (its default on AMD's x86 CPUs)",
+    ),
+    case(
+        "nccl-p2p-level",
+        Warn,
+        "RCCL on a Xeon",
+        |b| r9700_on_xeon(b, "2.27.7"),
+        "up to PXB (its default on Intel's CPUs)",
+    ),
+    case(
+        "nccl-p2p-level",
+        Warn,
+        "RCCL on a Xeon that does not take the level",
+        |b| {
+            r9700_on_xeon(b, "2.30.4");
+            b.variable("NCCL_P2P_LEVEL", "SYS");
+        },
+        "which outranks NCCL_P2P_LEVEL=SYS",
+    ),
+    case(
+        "nccl-p2p-level",
+        CannotTell,
+        "RCCL on a Xeon of which it is not known whether it takes the level",
+        |b| {
+            r9700_on_xeon(b, "2.27.7");
+            b.variable("NCCL_P2P_LEVEL", "SYS");
+        },
+        "whether RCCL 2.27.7 heeds NCCL_P2P_LEVEL=SYS",
+    ),
+    case(
+        "nccl-p2p-level",
+        CannotTell,
+        "RCCL on a Xeon of which it is not known whether it takes the switch",
+        |b| {
+            r9700_on_xeon(b, "2.27.7");
+            b.variable("NCCL_P2P_DISABLE", "1");
+        },
+        "NCCL_P2P_DISABLE=1",
+    ),
+    case(
+        "nccl-p2p-level",
         CannotTell,
         "a library without a published rule",
-        Bench::r9700,
-        "RCCL",
+        |b| {
+            for gpu in GPUS {
+                b.pci(gpu, "vendor", "0x9999");
+            }
+        },
+        "MCCL's default is not published",
     ),
     case("guest", Ok, "bare metal", sound, "no hypervisor"),
     case(
@@ -240,7 +308,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 /// Both GPUs below one switch: root port, the switch's upstream port, a downstream port for each.
-fn below_a_switch(bench: &mut Bench) {
+pub(super) fn below_a_switch(bench: &mut Bench) {
     let up = "pci0000:20/0000:20:01.1/0000:23:00.0";
     bench
         .functions
@@ -265,6 +333,36 @@ fn iommu_group(bench: &mut Bench, kind: &str) {
     for gpu in GPUS {
         bench.pci(gpu, "iommu_group/type", kind);
     }
+}
+
+/// Two more L40 below root ports of their own.
+fn four_l40(bench: &mut Bench) {
+    for (place, gpu, port) in [
+        (2, "0000:25:00.0", "0000:20:05.1"),
+        (3, "0000:65:00.0", "0000:60:05.1"),
+    ] {
+        let root = &port[..7];
+        let below = format!("pci{root}/{port}");
+        bench
+            .functions
+            .push((gpu.to_owned(), format!("{below}/{gpu}")));
+        bench.functions.push((port.to_owned(), below));
+        bench.function(port, ["0x1022", "0x14ab", "0x060400"]);
+        bench.function(gpu, ["0x10de", "0x26b5", "0x030200"]);
+        let mut device = bench.given.devices[0].clone();
+        device.label = format!("GPU{place}");
+        device.address = Some(gpu.parse().unwrap());
+        bench.given.devices.push(device);
+    }
+}
+
+fn r9700_on_xeon(bench: &mut Bench, rccl: &str) {
+    bench.r9700();
+    bench.given.versions = vec![version("RCCL", rccl)];
+    bench.set(
+        "proc/cpuinfo",
+        "vendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Gold\nflags\t\t: fpu",
+    );
 }
 
 /// Two more GPUs in the KFD, with links between them and none to the others.

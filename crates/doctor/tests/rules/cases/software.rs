@@ -4,7 +4,7 @@ use doctor::Verdict::{Bad, CannotTell, Ok, Warn};
 use topology::Fact;
 
 use super::{Case, case, sound};
-use crate::bench::{Bench, version};
+use crate::bench::{Bench, GPUS, version};
 
 pub(super) const CASES: &[Case] = &[
     case("known-versions", Ok, "nothing known", sound, "none of"),
@@ -62,6 +62,146 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "known-versions",
+        Bad,
+        "NCCL 2.25 on Blackwell without NVLink",
+        |b| blackwell(b, "2.25.1"),
+        "2.25.1",
+    ),
+    case(
+        "known-versions",
+        Warn,
+        "NCCL 2.26.2 on Blackwell without NVLink",
+        |b| blackwell(b, "2.26.2"),
+        "2.26.2",
+    ),
+    case(
+        "known-versions",
+        Ok,
+        "a newer NCCL on Blackwell without NVLink",
+        |b| blackwell(b, "2.31.2"),
+        "none of",
+    ),
+    case(
+        "known-versions",
+        Warn,
+        "NCCL 2.30.4 on GB10",
+        |b| named(b, "NVIDIA GB10", "2.30.4"),
+        "2.30.4",
+    ),
+    case(
+        "known-versions",
+        Ok,
+        "NCCL 2.30.7 on GB10",
+        |b| named(b, "NVIDIA GB10", "2.30.7"),
+        "none of",
+    ),
+    case(
+        "known-versions",
+        CannotTell,
+        "NCCL 2.30.4 on GPUs without names",
+        |b| {
+            named(b, "NVIDIA L40", "2.30.4");
+            b.given.devices[0].name = None;
+        },
+        "does not name",
+    ),
+    case(
+        "known-versions",
+        Warn,
+        "a driver of R535",
+        |b| b.given.versions = vec![version("NVIDIA driver", "535.183.01")],
+        "535.183.01",
+    ),
+    case(
+        "known-versions",
+        Ok,
+        "a driver of R535 whose word vLLM does not take",
+        |b| {
+            b.given.versions = vec![version("NVIDIA driver", "535.183.01")];
+            b.variable("VLLM_SKIP_P2P_CHECK", "0");
+        },
+        "VLLM_SKIP_P2P_CHECK=0 avoids",
+    ),
+    case(
+        "known-versions",
+        Warn,
+        "a driver of R560",
+        |b| b.given.versions = vec![version("NVIDIA driver", "560.35.03")],
+        "560.35.03",
+    ),
+    case(
+        "known-versions",
+        Warn,
+        "two RX 7900 XTX with ROCm 7.2.1",
+        |b| rx7900(b, "7.2.1"),
+        "7.2.1",
+    ),
+    case(
+        "known-versions",
+        Ok,
+        "two RX 7900 XTX with ROCm 7.2.0",
+        |b| rx7900(b, "7.2.0"),
+        "none of",
+    ),
+    case(
+        "known-versions",
+        Warn,
+        "ROCm 6.4.1, which crashes when it splits",
+        |b| rocm(b, "6.4.1", "2.22.3"),
+        "6.4.1",
+    ),
+    case(
+        "known-versions",
+        Ok,
+        "ROCm 6.4.1 without MSCCL",
+        |b| {
+            rocm(b, "6.4.1", "2.22.3");
+            b.variable("RCCL_MSCCL_ENABLE", "0");
+        },
+        "RCCL_MSCCL_ENABLE=0 avoids",
+    ),
+    case(
+        "known-versions",
+        Warn,
+        "MI300X with ROCm 6.3",
+        |b| {
+            rocm(b, "6.3.4", "2.21.5");
+            b.given.devices[0].name = Some("AMD Instinct MI300X".to_owned());
+        },
+        "6.3.4",
+    ),
+    case(
+        "known-versions",
+        Warn,
+        "RCCL 2.27.7 with an older HIP",
+        |b| {
+            rocm(b, "7.1.1", "2.27.7");
+            b.given.versions[2] = version("HIP", "6.3.42134");
+        },
+        "2.27.7",
+    ),
+    case(
+        "known-versions",
+        CannotTell,
+        "RCCL 2.27.7 with an unknown HIP",
+        |b| {
+            rocm(b, "7.1.1", "2.27.7");
+            b.given.versions.truncate(2);
+        },
+        "HIP runtime",
+    ),
+    case(
+        "known-versions",
+        Warn,
+        "several communicators on MI250",
+        |b| {
+            rocm(b, "7.14.0", "2.30.4");
+            b.given.devices[0].name = Some("AMD Instinct MI250X".to_owned());
+        },
+        "2.30.4",
+    ),
+    case(
+        "known-versions",
         CannotTell,
         "no library",
         |b| b.given.unversioned = vec!["no collective library answers".to_owned()],
@@ -112,6 +252,13 @@ pub(super) const CASES: &[Case] = &[
     case(
         "variables",
         Warn,
+        "a level by its number",
+        |b| b.variable("NCCL_P2P_LEVEL", "3"),
+        "NCCL_P2P_LEVEL=3, which stands for PHB",
+    ),
+    case(
+        "variables",
+        Warn,
         "a protocol",
         |b| b.variable("NCCL_PROTO", "Simple"),
         "NCCL_PROTO=Simple",
@@ -135,6 +282,85 @@ pub(super) const CASES: &[Case] = &[
             b.variable("NCCL_P2P_DISABLE", "1");
         },
         "avoids a known problem",
+    ),
+    case(
+        "variables",
+        Warn,
+        "the old way to share memory on AMD's GPUs",
+        |b| {
+            b.r9700();
+            b.variable("HSA_ENABLE_IPC_MODE_LEGACY", "1");
+        },
+        "HSA_ENABLE_IPC_MODE_LEGACY=1",
+    ),
+    case(
+        "variables",
+        Ok,
+        "a variable of AMD's on NVIDIA's GPUs",
+        |b| b.variable("HSA_ENABLE_IPC_MODE_LEGACY", "1"),
+        "none of",
+    ),
+    case(
+        "variables",
+        Warn,
+        "no cuMem on NVIDIA's GPUs",
+        |b| b.variable("NCCL_CUMEM_ENABLE", "0"),
+        "NCCL_CUMEM_ENABLE=0",
+    ),
+    // RCCL has it off by default.
+    case(
+        "variables",
+        Ok,
+        "no cuMem on AMD's GPUs",
+        |b| {
+            b.r9700();
+            b.variable("NCCL_CUMEM_ENABLE", "0");
+        },
+        "none of",
+    ),
+    case(
+        "variables",
+        Warn,
+        "a word that RCCL does not know",
+        |b| {
+            b.r9700();
+            b.variable("NCCL_P2P_LEVEL", "NVL");
+        },
+        "NCCL_P2P_LEVEL=NVL",
+    ),
+    case(
+        "variables",
+        Bad,
+        "chunks that gave wrong results",
+        |b| b.variable("NCCL_CHUNK_SIZE", "2097152"),
+        "NCCL_CHUNK_SIZE=2097152",
+    ),
+    case(
+        "rccl-fine-grain",
+        Ok,
+        "as RCCL's page asks",
+        |b| {
+            b.r9700();
+            b.variable("HSA_FORCE_FINE_GRAIN_PCIE", "1");
+        },
+        "HSA_FORCE_FINE_GRAIN_PCIE=1",
+    ),
+    case(
+        "rccl-fine-grain",
+        Warn,
+        "not set",
+        Bench::r9700,
+        "is not set",
+    ),
+    case(
+        "rccl-fine-grain",
+        CannotTell,
+        "another machine's tree",
+        |b| {
+            b.r9700();
+            b.given.variables = Fact::Unknown("a folder is read".to_owned());
+        },
+        "a folder is read",
     ),
     case(
         "variables",
@@ -193,7 +419,33 @@ pub(super) const CASES: &[Case] = &[
 
 fn rocm(bench: &mut Bench, rocm: &str, rccl: &str) {
     bench.r9700();
-    bench.given.versions = vec![version("ROCm", rocm), version("RCCL", rccl)];
+    bench.given.versions = vec![
+        version("ROCm", rocm),
+        version("RCCL", rccl),
+        version("HIP", rocm),
+    ];
+}
+
+/// The GPUs become RTX PRO 6000 Blackwell Server Edition, 0x2bb5.
+fn blackwell(bench: &mut Bench, nccl: &str) {
+    for gpu in GPUS {
+        bench.pci(gpu, "device", "0x2bb5");
+    }
+    named(bench, "NVIDIA RTX PRO 6000 Blackwell Server Edition", nccl);
+}
+
+fn named(bench: &mut Bench, name: &str, nccl: &str) {
+    for device in &mut bench.given.devices {
+        device.name = Some(name.to_owned());
+    }
+    bench.given.versions = vec![version("NCCL", nccl)];
+}
+
+fn rx7900(bench: &mut Bench, release: &str) {
+    rocm(bench, release, "2.27.7");
+    for gpu in GPUS {
+        bench.pci(gpu, "device", "0x744c");
+    }
 }
 
 /// Two more cards than were asked for.

@@ -98,6 +98,7 @@ pub(super) fn file(text: &str, origin: &str) -> Result<CallFile, ImportError> {
                 samples: Vec::new(),
                 clock: None,
                 library: None,
+                not_judged: None,
             };
             value.plausible(origin, &format!("us of line {number}"))
         })

@@ -164,6 +164,7 @@ impl<'a> Test<'a> {
                 samples: Vec::new(),
                 clock: None,
                 library: Some("nccl".to_owned()).filter(|_| self.engine.is_none()),
+                not_judged: None,
             };
             let key = format!("the time of {}, {} bytes,", row.place, row.size);
             file.values.push(value.plausible(self.origin, &key)?);

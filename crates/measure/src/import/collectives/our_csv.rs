@@ -10,6 +10,7 @@ use crate::control::replaced;
 use crate::import::error::ImportError;
 use crate::import::links::TroubleKind;
 use crate::record::CollectiveKind;
+use crate::render::csv::NOT_JUDGED;
 use crate::stats::{Interval, LEVEL, over_launches};
 
 /// Columns that every version has.
@@ -155,6 +156,7 @@ pub(super) fn file(text: &str, origin: &str) -> Result<CallFile, ImportError> {
                 Some(known) => {
                     known.over_launches = true;
                     known.samples.push(value.us);
+                    known.not_judged = known.not_judged.take().or(value.not_judged);
                 }
                 None => values.push(value),
             }
@@ -217,6 +219,9 @@ fn add(file: &mut CallFile, line: &Line<'_>) -> Result<(), ImportError> {
                 samples: vec![us],
                 clock: line.word("clock")?,
                 library: library.and_then(|library| library.split(' ').next().map(str::to_owned)),
+                not_judged: line
+                    .words("reason")
+                    .and_then(|reason| Some(reason.strip_prefix(NOT_JUDGED)?.to_owned())),
             };
             let key = format!("time of line {}", line.number);
             file.values.push(value.plausible(line.origin, &key)?);

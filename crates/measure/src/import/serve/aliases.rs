@@ -227,8 +227,49 @@ pub(super) const MIN: Alias = alias(Kind::Latency, &["latency_min", "min_latency
 pub(super) const MAX: Alias = alias(Kind::Latency, &["latency_max", "max_latency"]);
 pub(super) const P99: Alias = alias(Kind::Latency, &["latency_p99", "p99_latency", "p99_e2el"]);
 
+/// Requests that were to be sent.
+pub(super) const EXPECTED: Alias = alias(Kind::Plain, &["expected_number_of_requests"]);
+pub(super) const TTFT: Alias = alias(
+    Kind::Latency,
+    &[
+        "ttft",
+        "avg_ttft",
+        "mean_ttft",
+        "ttft_mean",
+        "average_time_to_first_token",
+    ],
+);
+pub(super) const TPOT: Alias = alias(
+    Kind::Latency,
+    &[
+        "tpot",
+        "avg_tpot",
+        "mean_tpot",
+        "tpot_mean",
+        "average_time_per_output_token",
+    ],
+);
+pub(super) const ITL: Alias = alias(
+    Kind::Latency,
+    &[
+        "itl",
+        "avg_itl",
+        "mean_itl",
+        "itl_mean",
+        "average_inter_token_latency",
+    ],
+);
+pub(super) const TOTAL_TOKENS_PER_S: Alias = alias(
+    Kind::Plain,
+    &[
+        "total_throughput_tok_s",
+        "total_token_throughput_tok_s",
+        "total_tokens_per_s",
+    ],
+);
+
 /// Every number, with what it means, in the order in which a reader wants them.
-const ACCEPTED: [(&str, &[&str]); 22] = [
+const ACCEPTED: [(&str, &[&str]); 27] = [
     ("requests completed", COMPLETED.keys),
     ("requests failed", FAILED.keys),
     ("requests sent", TOTAL.keys),
@@ -260,6 +301,23 @@ const ACCEPTED: [(&str, &[&str]); 22] = [
     (
         "99th percentile of latency (with _s or _ms in the key)",
         P99.keys,
+    ),
+    ("requests that were to be sent", EXPECTED.keys),
+    (
+        "prompt and output tokens per second",
+        TOTAL_TOKENS_PER_S.keys,
+    ),
+    (
+        "mean TTFT (with _s or _ms in the key), taken where TPOT and latency agree with it",
+        TTFT.keys,
+    ),
+    (
+        "mean TPOT (with _s or _ms in the key), taken where TTFT and latency agree with it",
+        TPOT.keys,
+    ),
+    (
+        "mean ITL (with _s or _ms in the key), taken with TTFT and TPOT",
+        ITL.keys,
     ),
     ("model", MODEL),
     ("tensor parallel size", TP.keys),

@@ -1,14 +1,19 @@
-//! Serving results: ours, vLLM's JSON and printed block, and flat summaries of clients that do not stream.
+//! Serving results: ours, vLLM's and SGLang's JSON and printed blocks, and flat summaries such as evalscope's; and what in them
+//! contradicts what.
 
 mod aliases;
 mod block;
+mod checks;
+mod lists;
 mod ours;
 mod read;
+mod result;
 mod run;
 mod summary;
 mod tokens;
 mod vllm;
 
 pub use aliases::accepted_keys;
-pub use read::read;
+pub use read::{read, read_all};
+pub use result::{Asked, Finding, FindingKind, Latency, Said, ServeResult};
 pub use run::{ServeFormat, ServeRun, Spread};

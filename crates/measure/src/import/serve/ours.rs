@@ -1,14 +1,15 @@
 //! A record of `serve-bench run` as a serving result.
 
+use super::result::{Asked, Said, ServeResult};
 use super::run::{ServeFormat, ServeRun, Spread};
 use crate::control;
 use crate::import::error::ImportError;
 use crate::metric::decode_gap;
-use crate::record::{Distribution, Payload, Record, ServeRequest};
+use crate::record::{Distribution, Payload, Record, ServeLoad, ServeRequest};
 use crate::stats::distribution_pooled;
 
 /// The result in a record.
-pub(super) fn run(record: &Record, origin: &str) -> Result<ServeRun, ImportError> {
+pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, ImportError> {
     let unusable = |why: String| ImportError::Unusable {
         origin: origin.to_owned(),
         why,
@@ -30,29 +31,65 @@ pub(super) fn run(record: &Record, origin: &str) -> Result<ServeRun, ImportError
             "has no summary after {requests} requests: none completed, or the run was broken off; run it again"
         )));
     };
-    Ok(ServeRun {
+    let run = ServeRun {
         origin: origin.to_owned(),
         format: ServeFormat::Tplens,
         simulated: record.soft_box().map(|name| control::replaced(&name)),
         model: Some(control::replaced(&target.model)),
         tp: target.tp,
         streamed: target.streamed,
-        concurrency_asked: Some(f64::from(load.concurrency)),
-        request_rate_asked: None,
+        concurrency_asked: load.concurrency.map(f64::from),
+        request_rate_asked: load.arrivals.rate(),
         completed: u64::from(summary.completed),
         failed: Some(u64::from(summary.failed)),
         duration_s: summary.duration_s,
         requests_per_s: summary.requests_per_s,
         input_tokens: summary.input_tokens,
         output_tokens: summary.output_tokens,
-        output_tokens_asked: Some(u64::from(load.output_tokens)),
+        output_tokens_asked: load.output_tokens.map(u64::from),
         fixed_output: fixed_output(&serve.requests),
         e2el_ms: summary.e2el_ms.as_ref().map(spread),
         ttft_ms: summary.ttft_ms.as_ref().map(spread),
         tpot_ms: summary.tpot_ms.as_ref().map(spread),
         itl_ms: summary.itl_ms.as_ref().map(spread),
-        decode_gap_ms: decode_gap(&serve.requests, load.concurrency),
+        decode_gap_ms: load
+            .concurrency
+            .and_then(|limit| decode_gap(&serve.requests, limit)),
+    };
+    let p90 = |distribution: &Option<Distribution>| distribution.as_ref().and_then(|of| of.p90);
+    Ok(ServeResult {
+        run,
+        asked: Asked {
+            // A time may have ended the run before all were sent.
+            requests: load
+                .duration_s
+                .is_none()
+                .then_some(u64::from(load.requests)),
+            input_tokens: load.input_tokens.filter(|_| is_fixed(load)).map(u64::from),
+            output_tokens: load.output_tokens.filter(|_| is_fixed(load)).map(u64::from),
+        },
+        said: Said {
+            output_tokens_per_s: summary.output_tokens_per_s,
+            total_tokens_per_s: summary.total(),
+            peak_output_tokens_per_s: summary.peak_output_tokens_per_s,
+            peak_in_flight: summary.peak_in_flight.map(f64::from),
+            p90_ms: [
+                p90(&summary.ttft_ms),
+                p90(&summary.tpot_ms),
+                p90(&summary.itl_ms),
+                p90(&summary.e2el_ms),
+            ],
+            ..Said::default()
+        },
+        requests: serve.requests.clone(),
+        clocked: true,
+        findings: Vec::new(),
     })
+}
+
+/// Whether all requests were asked for the same lengths.
+fn is_fixed(load: &ServeLoad) -> bool {
+    load.range_ratio == 0.0
 }
 
 fn decode_gap(requests: &[ServeRequest], concurrency: u32) -> Option<Spread> {

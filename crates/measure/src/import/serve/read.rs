@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::result::ServeResult;
 use super::run::ServeRun;
-use super::{block, ours, summary, vllm};
+use super::{block, checks, ours, summary, vllm};
 use crate::control;
 use crate::import::error::ImportError;
 use crate::import::fields::{Fields, parse};
@@ -14,65 +15,151 @@ use crate::record::{Record, load, read_bounded};
 /// The formats, for a file that has none of them.
 const LOOKED_FOR: &str = "a record, journal or result folder of `serve-bench run`; the JSON of `vllm bench serve --save-result` \
                           (completed, duration, request_throughput); the block that `vllm bench serve` prints \
-                          (Serving Benchmark Result); a flat JSON summary (requests_per_s, latency_mean_s) or evalscope's, \
+                          (Serving Benchmark Result); the JSONL of SGLang's bench_serving; a flat JSON summary (requests_per_s, latency_mean_s) or evalscope's, \
                           also as it prints it (Benchmarking summary)";
 
 /// Reads a serving result of any format that is known here.
 ///
 /// # Errors
-/// The file cannot be read, has no known format, lacks what cannot be done without, or holds a value that cannot be; every
-/// message names the file and the key.
+/// The file cannot be read, holds several results, has no known format, lacks what cannot be done without, or holds a value that
+/// cannot be; every message names the file and the key.
 pub fn read(path: &Path) -> Result<ServeRun, ImportError> {
-    let origin = control::replaced(&path.display().to_string());
-    if path.is_dir() {
-        return ours::run(&load(path)?, &origin);
+    let opened = Opened::of(path)?;
+    match &opened.found[..] {
+        [one] => Ok(one.result(&opened.origin)?.run),
+        several => Err(ImportError::Unusable {
+            origin: opened.origin,
+            why: format!(
+                "holds {} results; give a file that holds one",
+                several.len()
+            ),
+        }),
     }
-    let text = read_bounded(path)?;
-    of_text(&text, &origin)
 }
 
-fn of_text(text: &str, origin: &str) -> Result<ServeRun, ImportError> {
+/// Reads all serving results of a file, which clients append to each other, with what contradicts what in each; at least one.
+/// Where there are several, the origin of each is the file's name, `#` and its number from 1.
+///
+/// # Errors
+/// As those of [`read`], except that several results are taken.
+pub fn read_all(path: &Path) -> Result<Vec<ServeResult>, ImportError> {
+    let Opened { origin, found } = Opened::of(path)?;
+    let name = |index: usize| match found.len() {
+        1 => origin.clone(),
+        _ => format!("{origin}#{}", index + 1),
+    };
+    found
+        .iter()
+        .enumerate()
+        .map(|(index, one)| Ok(checks::checked(one.result(&name(index))?)))
+        .collect()
+}
+
+/// What a file holds.
+struct Opened {
+    origin: String,
+    /// The results, not yet understood; at least one.
+    found: Vec<Found>,
+}
+
+/// One result of a file.
+enum Found {
+    Record(Box<Record>),
+    Json(Map<String, Value>),
+    Text(String),
+}
+
+impl Opened {
+    fn of(path: &Path) -> Result<Self, ImportError> {
+        let origin = control::replaced(&path.display().to_string());
+        let found = if path.is_dir() {
+            vec![Found::Record(Box::new(load(path)?))]
+        } else {
+            found(&read_bounded(path)?, &origin)?
+        };
+        Ok(Self { origin, found })
+    }
+}
+
+fn found(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
     let Some(value) = parse(text) else {
         return of_lines(text, origin);
     };
-    let map = match &value {
-        Value::Object(map) => map,
-        Value::Array(results) => return Err(several(results.len(), origin)),
-        _ => return Err(unknown(origin)),
-    };
-    if map.contains_key("header") && map.contains_key("payload") {
-        return ours::run(&Record::from_json(text, origin)?, origin);
-    }
-    if map.contains_key("header") {
-        return ours::run(&Record::from_journal(text, origin)?, origin);
-    }
-    let fields = Fields { origin, map };
-    if vllm::is_one(&fields) {
-        vllm::run(&fields)
-    } else {
-        summary::run(&fields)?.ok_or_else(|| unknown(origin))
+    match value {
+        Value::Object(map) => {
+            if map.contains_key("header") && map.contains_key("payload") {
+                let record = Record::from_json(text, origin)?;
+                return Ok(vec![Found::Record(Box::new(record))]);
+            }
+            if map.contains_key("header") {
+                return journal(text, origin);
+            }
+            Ok(vec![Found::Json(map)])
+        }
+        Value::Array(results) if !results.is_empty() => results
+            .into_iter()
+            .map(|result| object(result, origin))
+            .collect(),
+        _ => Err(unknown(origin)),
     }
 }
 
 /// What is not one JSON value: a journal, several results, or printed text.
-fn of_lines(text: &str, origin: &str) -> Result<ServeRun, ImportError> {
-    let first = text.lines().next().and_then(parse);
+fn of_lines(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().and_then(parse);
     if first
         .as_ref()
         .is_some_and(|line| line.get("header").is_some())
     {
-        return ours::run(&Record::from_journal(text, origin)?, origin);
+        return journal(text, origin);
     }
-    if first.is_some_and(|line| line.is_object()) {
-        let results = text.lines().filter(|line| !line.trim().is_empty()).count();
-        return Err(several(results, origin));
+    if let Some(first) = first.filter(Value::is_object) {
+        let rest = lines.map(|line| parse(line).ok_or_else(|| unknown(origin)));
+        return std::iter::once(Ok(first))
+            .chain(rest)
+            .map(|value| object(value?, origin))
+            .collect();
     }
-    if let Some(map) = block::vllm(text, origin)? {
-        return vllm::run(&Fields { origin, map: &map });
+    Ok(block::parts(text).into_iter().map(Found::Text).collect())
+}
+
+fn journal(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
+    let record = Record::from_journal(text, origin)?;
+    Ok(vec![Found::Record(Box::new(record))])
+}
+
+fn object(value: Value, origin: &str) -> Result<Found, ImportError> {
+    match value {
+        Value::Object(map) => Ok(Found::Json(map)),
+        _ => Err(unknown(origin)),
     }
-    match block::evalscope(text, origin)? {
-        Some(map) => summary::run(&Fields { origin, map: &map })?.ok_or_else(|| unknown(origin)),
-        None => Err(unknown(origin)),
+}
+
+impl Found {
+    fn result(&self, origin: &str) -> Result<ServeResult, ImportError> {
+        match self {
+            Self::Record(record) => ours::result(record, origin),
+            Self::Json(map) => of_map(map, origin),
+            Self::Text(text) => {
+                if let Some(map) = block::vllm(text, origin)? {
+                    return of_map(&map, origin);
+                }
+                match block::evalscope(text, origin)? {
+                    Some(map) => of_map(&map, origin),
+                    None => Err(unknown(origin)),
+                }
+            }
+        }
+    }
+}
+
+fn of_map(map: &Map<String, Value>, origin: &str) -> Result<ServeResult, ImportError> {
+    let fields = Fields { origin, map };
+    if vllm::is_one(&fields) {
+        vllm::result(&fields)
+    } else {
+        summary::result(&fields)?.ok_or_else(|| unknown(origin))
     }
 }
 
@@ -80,12 +167,5 @@ fn unknown(origin: &str) -> ImportError {
     ImportError::Unknown {
         origin: origin.to_owned(),
         looked_for: LOOKED_FOR,
-    }
-}
-
-fn several(results: usize, origin: &str) -> ImportError {
-    ImportError::Unusable {
-        origin: origin.to_owned(),
-        why: format!("holds {results} results; give a file that holds one"),
     }
 }

@@ -60,6 +60,8 @@ pub enum ServeFormat {
     Tplens,
     /// `vllm bench serve --save-result`, also of older versions, or the block that it prints.
     Vllm,
+    /// SGLang's `bench_serving --output-file`.
+    Sglang,
     /// A flat summary: requests and tokens per second, latency mean and percentiles.
     Summary,
 }

@@ -1,16 +1,18 @@
 //! Flat summaries: requests and tokens per second, latency mean and percentiles, as clients without a stream write them.
 //!
-//! TTFT and TPOT of such files are not taken, whatever they say: clients of this kind were seen to print the latency as TTFT
-//! and 1 / throughput as time per output token (evalscope 0.5.5, perf/http_client.py).
+//! TTFT and TPOT of such files are taken only where they and the latency agree: clients of this kind were seen to print the latency
+//! as TTFT and 1 / throughput as time per output token (evalscope 0.5.5, perf/http_client.py), which is then a finding.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
 use super::aliases::{
-    Alias, COMPLETED, CONCURRENCY, DURATION, FAILED, Kind, MAX, MAX_TOKENS, MEAN, MEDIAN, MIN,
-    MODEL, P99, REQUESTS_PER_S, TOTAL, TP,
+    Alias, COMPLETED, CONCURRENCY, DURATION, EXPECTED, FAILED, ITL, Kind, MAX, MAX_TOKENS, MEAN,
+    MEDIAN, MIN, MODEL, OUTPUT_TOKENS_PER_S, P99, REQUESTS_PER_S, TOTAL, TOTAL_TOKENS_PER_S, TP,
+    TPOT, TTFT,
 };
+use super::result::{Asked, Said, ServeResult, float};
 use super::run::{ServeFormat, ServeRun, Spread};
 use super::tokens::{INPUT, OUTPUT};
 use crate::import::error::ImportError;
@@ -18,6 +20,10 @@ use crate::import::fields::Fields;
 
 /// How far numbers that must agree may lie apart, such as completed / duration and the rate that the file gives.
 pub(super) const TOLERANCE: f64 = 0.05;
+
+/// How far TTFT + TPOT x (output tokens - 1) may lie from the latency, to say that all three are of a stream; means of products
+/// are not products of means where lengths differ.
+const STREAMED: f64 = 0.1;
 
 /// Objects that only group others: their names say nothing about the numbers within.
 const GROUPS: [&str; 6] = [
@@ -30,7 +36,7 @@ const GROUPS: [&str; 6] = [
 ];
 
 /// The result of a flat summary; `None` where the object has neither a rate of requests nor a mean latency.
-pub(super) fn run(fields: &Fields) -> Result<Option<ServeRun>, ImportError> {
+pub(super) fn result(fields: &Fields) -> Result<Option<ServeResult>, ImportError> {
     let mut flat = Map::new();
     flatten("", fields.map, &mut flat);
     let found = Found {
@@ -42,7 +48,7 @@ pub(super) fn run(fields: &Fields) -> Result<Option<ServeRun>, ImportError> {
     if found.keys(&REQUESTS_PER_S).is_empty() && found.keys(&MEAN).is_empty() {
         return Ok(None);
     }
-    found.run().map(Some)
+    found.result().map(Some)
 }
 
 /// Nested objects become keys with `_` between: `{"latency_s": {"mean": 1}}` is `latency_s_mean`.
@@ -68,12 +74,74 @@ fn flatten(prefix: &str, map: &Map<String, Value>, flat: &mut Map<String, Value>
     }
 }
 
+/// Whether a TTFT and a TPOT (s) are those of a stream with this latency.
+fn is_of_a_stream(run: &ServeRun, ttft: f64, tpot: f64) -> bool {
+    let each = run
+        .output_tokens
+        .map(|tokens| float(tokens) / float(run.completed));
+    let (Some(latency), Some(each)) = (run.e2el_ms, each) else {
+        return false;
+    };
+    let whole = (ttft + tpot * (each - 1.0)) * 1e3;
+    ttft * 1e3 < latency.mean * (1.0 - STREAMED)
+        && (whole - latency.mean).abs() <= STREAMED * latency.mean
+}
+
 /// A summary's flat keys.
 pub(super) struct Found<'a> {
     pub(super) fields: &'a Fields<'a>,
 }
 
 impl Found<'_> {
+    fn result(&self) -> Result<ServeResult, ImportError> {
+        let mut run = self.run()?;
+        let seconds = |alias: &Alias| self.lenient(alias);
+        let (ttft, tpot, itl) = (seconds(&TTFT), seconds(&TPOT), seconds(&ITL));
+        let plain = |seconds: f64| Spread {
+            n: None,
+            mean: seconds * 1e3,
+            mean_interval: None,
+            median: None,
+            min: None,
+            max: None,
+            p99: None,
+        };
+        if let (Some(ttft), Some(tpot)) = (ttft, tpot)
+            && is_of_a_stream(&run, ttft, tpot)
+        {
+            run.streamed = true;
+            run.ttft_ms = Some(plain(ttft));
+            run.tpot_ms = Some(plain(tpot));
+            run.itl_ms = itl.map(plain);
+        }
+        let expected = self.count(&EXPECTED)?;
+        let total = self.count(&TOTAL)?;
+        let asked = Asked {
+            requests: expected.or(total),
+            output_tokens: run.output_tokens_asked,
+            ..Asked::default()
+        };
+        let said = Said {
+            ttft_ms: ttft.map(|seconds| seconds * 1e3),
+            tpot_ms: tpot.map(|seconds| seconds * 1e3),
+            output_tokens_per_s: self.one(&OUTPUT_TOKENS_PER_S)?,
+            total_tokens_per_s: self.lenient(&TOTAL_TOKENS_PER_S),
+            ..Said::default()
+        };
+        Ok(ServeResult {
+            asked,
+            said,
+            ..ServeResult::of(run)
+        })
+    }
+
+    /// A number above zero where there is one; these clients write 0 or -1 where they have no value.
+    fn lenient(&self, alias: &Alias) -> Option<f64> {
+        let (key, scale) = self.keys(alias).into_iter().next()?;
+        let value = self.fields.value(key)?.as_f64()?;
+        (value > 0.0).then_some(value * scale?)
+    }
+
     #[expect(
         clippy::cast_precision_loss,
         reason = "request and token counts are far below 2^53"

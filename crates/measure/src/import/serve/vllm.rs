@@ -1,33 +1,61 @@
-//! The JSON of `vllm bench serve --save-result` and of the `benchmark_serving.py` before it.
+//! The JSON of `vllm bench serve --save-result`, of the `benchmark_serving.py` before it, and of SGLang's `bench_serving`, which
+//! came from it.
 //!
-//! vLLM writes 0 where it has no value (no request with two tokens), which is `None` here. Keys of later versions are
-//! passed over. Source: vLLM benchmarks/serve.py, 0.13 and 0.33, and benchmarks/benchmark_serving.py before 0.10.
+//! These clients write 0 where they have no value (no request with two tokens), which is `None` here. Keys of later versions are
+//! passed over. Source: vLLM benchmarks/serve.py, 0.13 and 0.33, and benchmarks/benchmark_serving.py before 0.10; SGLang
+//! bench_serving.py, 0.5.
 
 use serde_json::Value;
 
+use super::lists;
+use super::result::{Asked, Finding, FindingKind, Latency, SAME, Said, ServeResult, float};
 use super::run::{ServeFormat, ServeRun, Spread};
+use crate::control;
 use crate::import::error::ImportError;
 use crate::import::fields::Fields;
-use crate::stats::{Distribution, distribution, distribution_pooled};
+use crate::record::ServeRequest;
+use crate::stats::Distribution;
 
 /// How far a printed rate may lie from completed / duration: two decimals of a rate are all that the block shows.
 const RATE_TOLERANCE: f64 = 0.02;
 
-/// How far the mean of the saved lists may lie from the mean that the file gives, to count as the same thing.
-const LIST_TOLERANCE: f64 = 0.005;
+/// What the two clients call and write differently.
+struct Dialect {
+    format: ServeFormat,
+    /// The name of a metric within keys.
+    key: fn(Latency) -> &'static str,
+    /// The range ratio at which random lengths are fixed.
+    fixed_at: f64,
+}
 
-/// Whether an object is a result of vLLM's client.
+const VLLM: Dialect = Dialect {
+    format: ServeFormat::Vllm,
+    key: Latency::key,
+    fixed_at: 0.0,
+};
+
+const SGLANG: Dialect = Dialect {
+    format: ServeFormat::Sglang,
+    key: |latency| match latency {
+        Latency::E2el => "e2e_latency",
+        other => other.key(),
+    },
+    fixed_at: 1.0,
+};
+
+/// Whether an object is a result of vLLM's or SGLang's client.
 pub(super) fn is_one(fields: &Fields) -> bool {
+    let has_mean = |key: &str| fields.map.contains_key(&format!("mean_{key}_ms"));
     ["completed", "duration", "request_throughput"]
         .iter()
         .all(|key| fields.map.contains_key(*key))
-        && ["ttft", "tpot", "itl", "e2el"]
-            .iter()
-            .any(|metric| fields.map.contains_key(&format!("mean_{metric}_ms")))
+        && ["ttft", "tpot", "itl", "e2el", "e2e_latency"]
+            .into_iter()
+            .any(has_mean)
 }
 
-/// The result in vLLM's keys.
-pub(super) fn run(fields: &Fields) -> Result<ServeRun, ImportError> {
+/// The result in vLLM's or SGLang's keys.
+pub(super) fn result(fields: &Fields) -> Result<ServeResult, ImportError> {
     let next = "save it again with vllm bench serve --save-result";
     if fields.map.get("broken_off") == Some(&Value::Bool(true)) {
         return Err(ImportError::Unusable {
@@ -35,6 +63,11 @@ pub(super) fn run(fields: &Fields) -> Result<ServeRun, ImportError> {
             why: "is of a run that was broken off; run it again".to_owned(),
         });
     }
+    let dialect = if fields.map.contains_key("mean_e2e_latency_ms") {
+        &SGLANG
+    } else {
+        &VLLM
+    };
     let completed = fields
         .count("completed")?
         .ok_or_else(|| fields.missing("`completed`", next))?;
@@ -43,17 +76,23 @@ pub(super) fn run(fields: &Fields) -> Result<ServeRun, ImportError> {
         .ok_or_else(|| fields.missing("`duration`", next))?;
     let requests_per_s = rate(fields, completed, duration_s)?;
     let concurrency_asked = fields.positive("max_concurrency")?;
-    let lists = Lists::of(fields);
-    let spread = |metric: &str, n: Option<u64>, list: Option<Distribution>| {
-        spread(fields, metric, n, list.as_ref())
+    let lists = lists::of(fields);
+    let spread = |latency: Latency, n: Option<u64>| {
+        spread(
+            fields,
+            (dialect.key)(latency),
+            n,
+            latency.over(&lists.requests).as_ref(),
+        )
     };
-    Ok(ServeRun {
+    let asked = asked(fields, dialect)?;
+    let run = ServeRun {
         origin: fields.origin.to_owned(),
-        format: ServeFormat::Vllm,
+        format: dialect.format,
         simulated: fields.text("simulated"),
-        model: fields.text("model_id").or_else(|| fields.text("model")),
+        model: model(fields),
         tp: tp(fields)?,
-        // vLLM's client always streams; a file without a TTFT is one that we exported.
+        // These clients always stream; a file without a TTFT is one that we exported.
         streamed: fields.positive_or_absent("mean_ttft_ms")?.is_some(),
         concurrency_asked,
         request_rate_asked: request_rate(fields, concurrency_asked)?,
@@ -63,14 +102,96 @@ pub(super) fn run(fields: &Fields) -> Result<ServeRun, ImportError> {
         requests_per_s,
         input_tokens: fields.count("total_input_tokens")?,
         output_tokens: fields.count("total_output_tokens")?,
-        output_tokens_asked: None,
-        fixed_output: lists.fixed_output().or((completed == 1).then_some(true)),
-        e2el_ms: spread("e2el", Some(completed), distribution(&lists.e2el()))?,
-        ttft_ms: spread("ttft", Some(completed), distribution(&lists.ttft()))?,
-        tpot_ms: spread("tpot", None, distribution(&lists.tpot()))?,
-        itl_ms: spread("itl", None, distribution_pooled(&lists.itl()))?,
+        output_tokens_asked: asked.output_tokens,
+        fixed_output: fixed_output(&lists.requests).or((completed == 1).then_some(true)),
+        e2el_ms: spread(Latency::E2el, Some(completed))?,
+        ttft_ms: spread(Latency::Ttft, Some(completed))?,
+        tpot_ms: spread(Latency::Tpot, None)?,
+        itl_ms: spread(Latency::Itl, None)?,
         decode_gap_ms: None,
+    };
+    let said = said(fields, dialect)?;
+    let mut findings = lists::disagreements(fields, &lists, dialect.key);
+    findings.extend(retokenized(fields, &run)?);
+    Ok(ServeResult {
+        run,
+        asked,
+        said,
+        requests: lists.requests,
+        clocked: lists.clocked,
+        findings,
     })
+}
+
+fn asked(fields: &Fields, dialect: &Dialect) -> Result<Asked, ImportError> {
+    // Lengths are told by SGLang's file, and of vLLM's by the line that it prints first.
+    let is_fixed = fields
+        .text("dataset_name")
+        .is_none_or(|name| name.starts_with("random"))
+        && fields
+            .number("random_range_ratio")?
+            .is_none_or(|ratio| (ratio - dialect.fixed_at).abs() < 1e-9);
+    let each = |key: &str| {
+        if is_fixed {
+            fields.count(key)
+        } else {
+            Ok(None)
+        }
+    };
+    Ok(Asked {
+        requests: fields.count("num_prompts")?,
+        input_tokens: each("random_input_len")?,
+        output_tokens: each("random_output_len")?,
+    })
+}
+
+fn said(fields: &Fields, dialect: &Dialect) -> Result<Said, ImportError> {
+    let mut p90_ms = [None; 4];
+    for latency in Latency::ALL {
+        let key = format!("p90_{}_ms", (dialect.key)(latency));
+        p90_ms[latency as usize] = fields.positive_or_absent(&key)?;
+    }
+    let total = fields.positive_or_absent("total_token_throughput")?;
+    Ok(Said {
+        ttft_ms: fields.positive_or_absent("mean_ttft_ms")?,
+        tpot_ms: fields.positive_or_absent("mean_tpot_ms")?,
+        output_tokens_per_s: fields.positive_or_absent("output_throughput")?,
+        total_tokens_per_s: match total {
+            None => fields.positive_or_absent("total_throughput")?,
+            total => total,
+        },
+        peak_output_tokens_per_s: fields.positive_or_absent("max_output_tokens_per_s")?,
+        peak_in_flight: fields.positive_or_absent("max_concurrent_requests")?,
+        p90_ms,
+    })
+}
+
+/// Without a count by the server SGLang's client takes the tokens that it asked for; what the text re-encodes to tells.
+fn retokenized(fields: &Fields, run: &ServeRun) -> Result<Option<Finding>, ImportError> {
+    let (Some(said), Some(again)) = (
+        run.output_tokens,
+        fields.count("total_output_tokens_retokenized")?,
+    ) else {
+        return Ok(None);
+    };
+    let off = (float(said) - float(again)).abs() > 0.1 * float(said);
+    Ok(off.then(|| {
+        Finding::new(
+            FindingKind::TokensAsAsked,
+            format!(
+                "{said} output tokens are said and the text re-encodes to {again}: without the server's count this client \
+                 takes the length that it asked for, so that tokens per second and TPOT are not of what came"
+            ),
+        )
+    }))
+}
+
+fn model(fields: &Fields) -> Option<String> {
+    let of_server = || fields.value("server_info")?.get("model_path")?.as_str();
+    fields
+        .text("model_id")
+        .or_else(|| fields.text("model"))
+        .or_else(|| of_server().map(control::replaced))
 }
 
 /// Completed requests per second, which the file's own rate must agree with.
@@ -99,6 +220,7 @@ fn failed(fields: &Fields, completed: u64) -> Result<Option<u64>, ImportError> {
             let want = format!("at most num_prompts = {sent}");
             fields.nonsense("completed", &Value::from(completed), &want)
         }),
+        (None, None) => Ok(lists::failed(fields)),
         _ => Ok(failed),
     }
 }
@@ -106,17 +228,20 @@ fn failed(fields: &Fields, completed: u64) -> Result<Option<u64>, ImportError> {
 /// The rate asked for; a bounded number in flight with all requests offered at once is a closed loop, which has none.
 fn request_rate(fields: &Fields, concurrency: Option<f64>) -> Result<Option<f64>, ImportError> {
     match fields.value("request_rate") {
-        Some(Value::String(text)) if text == "inf" => {
+        // SGLang writes Python's infinity.
+        Some(Value::String(text)) if text == "inf" || text == "Infinity" => {
             Ok(concurrency.is_none().then_some(f64::INFINITY))
         }
+        Some(Value::String(text)) if text == "trace" => Ok(None),
         _ => fields.positive("request_rate"),
     }
 }
 
 /// Tensor parallel size, which is in the file only where somebody passed it with `--metadata`, as text.
 fn tp(fields: &Fields) -> Result<Option<u32>, ImportError> {
-    for key in ["tp", "tensor_parallel_size"] {
-        let Some(value) = fields.value(key) else {
+    for key in ["tp", "tensor_parallel_size", "tp_size"] {
+        let of_server = || fields.value("server_info")?.get(key);
+        let Some(value) = fields.value(key).or_else(of_server) else {
             continue;
         };
         let number = match value {
@@ -143,14 +268,14 @@ fn spread(
         return Ok(None);
     };
     if let (Some(median), Some(p99)) = (median, p99)
-        && p99 < median * (1.0 - LIST_TOLERANCE)
+        && p99 < median * (1.0 - SAME)
     {
         let key = format!("p99_{metric}_ms");
         let want = format!("no less than the median {median}");
         return Err(fields.nonsense(&key, &Value::from(p99), &want));
     }
     // The lists stand for the metric only where they give the file's own mean.
-    let list = list.filter(|list| (list.mean - mean).abs() <= LIST_TOLERANCE * mean);
+    let list = list.filter(|list| (list.mean - mean).abs() <= SAME * mean);
     Ok(Some(Spread {
         n: list.map(|list| list.n as u64).or(n),
         mean,
@@ -162,79 +287,8 @@ fn spread(
     }))
 }
 
-/// What `--save-detailed` keeps of each successful request.
-struct Lists {
-    /// Time to first token (ms), gaps (ms) and output tokens of each.
-    requests: Vec<(f64, Vec<f64>, u64)>,
-}
-
-impl Lists {
-    /// The lists; empty where the file has none or they do not fit together.
-    fn of(fields: &Fields) -> Self {
-        Self {
-            requests: Self::read(fields).unwrap_or_default(),
-        }
-    }
-
-    fn read(fields: &Fields) -> Option<Vec<(f64, Vec<f64>, u64)>> {
-        let list = |key: &str| fields.value(key)?.as_array();
-        let (ttfts, itls, tokens) = (list("ttfts")?, list("itls")?, list("output_lens")?);
-        let errors = list("errors");
-        let is_same = [
-            itls.len(),
-            tokens.len(),
-            errors.map_or(ttfts.len(), Vec::len),
-        ]
-        .iter()
-        .all(|len| *len == ttfts.len());
-        if !is_same {
-            return None;
-        }
-        let succeeded = |index: &usize| {
-            errors.is_none_or(|errors| errors[*index].as_str().is_none_or(str::is_empty))
-        };
-        let ms = |value: &Value| value.as_f64().map(|seconds| seconds * 1e3);
-        (0..ttfts.len())
-            .filter(succeeded)
-            .map(|index| {
-                let gaps: Option<Vec<f64>> = itls[index].as_array()?.iter().map(ms).collect();
-                Some((ms(&ttfts[index])?, gaps?, tokens[index].as_u64()?))
-            })
-            .collect()
-    }
-
-    fn ttft(&self) -> Vec<f64> {
-        self.requests.iter().map(|(ttft, _, _)| *ttft).collect()
-    }
-
-    fn itl(&self) -> Vec<Vec<f64>> {
-        self.requests
-            .iter()
-            .map(|(_, gaps, _)| gaps.clone())
-            .collect()
-    }
-
-    fn e2el(&self) -> Vec<f64> {
-        self.requests
-            .iter()
-            .map(|(ttft, gaps, _)| ttft + gaps.iter().sum::<f64>())
-            .collect()
-    }
-
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "token counts are far below 2^53"
-    )]
-    fn tpot(&self) -> Vec<f64> {
-        self.requests
-            .iter()
-            .filter(|(_, _, tokens)| *tokens > 1)
-            .map(|(_, gaps, tokens)| gaps.iter().sum::<f64>() / (tokens - 1) as f64)
-            .collect()
-    }
-
-    fn fixed_output(&self) -> Option<bool> {
-        let (_, _, first) = self.requests.first()?;
-        Some(self.requests.iter().all(|(_, _, tokens)| tokens == first))
-    }
+/// Whether all requests gave as many output tokens; `None` where the lists do not tell.
+fn fixed_output(requests: &[ServeRequest]) -> Option<bool> {
+    let first = requests.first()?.output_tokens?;
+    Some(requests.iter().all(|one| one.output_tokens == Some(first)))
 }

@@ -43,6 +43,9 @@ const COLUMNS: [&str; 31] = [
     "gap_us",
 ];
 
+/// What stands in the column `reason` before why a measured time is not to be judged.
+pub const NOT_JUDGED: &str = "not judged: ";
+
 /// One line for each point, a header line first.
 pub(super) fn lines(record: &Record, collectives: &Collectives) -> String {
     let simulated = record.soft_box().unwrap_or_default();
@@ -122,6 +125,10 @@ fn row(
     else {
         return row;
     };
+    let not_judged = calls::not_judged(point);
+    if let Some(why) = not_judged {
+        row[15] = format!("{NOT_JUDGED}{why}");
+    }
     row[7] = time.unit.to_string();
     row[10] = time.n.to_string();
     row[11] = word_of(&time.timing.source);
@@ -145,7 +152,8 @@ fn row(
     row[30] = gap
         .as_ref()
         .map_or_else(String::new, |gap| number(gap.value));
-    if calls::is_above_zero(time.value, time.interval.map(|interval| interval.low)) {
+    let is_time = calls::is_above_zero(time.value, time.interval.map(|interval| interval.low));
+    if is_time && not_judged.is_none() {
         row[12] = number(point.bus_gb_per_s(time.value));
         row[13] = number(point.algorithm_gb_per_s(time.value));
     }

@@ -7,4 +7,5 @@ mod numa;
 mod record;
 mod serve;
 
+pub use collectives::NOT_JUDGED;
 pub use record::{links, record};

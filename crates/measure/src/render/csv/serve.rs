@@ -2,7 +2,9 @@
 
 use super::cell::{number, run_word, table};
 use crate::metric::{
-    Metric, e2el, in_flight, itl, output_throughput, request_throughput, tpot, ttft,
+    Metric, e2el, e2el_intended, goodput, in_flight, itl, itl_per_token, lengths,
+    output_throughput, peak_in_flight, peak_output, queue_time, request_throughput, step_class,
+    total_throughput, tpot, ttfc, ttft,
 };
 use crate::record::{Distribution, Record, Serve, ServeSummary, summarise};
 use crate::stats::Interval;
@@ -42,10 +44,10 @@ pub(super) fn lines(record: &Record, serve: &Serve) -> String {
     let load = serve.load.clone();
     let of_load = |count: Option<u32>| count.map_or_else(String::new, |count| count.to_string());
     // A run that was broken off has the numbers of the requests that ended; the column `run` says so.
-    let summary = serve
-        .summary
-        .clone()
-        .or_else(|| summarise(&serve.requests, target.streamed));
+    let summary = serve.summary.clone().or_else(|| {
+        let goals = load.as_ref().and_then(|load| load.goals.as_ref());
+        summarise(&serve.requests, target.streamed, goals)
+    });
     let numbers = summary.iter().flat_map(numbers);
     let rows = numbers.map(|(quantity, statistic, value, unit, interval, n)| {
         [
@@ -58,9 +60,9 @@ pub(super) fn lines(record: &Record, serve: &Serve) -> String {
             n.map_or_else(String::new, |n| n.to_string()),
             target.model.clone(),
             of_load(target.tp),
-            of_load(load.as_ref().map(|load| load.concurrency)),
-            of_load(load.as_ref().map(|load| load.input_tokens)),
-            of_load(load.as_ref().map(|load| load.output_tokens)),
+            of_load(load.as_ref().and_then(|load| load.concurrency)),
+            of_load(load.as_ref().and_then(|load| load.input_tokens)),
+            of_load(load.as_ref().and_then(|load| load.output_tokens)),
             run.to_owned(),
             simulated.clone(),
         ]
@@ -110,12 +112,32 @@ fn numbers(summary: &ServeSummary) -> Vec<Number> {
             .output_tokens_per_s
             .map(|rate| metric(output_throughput::METRIC, rate)),
     );
-    numbers.push(metric(in_flight::METRIC, summary.mean_in_flight));
+    let rates = [
+        (peak_output::METRIC, summary.peak_output_tokens_per_s),
+        (total_throughput::METRIC, summary.total_tokens_per_s),
+        (goodput::METRIC, summary.goodput_per_s),
+        (
+            peak_in_flight::METRIC,
+            summary.peak_in_flight.map(f64::from),
+        ),
+        (in_flight::METRIC, Some(summary.mean_in_flight)),
+    ];
+    for (of, value) in rates {
+        numbers.extend(value.map(|value| metric(of, value)));
+    }
     let spreads = [
         (ttft::METRIC, &summary.ttft_ms),
         (tpot::METRIC, &summary.tpot_ms),
         (itl::METRIC, &summary.itl_ms),
         (e2el::METRIC, &summary.e2el_ms),
+        (ttfc::METRIC, &summary.ttfc_ms),
+        (itl_per_token::METRIC, &summary.itl_per_token_ms),
+        (step_class::DECODE, &summary.tpot_decode_ms),
+        (step_class::MIXED, &summary.tpot_mixed_ms),
+        (queue_time::METRIC, &summary.queue_ms),
+        (e2el_intended::METRIC, &summary.e2el_intended_ms),
+        (lengths::INPUT, &summary.input_lengths),
+        (lengths::OUTPUT, &summary.output_lengths),
     ];
     for (metric, distribution) in spreads {
         numbers.extend(

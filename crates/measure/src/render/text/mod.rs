@@ -13,6 +13,7 @@ mod peers;
 mod record;
 mod rows;
 mod serve;
+mod serve_client;
 mod sweep;
 
 pub use ends::direction;

@@ -60,6 +60,11 @@ fn measured_nothing(payload: &Payload) -> bool {
 }
 
 fn ending(record: &Record) -> String {
+    // Where a run broke off, the exit code is not that of whoever shows it.
+    let whose = match &record.status {
+        Status::Broken | Status::Failed { .. } => "the run's exit code was",
+        Status::Complete | Status::Interrupted { .. } | Status::Refused { .. } => "exit code",
+    };
     let how = match &record.status {
         Status::Complete if measured_nothing(&record.payload) => {
             "nothing was measured, for the reasons above".to_owned()
@@ -77,5 +82,5 @@ fn ending(record: &Record) -> String {
         }
         Status::Refused { reason } => format!("nothing was measured: {reason}"),
     };
-    format!("{how}; exit code {}", record.exit_code)
+    format!("{how}; {whose} {}", record.exit_code)
 }

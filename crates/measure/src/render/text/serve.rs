@@ -3,11 +3,15 @@
 use super::cell::{ABSENT, significant};
 use super::header::{cautions, indented, is_caution, numbers_right, opening, table};
 use super::record::{line, reservations};
+use super::serve_client;
 use crate::caveat::Caveat;
-use crate::metric::{Metric, e2el, in_flight, itl, tpot, ttft};
+use crate::metric::{
+    Metric, e2el, e2el_intended, in_flight, itl, itl_per_token, lengths, queue_time, step_class,
+    tpot, ttfc, ttft,
+};
 use crate::record::{
-    Distribution, Record, RequestErrorKind, Serve, ServeLoad, ServeSummary, ServeTarget, failures,
-    summarise,
+    Arrivals, Distribution, Goals, Record, RequestErrorKind, Serve, ServeLoad, ServeSummary,
+    ServeTarget, failures, summarise,
 };
 use crate::stats::Interval;
 
@@ -18,6 +22,7 @@ const LABEL: usize = 40;
 pub(super) fn block(record: &Record, serve: &Serve, soft: Option<&str>) -> String {
     let mut text = opening(record, soft, None);
     text.push_str(&cautions(&serve.caveats));
+    text.push_str(&serve_client::cautions(serve.client.as_ref()));
     if let Some(target) = &serve.target {
         line(&mut text, &target_line(target));
     }
@@ -29,7 +34,8 @@ pub(super) fn block(record: &Record, serve: &Serve, soft: Option<&str>) -> Strin
         Some(_) => None,
         None => {
             let streamed = serve.target.as_ref().is_some_and(|target| target.streamed);
-            summarise(&serve.requests, streamed)
+            let goals = serve.load.as_ref().and_then(|load| load.goals.as_ref());
+            summarise(&serve.requests, streamed, goals)
         }
     };
     match serve.summary.as_ref().or(broken_off.as_ref()) {
@@ -39,8 +45,9 @@ pub(super) fn block(record: &Record, serve: &Serve, soft: Option<&str>) -> Strin
                 line(&mut text, &broken_off_line(serve));
             }
             text.push_str(&counts(summary, serve.load.as_ref()));
-            line(&mut text, &format!("\nLatency in ms{mark}"));
+            line(&mut text, &format!("\nLatency{mark}"));
             text.push_str(&metrics(summary));
+            text.push_str(&serve_client::figures(serve.client.as_ref()));
         }
         None => line(&mut text, &without_summary(serve)),
     }
@@ -89,15 +96,88 @@ fn load_line(load: &ServeLoad) -> String {
     } else {
         "end of sequence honoured"
     };
-    format!(
-        "load: closed loop, {} in flight, {} requests after {} to warm up, {} tokens in and {} out asked for, {end}, seed {}",
-        load.concurrency,
-        load.requests,
+    let tokens = |count: Option<u32>| {
+        count.map_or_else(|| "as the data have".to_owned(), |count| count.to_string())
+    };
+    let data = load
+        .data
+        .as_ref()
+        .map_or_else(String::new, |data| format!("{data}: "));
+    let mut text = format!(
+        "load: {}, {} after {} to warm up, {data}{} tokens in and {} out asked for",
+        arrivals(load),
+        length(load),
         load.warmups,
-        load.input_tokens,
-        load.output_tokens,
-        load.seed
-    )
+        tokens(load.input_tokens),
+        tokens(load.output_tokens),
+    );
+    if load.range_ratio > 0.0 {
+        text.push_str(&format!(" with range ratio {}", load.range_ratio));
+    }
+    if load.prefix_tokens > 0 {
+        text.push_str(&format!(", of which {} shared by all", load.prefix_tokens));
+    }
+    text.push_str(&format!(", {end}, seed {}", load.seed));
+    if let Some(goals) = &load.goals {
+        text.push_str(&format!(", goals {}", self::goals(goals)));
+    }
+    text
+}
+
+/// `200 requests`, or as many as fit into a time.
+fn length(load: &ServeLoad) -> String {
+    match load.duration_s {
+        Some(seconds) => format!("at most {} requests within {seconds} s", load.requests),
+        None => format!("{} requests", load.requests),
+    }
+}
+
+/// `ttft:500 tpot:50`, ms, as `--goodput` takes them.
+fn goals(goals: &Goals) -> String {
+    let named = [
+        ("ttft", goals.ttft_ms),
+        ("tpot", goals.tpot_ms),
+        ("e2el", goals.e2el_ms),
+    ];
+    let said: Vec<String> = named
+        .into_iter()
+        .filter_map(|(name, goal)| Some(format!("{name}:{}", goal?)))
+        .collect();
+    said.join(" ")
+}
+
+/// `closed loop, 16 in flight`, `Poisson arrivals at 4 requests/s, at most 64 in flight`.
+fn arrivals(load: &ServeLoad) -> String {
+    let limit = load
+        .concurrency
+        .map_or_else(String::new, |limit| format!(", at most {limit} in flight"));
+    let of = match &load.arrivals {
+        Arrivals::ClosedLoop => {
+            let places = load
+                .concurrency
+                .map_or_else(|| ABSENT.to_owned(), |places| places.to_string());
+            return format!("closed loop, {places} in flight");
+        }
+        Arrivals::AllAtOnce => "all at once".to_owned(),
+        Arrivals::Constant { rate } => format!("arrivals at equal distances, {rate} requests/s"),
+        Arrivals::Poisson { rate } => format!("Poisson arrivals, {rate} requests/s"),
+        Arrivals::Gamma { rate, burstiness } => {
+            format!("gamma arrivals, {rate} requests/s, burstiness {burstiness}")
+        }
+        Arrivals::Ramp {
+            from,
+            to,
+            exponential,
+        } => format!(
+            "arrivals from {from} to {to} requests/s, {}",
+            if *exponential {
+                "exponential"
+            } else {
+                "linear"
+            }
+        ),
+    };
+    of + &limit
 }
 
 /// `2 (timed out 1, cut short 1)`.
@@ -122,59 +202,109 @@ fn without_summary(serve: &Serve) -> String {
     )
 }
 
-/// Counts and rates, labelled as vLLM labels them.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "token counts are far below 2^53"
-)]
+/// Counts and rates in vLLM's labels and order, then ours.
 fn counts(summary: &ServeSummary, load: Option<&ServeLoad>) -> String {
     let or_absent = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
     let tokens = |count: Option<u64>| or_absent(count.map(|count| count.to_string()));
-    let total = summary
-        .input_tokens
-        .zip(summary.output_tokens)
-        .map(|(input, output)| (input + output) as f64 / summary.duration_s);
-    let asked = or_absent(load.map(|load| load.concurrency.to_string()));
+    let rate = |value: Option<f64>| or_absent(value.map(significant));
+    let limit = load
+        .and_then(|load| load.concurrency)
+        .map(|limit| limit.to_string());
+    let configured = load.and_then(|load| load.arrivals.rate()).map(significant);
+    let good = summary.goodput_per_s.map(significant);
+    let has_goals = load.is_some_and(|load| load.goals.is_some());
+    let peak = summary.peak_in_flight.map(|peak| peak.to_string());
     let rows = [
-        ("Successful requests:", summary.completed.to_string()),
+        ("Successful requests:", Some(summary.completed.to_string())),
         (
             "Failed requests:",
-            failed(summary.failed, &summary.failures),
+            Some(failed(summary.failed, &summary.failures)),
         ),
-        ("Maximum request concurrency:", asked),
+        ("Maximum request concurrency:", Some(or_absent(limit))),
+        ("Request rate configured (RPS):", configured),
         (
-            "Mean requests in flight:",
-            significant(summary.mean_in_flight),
+            "Benchmark duration (s):",
+            Some(significant(summary.duration_s)),
         ),
-        ("Benchmark duration (s):", significant(summary.duration_s)),
-        ("Total input tokens:", tokens(summary.input_tokens)),
-        ("Total generated tokens:", tokens(summary.output_tokens)),
+        ("Total input tokens:", Some(tokens(summary.input_tokens))),
+        (
+            "Total generated tokens:",
+            Some(tokens(summary.output_tokens)),
+        ),
         (
             "Request throughput (req/s):",
-            significant(summary.requests_per_s),
+            Some(significant(summary.requests_per_s)),
+        ),
+        (
+            "Request goodput (req/s):",
+            has_goals.then(|| or_absent(good)),
         ),
         (
             "Output token throughput (tok/s):",
-            or_absent(summary.output_tokens_per_s.map(significant)),
+            Some(rate(summary.output_tokens_per_s)),
         ),
         (
+            "Peak output token throughput (tok/s):",
+            summary.peak_output_tokens_per_s.map(significant),
+        ),
+        ("Peak concurrent requests:", peak),
+        (
             "Total token throughput (tok/s):",
-            or_absent(total.map(significant)),
+            Some(rate(summary.total())),
+        ),
+        (
+            "Mean requests in flight:",
+            Some(significant(summary.mean_in_flight)),
         ),
     ];
-    rows.iter()
-        .map(|(label, value)| format!("  {label:<LABEL$}{value}\n"))
+    rows.into_iter()
+        .filter_map(|(label, value)| Some(format!("  {label:<LABEL$}{}\n", value?)))
         .collect()
+}
+
+/// The rows: vLLM's metrics in its order, then ours where they say something that the others do not.
+fn rows(summary: &ServeSummary) -> Vec<(Metric, &Distribution)> {
+    let varies = |of: &&Distribution| of.min < of.max;
+    // Where every first chunk holds a token, this is TTFT again.
+    let before_token = summary.ttfc_ms.as_ref().filter(|any| {
+        let first = summary.ttft_ms.as_ref();
+        first.is_none_or(|first| any.mean < first.mean)
+    });
+    let merged = summary.itl_per_token_ms.as_ref().filter(|of| {
+        // Chunks of one token each have the same values twice.
+        summary.itl_ms.as_ref().is_none_or(|gaps| gaps.n != of.n)
+    });
+    let mixed = summary.mixed_part.is_some_and(|part| part > 0.0);
+    [
+        (ttft::METRIC, summary.ttft_ms.as_ref()),
+        (tpot::METRIC, summary.tpot_ms.as_ref()),
+        (itl::METRIC, summary.itl_ms.as_ref()),
+        (e2el::METRIC, summary.e2el_ms.as_ref()),
+        (ttfc::METRIC, before_token),
+        (itl_per_token::METRIC, merged),
+        (
+            step_class::DECODE,
+            summary.tpot_decode_ms.as_ref().filter(|_| mixed),
+        ),
+        (step_class::MIXED, summary.tpot_mixed_ms.as_ref()),
+        (queue_time::METRIC, summary.queue_ms.as_ref()),
+        (e2el_intended::METRIC, summary.e2el_intended_ms.as_ref()),
+        (
+            lengths::INPUT,
+            summary.input_lengths.as_ref().filter(varies),
+        ),
+        (
+            lengths::OUTPUT,
+            summary.output_lengths.as_ref().filter(varies),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(metric, of)| Some((metric, of?)))
+    .collect()
 }
 
 /// A row per metric, and below the table what each of them is.
 fn metrics(summary: &ServeSummary) -> String {
-    let metrics: [(Metric, &Option<Distribution>); 4] = [
-        (ttft::METRIC, &summary.ttft_ms),
-        (tpot::METRIC, &summary.tpot_ms),
-        (itl::METRIC, &summary.itl_ms),
-        (e2el::METRIC, &summary.e2el_ms),
-    ];
     let mut table = table();
     table.set_header([
         "",
@@ -187,8 +317,7 @@ fn metrics(summary: &ServeSummary) -> String {
         "n",
     ]);
     let mut notes = Vec::new();
-    for (metric, distribution) in metrics {
-        let Some(of) = distribution else { continue };
+    for (metric, of) in rows(summary) {
         let number = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), significant);
         table.add_row([
             format!("{} ({})", metric.name, metric.unit),
@@ -209,6 +338,12 @@ fn metrics(summary: &ServeSummary) -> String {
         in_flight::METRIC.name,
         in_flight::METRIC.formula
     ));
+    if let Some(part) = summary.mixed_part.filter(|part| *part > 0.0) {
+        notes.push(format!(
+            "{:.0}% of the tokens after the first came with steps that also worked on another request's prompt",
+            part * 100.0
+        ));
+    }
     notes.push("intervals: of the mean by bootstrap over requests, of the median by order statistics (ITL: bootstrap); none below 6 requests; p90 needs 20 values, p99 200".to_owned());
     notes
         .iter()

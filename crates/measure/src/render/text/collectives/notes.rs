@@ -10,7 +10,9 @@ use crate::stats::MIN_FOR_INTERVAL;
 use crate::unit::ByteCount;
 
 /// Reasons and reservations of a table's points, each once with the sizes that it concerns, and what its times show.
-pub(super) fn notes(rows: &[Row<'_>]) -> Vec<String> {
+///
+/// `is_soft` where the times are those of a described box.
+pub(super) fn notes(rows: &[Row<'_>], is_soft: bool) -> Vec<String> {
     let mut notes: Vec<(String, Vec<String>)> = Vec::new();
     for row in rows {
         for point in &row.points {
@@ -30,16 +32,22 @@ pub(super) fn notes(rows: &[Row<'_>]) -> Vec<String> {
     let quantities = rows
         .iter()
         .flat_map(|row| row.times().into_iter().map(|(_, time)| time));
-    notes
+    let is_played = |caveat: &&&Caveat| matches!(caveat, Caveat::InRealTime { .. });
+    let played = caveats.iter().find(is_played).map(|_| {
+        "a soft box's host-synced call is played in real time: the box's time and what this machine needs to issue a call and to wait \
+         for it"
+            .to_owned()
+    });
+    played
         .into_iter()
-        .map(|(note, sizes)| match sizes.len() {
+        .chain(notes.into_iter().map(|(note, sizes)| match sizes.len() {
             n if n == everywhere && n > 1 => note,
             _ => format!("{}: {note}", sizes.join(", ")),
-        })
+        }))
         .chain(sums(&caveats, quantities))
         .chain(few_launches(rows))
         .chain(hidden(rows))
-        .chain(not_monotonic(rows))
+        .chain(not_monotonic(rows, is_soft))
         .collect()
 }
 
@@ -105,7 +113,9 @@ fn hidden(rows: &[Row<'_>]) -> Option<String> {
 }
 
 /// Larger messages that take less time than smaller ones.
-fn not_monotonic(rows: &[Row<'_>]) -> Vec<String> {
+fn not_monotonic(rows: &[Row<'_>], is_soft: bool) -> Vec<String> {
+    // Transport and protocol of a soft box are played.
+    let whose = if is_soft { " by the box file" } else { "" };
     let time = |row: &Row<'_>| {
         let words = row.time().and_then(|time| time.interval).map(|interval| {
             format!(
@@ -120,7 +130,7 @@ fn not_monotonic(rows: &[Row<'_>]) -> Vec<String> {
         .into_iter()
         .map(|(smaller, larger)| {
             format!(
-                "NOT MONOTONIC: {} takes {} us, less than {} with {} us, the intervals apart",
+                "NOT MONOTONIC{whose}: {} takes {} us, less than {} with {} us, the intervals apart",
                 ByteCount(larger.bytes_per_rank),
                 time(larger),
                 ByteCount(smaller.bytes_per_rank),

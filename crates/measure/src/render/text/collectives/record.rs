@@ -29,11 +29,15 @@ pub(in super::super) fn tables(
         text.extend(collectives.steps.iter().map(of));
     }
     let all = calls::rows(collectives);
-    text.push_str(&totals::section(&collectives.steps, &all, soft));
+    let is_host = collectives
+        .backend
+        .as_ref()
+        .is_some_and(|backend| backend.name == "host");
+    text.push_str(&totals::section(&collectives.steps, &all, (is_host, soft)));
     for series in all.chunk_by(|a, b| a.series == b.series) {
         line(&mut text, &format!("\n{}", rows::title(series, soft)));
         text.push_str(&rows::table_of(series, collectives));
-        for note in notes::notes(series) {
+        for note in notes::notes(series, soft.is_some()) {
             line(&mut text, &format!("  {note}"));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::super::cell::{ABSENT, significant};
 use super::super::header::{indented, numbers_right, table};
-use crate::calls::{LARGE_MESSAGE, Row, RowTime, SMALL_MESSAGE, SizeTime, chosen, regimes};
+use crate::calls::{LARGE_MESSAGE, Row, SMALL_MESSAGE, SizeTime, chosen, regimes};
 use crate::record::{CallMode, Collectives};
 use crate::unit::ByteCount;
 
@@ -70,7 +70,10 @@ fn size_time(collectives: &Collectives, row: &Row<'_>) -> Option<SizeTime> {
     Some(SizeTime {
         bytes_per_rank: row.bytes_per_rank,
         algorithm_bytes: row.first().algorithm_bytes(),
-        us: row.time().filter(RowTime::is_above_zero)?.value,
+        us: row
+            .time()
+            .filter(|time| time.is_above_zero() && row.not_judged().is_none())?
+            .value,
         chosen: chosen(collectives, row),
     })
 }

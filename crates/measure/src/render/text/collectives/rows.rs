@@ -3,7 +3,7 @@
 use super::super::cell::{ABSENT, significant, with_interval};
 use super::super::header::{indented, numbers_right, table};
 use super::steps::uses;
-use crate::calls::{Over, Row, RowTime, chosen};
+use crate::calls::{Over, Row, chosen};
 use crate::record::{CallMode, CollectiveOutcome, CollectivePoint, Collectives, Verification};
 use crate::unit::ByteCount;
 
@@ -106,7 +106,12 @@ pub(super) fn table_of(rows: &[Row<'_>], collectives: &Collectives) -> String {
 
 fn time(row: &Row<'_>) -> String {
     if let Some(time) = row.time() {
-        return with_interval(time.value, time.interval, time.n);
+        let shown = with_interval(time.value, time.interval, time.n);
+        return if row.not_judged().is_some() {
+            format!("({shown}) not judged")
+        } else {
+            shown
+        };
     }
     let wrong = row.points.iter().find(|point| is_wrong(point));
     match &wrong.unwrap_or(&row.first()).outcome {
@@ -133,19 +138,25 @@ fn numbers(row: &Row<'_>, columns: &Columns) -> Vec<String> {
     let time = row.time();
     let cell = |text: Option<String>| text.unwrap_or_else(|| ABSENT.to_owned());
     let number = |value: Option<f64>| cell(value.map(significant));
+    // Such numbers are this machine's and stand for nothing of the box.
+    let is_judged = row.not_judged().is_none();
+    let own = |text: String| {
+        if is_judged { text } else { format!("({text})") }
+    };
     let interval = time.and_then(|time| time.interval);
     let mut cells = vec![
-        cell(interval.map(|i| format!("{} .. {}", significant(i.low), significant(i.high)))),
+        cell(interval.map(|i| own(format!("{} .. {}", significant(i.low), significant(i.high))))),
         cell(time.map(|time| time.n.to_string())),
     ];
     if columns.percentiles {
-        cells.extend([0.9, 0.99].map(|fraction| number(row.percentile(fraction))));
+        let percentile = |fraction| row.percentile(fraction).map(significant).map(own);
+        cells.extend([0.9, 0.99].map(|fraction| cell(percentile(fraction))));
     }
     if columns.gap {
         cells.push(number(row.gap()));
     }
     let point = row.first();
-    let told = time.filter(RowTime::is_above_zero);
+    let told = time.filter(|time| is_judged && time.is_above_zero());
     cells.push(number(told.map(|time| point.bus_gb_per_s(time.value))));
     if columns.algorithm {
         cells.push(number(

@@ -18,7 +18,13 @@ struct Total {
 }
 
 /// A line for each step, mode and arm of which every size was measured, under a title; empty without any.
-pub(super) fn section(steps: &[PlannedStep], rows: &[Row<'_>], soft: Option<&str>) -> String {
+///
+/// Of the host backend the title says first that no GPU did it.
+pub(super) fn section(
+    steps: &[PlannedStep],
+    rows: &[Row<'_>],
+    (is_host, soft): (bool, Option<&str>),
+) -> String {
     let mut seen: Vec<(Option<CallMode>, Option<String>)> = Vec::new();
     for row in rows {
         let key = (row.series.mode, row.series.arm.clone());
@@ -44,9 +50,24 @@ pub(super) fn section(steps: &[PlannedStep], rows: &[Row<'_>], soft: Option<&str
         return lines;
     }
     let soft = if soft.is_some() { " [simulated]" } else { "" };
+    let host = if is_host {
+        "HOST MEMORY MOVED BY CPUS, NO GPU: "
+    } else {
+        ""
+    };
+    let is_predicted = seen
+        .iter()
+        .any(|(mode, _)| *mode == Some(CallMode::Interleaved));
+    let predicts = if is_host {
+        ""
+    } else if is_predicted {
+        "; of the modes, interleaved is the one that predicts serving"
+    } else {
+        "; none of these modes predicts serving as interleaved does: add --modes interleaved"
+    };
     format!(
-        "\nCollectives of a step{soft}: each call's time as often as the step issues it, in ms; interval: the ends of the calls' 95% \
-         intervals added up, n: the least behind a time\n{lines}"
+        "\n{host}Collectives of a step{soft}: each call's time as often as the step issues it, in ms; interval: the ends of the calls' 95% \
+         intervals added up, n: the least behind a time{predicts}\n{lines}"
     )
 }
 
@@ -67,7 +88,8 @@ fn total(step: &PlannedStep, rows: &[&Row<'_>]) -> Option<Total> {
                     && row.series.placement == BufferPlacement::OutOfPlace
                     && row.series.cache == BufferCache::Hot
             };
-            let time = rows.iter().find(is_it)?.time()?;
+            let row = rows.iter().find(is_it)?;
+            let time = row.time().filter(|_| row.not_judged().is_none())?;
             time.is_above_zero().then_some(time)
         };
         let is_own = collective.path == CollectivePath::Custom;
@@ -100,7 +122,8 @@ fn words(step: &PlannedStep, mode: Option<CallMode>, arm: Option<&str>, total: &
     );
     let upper = if total.stand_in > 0 {
         format!(
-            "; {} of them the engine does with a kernel of its own, for which the library's time stands in: an upper figure",
+            "; {} of them the engine does with a kernel of its own, for which the library's time stands in: an upper figure; \
+             --engine-python PATH, where the GPUs are, times that kernel",
             total.stand_in
         )
     } else {

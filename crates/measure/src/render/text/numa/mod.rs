@@ -8,7 +8,7 @@ use super::cell::ABSENT;
 use super::header;
 use super::record::{line, reservations};
 use crate::caveat::Caveat;
-use crate::record::{Numa, NumaPoint, Record};
+use crate::record::{Numa, NumaPoint, Record, Status};
 
 /// Header, tables and reservations.
 pub(super) fn tables(record: &Record, numa: &Numa, soft: Option<&str>) -> String {
@@ -21,7 +21,7 @@ pub(super) fn tables(record: &Record, numa: &Numa, soft: Option<&str>) -> String
     text.push_str(&says::near_and_far(numa, mark));
     text.push_str(&says::sizes(numa, mark));
     text.push_str(&host::tables(numa));
-    text.push_str(&says::binding(numa));
+    text.push_str(&says::binding(numa, record.status == Status::Complete));
     let general: Vec<String> = numa
         .caveats
         .iter()

@@ -1,5 +1,7 @@
 //! What the numbers say: what far memory costs, where sizes change the rate, and which binding to use.
 
+use std::collections::BTreeSet;
+
 use super::super::cell::{ABSENT, quantity};
 use super::super::header::{indented, numbers_right, table};
 use super::super::record::line;
@@ -299,7 +301,7 @@ fn by_size<'a>(numa: &'a Numa, device: usize, case: &str) -> Vec<&'a NumaPoint> 
 }
 
 /// The binding to use, and what far memory costs in a sentence.
-pub(super) fn binding(numa: &Numa) -> String {
+pub(super) fn binding(numa: &Numa, is_whole: bool) -> String {
     let Some(binding) = &numa.binding else {
         return String::new();
     };
@@ -307,7 +309,18 @@ pub(super) fn binding(numa: &Numa) -> String {
         let all: Vec<String> = numa.devices.iter().map(of).collect();
         all.join(between)
     };
-    let gpus = list(|device| device.ordinal.to_string(), ",");
+    let is_host = numa
+        .backend
+        .as_ref()
+        .is_some_and(|backend| backend.name == "host");
+    // Devices of host memory are none that `numa exec` could ask a driver for.
+    let of_devices = match is_host {
+        true => {
+            let nodes: Vec<String> = binding.cpu_nodes.iter().map(u32::to_string).collect();
+            format!("--node {}", nodes.join(","))
+        }
+        false => format!("--gpus {}", list(|device| device.ordinal.to_string(), ",")),
+    };
     let mut text = format!(
         "\nBinding for {}\n",
         list(|device| device.label.clone(), ", ")
@@ -329,9 +342,10 @@ pub(super) fn binding(numa: &Numa) -> String {
                 binding.cpu_nodes.len()
             ),
         );
+        let by_rank = if is_host { "" } else { " --per-rank" };
         line(
             &mut text,
-            &format!("  cargo xtask numa exec --gpus {gpus} --per-rank -- PROGRAM"),
+            &format!("  cargo xtask numa exec {of_devices}{by_rank} -- PROGRAM"),
         );
         line(
             &mut text,
@@ -341,19 +355,26 @@ pub(super) fn binding(numa: &Numa) -> String {
         line(&mut text, &format!("  {} PROGRAM", binding.numactl));
         line(
             &mut text,
-            &format!("  cargo xtask numa exec --gpus {gpus} -- PROGRAM"),
+            &format!("  cargo xtask numa exec {of_devices} -- PROGRAM"),
         );
     }
     line(&mut text, &format!("  {}", binding.basis));
-    if let Some(sentence) = cost(numa) {
+    if let Some(sentence) = cost(numa, is_whole) {
         line(&mut text, &format!("  {sentence}"));
     }
     text
 }
 
 /// What the worst far place costs, for pageable memory and for that which the device reaches itself.
-fn cost(numa: &Numa) -> Option<String> {
+fn cost(numa: &Numa, is_whole: bool) -> Option<String> {
     let all = penalties(numa);
+    let devices: BTreeSet<usize> = all.iter().map(|one| one.far.device).collect();
+    let devices: Vec<String> = devices.into_iter().map(|at| label(numa, at)).collect();
+    let directions: BTreeSet<&str> = all
+        .iter()
+        .map(|one| direction_words(direction_and_kind(one.far).0))
+        .collect();
+    let part = part_of(&devices, numa.devices.len(), &directions, is_whole);
     let worst = |pageable: bool| {
         let of = all
             .iter()
@@ -377,8 +398,52 @@ fn cost(numa: &Numa) -> Option<String> {
         .collect();
     (!parts.is_empty()).then(|| {
         format!(
-            "the wrong node costs {} (the worst place measured, 95% interval)",
+            "the wrong node costs {} (the worst place measured, 95% interval{part})",
             parts.join(", and ")
         )
     })
+}
+
+/// What a sentence about the worst place is from, where it is not from all that was asked for.
+fn part_of(
+    devices: &[String],
+    asked: usize,
+    directions: &BTreeSet<&str>,
+    is_whole: bool,
+) -> String {
+    // Both directions, device to host and host to device.
+    if is_whole && devices.len() == asked && directions.len() > 1 {
+        return String::new();
+    }
+    let directions: Vec<&str> = directions.iter().copied().collect();
+    let only = if directions.len() == 1 { " only" } else { "" };
+    let end = if is_whole { "" } else { "; broken off" };
+    format!(
+        "; from {}, {}{only}{end}",
+        devices.join(", "),
+        directions.join(" and ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_part_of_the_measurement_says_names_the_part() {
+        let (h2d, d2h) = ("host to device", "device to host");
+        let gpus = ["GPU0", "GPU1"].map(str::to_owned);
+        let said = |devices, directions: &[&'static str], is_whole| {
+            part_of(devices, 2, &directions.iter().copied().collect(), is_whole)
+        };
+        assert_eq!(
+            said(&gpus[..1], &[h2d], false),
+            "; from GPU0, host to device only; broken off"
+        );
+        assert_eq!(
+            said(&gpus[..1], &[h2d, d2h], true),
+            "; from GPU0, device to host and host to device"
+        );
+        assert_eq!(said(&gpus, &[h2d, d2h], true), "");
+    }
 }

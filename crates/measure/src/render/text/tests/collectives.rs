@@ -157,7 +157,7 @@ fn each_mode_has_a_table_with_sizes_uses_and_bandwidths() {
       qwen2.5-72b on vLLM 0.13.0 graph, TP2, batch 1: 160 collectives, 2.50 MiB a rank
       qwen2.5-72b on vLLM 0.13.0 graph, TP2, batch 15 padded to 16: 160 collectives, 40 MiB a rank
 
-    Collectives of a step: each call's time as often as the step issues it, in ms; interval: the ends of the calls' 95% intervals added up, n: the least behind a time
+    HOST MEMORY MOVED BY CPUS, NO GPU: Collectives of a step: each call's time as often as the step issues it, in ms; interval: the ends of the calls' 95% intervals added up, n: the least behind a time
       batch 1, back_to_back: 3.20 [3.17 .. 3.26], n 6, 160 calls
       batch 15 padded to 16, back_to_back: 16.00 [15.84 .. 16.32], n 6, 160 calls
       batch 15 padded to 16, graph: 15.20 [15.05 .. 15.50], n 6, 160 calls
@@ -491,4 +491,91 @@ fn a_call_that_the_gap_hides_has_no_bandwidth() {
     let csv = crate::render::csv::record(&made);
     let cells: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
     assert_eq!((cells[6], cells[12], cells[13]), ("139", "", ""));
+}
+
+/// A host-synced call of a soft box: its part 40 us, this machine's the rest.
+fn played(bytes: u64, us: f64, not_judged: Option<&str>) -> CollectivePoint {
+    CollectivePoint {
+        caveats: vec![Caveat::InRealTime {
+            box_us: Some(40.0),
+            own_us: Some(us - 40.0),
+            not_judged: not_judged.map(str::to_owned),
+        }],
+        ..point(bytes, CallMode::HostSynced, measured(us))
+    }
+}
+
+#[test]
+fn a_time_that_is_not_to_be_judged_stands_in_parentheses_and_makes_no_other_number() {
+    let mut made = whole(vec![
+        played(8, 13_661.0, Some("others had the CPU of a rank")),
+        played(16, 41.0, None),
+    ]);
+    made.header.simulated = Some(Simulated {
+        box_name: "l40x4".to_owned(),
+    });
+    let Payload::Collectives(collectives) = &mut made.payload else {
+        unreachable!("made above");
+    };
+    collectives.steps.clear();
+    let text = record(&made);
+    let from = text.find("\nall_reduce").unwrap();
+    // 16 B in 41 us are 3.90e-4 GB/s. The smaller size takes longer, which the box file does not say.
+    insta::assert_snapshot!(&text[from..], @r#"
+    all_reduce of bf16 on 2 ranks [simulated]: us a call (host_synced, wall clock of one call with its launch and wait), median ± wider side of its 95% interval
+      size a rank                       p50 us                interval  n  p90 us  p99 us  busbw GB/s  data
+      8 B          (13661.00 ±2.0%) not judged  (13524.39 .. 13934.22)  6       —       —           —  exact
+      16 B                         41.00 ±2.0%          40.59 .. 41.82  6       —       —     3.90e-4  exact
+      a soft box's host-synced call is played in real time: the box's time and what this machine needs to issue a call and to wait for it
+      8 B: box 40.00 us, the rest 13621.00 us; not judged: others had the CPU of a rank
+      16 B: box 40.00 us, the rest 1.00 us
+
+    complete; exit code 0
+    "#);
+    let csv = crate::render::csv::record(&made);
+    let lines: Vec<&str> = csv.lines().skip(1).collect();
+    assert!(
+        lines[0].contains(",13661,us,")
+            && lines[0].contains(",not judged: others had the CPU of a rank,"),
+        "{csv}"
+    );
+    assert!(!lines[1].contains("not judged"), "{csv}");
+}
+
+#[test]
+fn a_larger_size_that_a_soft_box_plays_faster_is_so_by_its_file() {
+    let mut made = whole(vec![
+        point(8, CallMode::Graph, measured(20.0)),
+        point(16, CallMode::Graph, measured(10.0)),
+    ]);
+    assert!(record(&made).contains("NOT MONOTONIC: 16 B takes"));
+    made.header.simulated = Some(Simulated {
+        box_name: "l40x4".to_owned(),
+    });
+    assert!(record(&made).contains("NOT MONOTONIC by the box file: 16 B takes"));
+}
+
+#[test]
+fn the_sum_of_a_step_says_which_mode_predicts_serving_unless_no_gpu_did_it() {
+    let points = |mode| vec![point(16 << 10, mode, measured(20.0))];
+    let with_backend = |mode, backend: &str| {
+        let mut made = whole(points(mode));
+        if let Payload::Collectives(collectives) = &mut made.payload {
+            collectives.backend = Some(BackendFacts {
+                name: backend.to_owned(),
+                management: "none".to_owned(),
+                ..BackendFacts::default()
+            });
+        }
+        let text = record(&made);
+        let title = text
+            .lines()
+            .find(|line| line.contains("Collectives of a step"));
+        title.unwrap().to_owned()
+    };
+    assert!(with_backend(CallMode::Graph, "cuda").contains("add --modes interleaved"));
+    let predicted = with_backend(CallMode::Interleaved, "cuda");
+    assert!(predicted.ends_with("interleaved is the one that predicts serving"));
+    let host = with_backend(CallMode::Graph, "host");
+    assert!(host.starts_with("HOST MEMORY MOVED BY CPUS, NO GPU: ") && !host.contains("serving"));
 }

@@ -24,6 +24,7 @@ fn requests() -> Vec<ServeRequest> {
                 output_tokens: Some(5),
                 counted_by: Some(TokenCount::Usage),
                 error: None,
+                ..ServeRequest::default()
             }
         })
         .collect()
@@ -40,17 +41,18 @@ fn whole(requests: Vec<ServeRequest>, streamed: bool) -> Record {
             tp: Some(2),
         }),
         load: Some(ServeLoad {
-            concurrency: 2,
+            concurrency: Some(2),
             requests: 8,
             warmups: 1,
-            input_tokens: 89,
-            output_tokens: 5,
+            input_tokens: Some(89),
+            output_tokens: Some(5),
             ignore_eos: true,
             seed: 7,
+            ..ServeLoad::default()
         }),
-        summary: summarise(&requests, streamed),
+        summary: summarise(&requests, streamed, None),
         requests,
-        caveats: Vec::new(),
+        ..Serve::default()
     };
     Record {
         header: header("serve-bench"),
@@ -71,7 +73,7 @@ fn timed_out(mut request: ServeRequest) -> ServeRequest {
 
 #[test]
 fn a_streamed_run_has_counts_rates_and_a_row_per_metric() {
-    // 4 waves of 130 ms: 0.52 s; 8 / 0.52 = 15.38 req/s; 40 / 0.52 = 76.92 tok/s; (712 + 40) / 0.52 = 1446.15 tok/s.
+    // 4 waves of 130 ms: 0.52 s; 8 / 0.52 = 15.38 req/s; 40 / 0.52 = 76.92 tok/s, all 40 within one second; (712 + 40) / 0.52 = 1446.15 tok/s.
     insta::assert_snapshot!(record(&whole(requests(), true)), @r#"
     serve-bench 0.1.0, 2026-01-02T03:04:05Z, box
     server http://127.0.0.1:8000/v1/completions, model qwen2.5-72b, vLLM 0.13.0, TP2, streamed
@@ -81,15 +83,17 @@ fn a_streamed_run_has_counts_rates_and_a_row_per_metric() {
       Successful requests:                    8
       Failed requests:                        0
       Maximum request concurrency:            2
-      Mean requests in flight:                2.00
       Benchmark duration (s):                 0.520
       Total input tokens:                     712
       Total generated tokens:                 40
       Request throughput (req/s):             15.38
       Output token throughput (tok/s):        76.92
+      Peak output token throughput (tok/s):   40.00
+      Peak concurrent requests:               2
       Total token throughput (tok/s):         1446.15
+      Mean requests in flight:                2.00
 
-    Latency in ms
+    Latency
                    mean      95% interval  median      95% interval    p90  p99   n
       TTFT (ms)   50.00    50.00 .. 50.00   50.00    50.00 .. 50.00      —    —   8
       TPOT (ms)   20.00    20.00 .. 20.00   20.00    20.00 .. 20.00      —    —   8
@@ -131,15 +135,16 @@ fn failures_are_told_by_kind_and_a_soft_box_is_marked() {
       Successful requests:                    7
       Failed requests:                        1 (timed out 1)
       Maximum request concurrency:            2
-      Mean requests in flight:                2.00
       Benchmark duration (s):                 0.520
       Total input tokens:                     623
       Total generated tokens:                 35
       Request throughput (req/s):             13.46
       Output token throughput (tok/s):        67.31
+      Peak concurrent requests:               2
       Total token throughput (tok/s):         1265.38
+      Mean requests in flight:                2.00
 
-    Latency in ms [simulated]
+    Latency [simulated]
                    mean      95% interval  median      95% interval  p90  p99  n
       E2EL (ms)  130.00  130.00 .. 130.00  130.00  130.00 .. 130.00    —    —  7
       E2EL: last chunk that carries tokens - sent; end of the reply - sent where it was not streamed
@@ -161,12 +166,24 @@ fn failures_are_told_by_kind_and_a_soft_box_is_marked() {
     Output tokens,value,35,tokens,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
     Request throughput,value,13.461538461538462,req/s,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
     Output token throughput,value,67.3076923076923,tok/s,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Total token throughput,value,1265.3846153846152,tok/s,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Peak requests in flight,value,2,requests,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
     Requests in flight,value,2,requests,,,,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
     E2EL,mean,130,ms,130,130,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
     E2EL,median,130,ms,130,130,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
     E2EL,std,0,ms,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
     E2EL,min,130,ms,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
     E2EL,max,130,ms,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Input length,mean,89,tokens,89,89,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Input length,median,89,tokens,89,89,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Input length,std,0,tokens,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Input length,min,89,tokens,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Input length,max,89,tokens,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Output length,mean,5,tokens,5,5,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Output length,median,5,tokens,5,5,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Output length,std,0,tokens,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Output length,min,5,tokens,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
+    Output length,max,5,tokens,,,7,qwen2.5-72b,2,2,89,5,complete,rtxpro6000-mig
     "#);
 }
 
@@ -211,4 +228,73 @@ fn a_run_without_a_completed_request_says_so() {
 
     INTERRUPTED by SIGINT: what was measured until then is above; exit code 130
     "#);
+}
+
+#[test]
+fn an_open_loop_shows_its_queue_its_goals_and_a_client_that_was_the_limit() {
+    // The requests of above, wanted at 0, 60, 120 and so on each; sent at 0, 0, 130, 130, 260, 260, 390, 390.
+    let mut requests = requests();
+    for request in &mut requests {
+        request.intended_ms = Some(f64::from(request.id / 2) * 120.0);
+        request.chunk_tokens = vec![1, 2, 1, 1, 1];
+        request.output_tokens = Some(6);
+    }
+    let mut made = whole(requests, true);
+    if let Payload::Serve(serve) = &mut made.payload {
+        let load = serve.load.as_mut().unwrap();
+        load.arrivals = crate::record::Arrivals::Poisson { rate: 16.0 };
+        load.data = Some("random words".to_owned());
+        load.range_ratio = 0.5;
+        load.prefix_tokens = 3;
+        load.goals = Some(crate::record::Goals {
+            ttft_ms: Some(50.0),
+            tpot_ms: Some(10.0),
+            e2el_ms: None,
+        });
+        serve.summary = summarise(&serve.requests, true, load.goals.as_ref());
+        serve.client = Some(crate::record::ServeClient {
+            stamps: crate::record::Stamps::AtReceipt,
+            kernel_stamped: Some(1.0),
+            send_lag_ms: crate::stats::distribution(&[0.5, 1.5]),
+            busy: Some(0.95),
+            starved: Some(0.01),
+            largest_backlog: Some(3),
+            invalid: vec!["its thread was on a CPU 95% of the time".to_owned()],
+            ..crate::record::ServeClient::default()
+        });
+    }
+    let text = record(&made);
+    // Waits of 0, 10, 20 and 30 ms: 15 in the mean. TPOT is 80 / 5 = 16 > 10, so nothing is good. Gaps of 20 ms with 2, 1, 1, 1
+    // tokens: 10, 10, 20, 20, 20, so 16 in the mean.
+    for part in [
+        "CAUTION: INVALID, the load generator was the limit: its thread was on a CPU 95% of the time\n",
+        "load: Poisson arrivals, 16 requests/s, at most 2 in flight, 8 requests after 1 to warm up, random words: 89 tokens in and 5 out \
+         asked for with range ratio 0.5, of which 3 shared by all, end of sequence ignored, seed 7, goals ttft:50 tpot:10\n",
+        "Request rate configured (RPS):          16.00\n",
+        "Request goodput (req/s):                0.00\n",
+        "Peak output token throughput (tok/s):   48.00\n",
+        "load generator: 95% of a CPU, 1% waiting for one, at most 3 requests due and not sent\n",
+        "instants of replies are the kernel's for 100% of the reads, send lag mean 1.00 ms, largest 1.50 ms (n=2)\n",
+    ] {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+    let row = |name: &str| {
+        let row = text
+            .lines()
+            .find(|line| line.trim_start().starts_with(name));
+        let cells: Vec<&str> = row.unwrap().split_whitespace().collect();
+        cells.join(" ")
+    };
+    assert!(
+        row("Queue time (ms)").starts_with("Queue time (ms) 15.00 "),
+        "{text}"
+    );
+    assert!(
+        row("ITL per token (ms)").starts_with("ITL per token (ms) 16.00 "),
+        "{text}"
+    );
+    assert!(
+        row("E2EL from intended (ms)").starts_with("E2EL from intended (ms) 145.00 "),
+        "{text}"
+    );
 }

@@ -1,0 +1,302 @@
+//! What in others' serving results contradicts what: on the figures of five boxes that users benchmarked by hand, and on lists.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::path::Path;
+
+use measure::import::serve::{FindingKind, Latency, ServeResult, read_all};
+use measure::import::{ImportError, ServeFormat};
+use serde_json::{Value, json};
+
+fn all(name: &str) -> Vec<ServeResult> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/serve");
+    read_all(&path.join(name)).unwrap()
+}
+
+fn fixture(name: &str) -> ServeResult {
+    let [one] = <[ServeResult; 1]>::try_from(all(name)).unwrap();
+    one
+}
+
+fn read_text(name: &str, text: &str) -> Result<Vec<ServeResult>, ImportError> {
+    let folder = std::env::temp_dir().join(format!("tplens-findings-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    let results = read_all(&path);
+    std::fs::remove_file(path).unwrap();
+    results
+}
+
+/// The words of the one finding of a kind.
+fn words(result: &ServeResult, kind: FindingKind) -> String {
+    let found: Vec<&str> = result
+        .findings
+        .iter()
+        .filter(|one| one.kind == kind)
+        .map(|one| one.words.as_str())
+        .collect();
+    assert_eq!(found.len(), 1, "{kind:?} in {:?}", result.findings);
+    found[0].to_owned()
+}
+
+fn has(result: &ServeResult, kind: FindingKind) -> bool {
+    result.findings.iter().any(|one| one.kind == kind)
+}
+
+fn assert_says(words: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(words.contains(part), "no `{part}` in {words}");
+    }
+}
+
+#[test]
+fn a_hundred_asked_for_are_47_to_62_in_flight() {
+    // 0.766 * 73.051 = 55.96, 0.869 * 71.212 = 61.88, 0.653 * 71.199 = 46.49.
+    for (binding, in_flight, failed, missing) in [
+        ("unbound", "56.0", "48 of 474", "474 are counted: 26"),
+        ("node0", "61.9", "37 of 480", "480 are counted: 20"),
+        ("nodes0-3", "46.5", "37 of 460", "460 are counted: 40"),
+    ] {
+        let run = fixture(&format!("mxc500-{binding}-evalscope-0.5.txt"));
+        let seen = format!("are {in_flight} requests in flight where 100 were asked for");
+        assert_says(
+            &words(&run, FindingKind::InFlight),
+            &[&seen, "failed requests held places"],
+        );
+        assert_says(&words(&run, FindingKind::FailuresDropped), &[failed]);
+        assert_says(
+            &words(&run, FindingKind::RequestsMissing),
+            &["500 requests", missing],
+        );
+    }
+    // 1.37 * 61.88 = 84.8, where at worst 965 * 100 / 1065 = 90.6 would be left.
+    let sweep = fixture("mxc500-c100-evalscope.json");
+    assert_says(&words(&sweep, FindingKind::InFlight), &["84.8 requests"]);
+}
+
+#[test]
+fn a_latency_is_no_ttft_and_one_over_throughput_no_tpot() {
+    let text = fixture("mxc500-unbound-evalscope-0.5.txt");
+    assert_says(
+        &words(&text, FindingKind::LatencyAsTtft),
+        &["73.05 s that it calls time to first token"],
+    );
+    // 1 / 538.497 = 0.001857 s.
+    assert_says(
+        &words(&text, FindingKind::InverseThroughput),
+        &["the 1.86 ms", "1 / 538.50 tokens/s"],
+    );
+    // 1000 / 385.08 = 2.597 ms.
+    let json = fixture("mxc500-c100-evalscope.json");
+    assert!(has(&json, FindingKind::LatencyAsTtft) && has(&json, FindingKind::InverseThroughput));
+    assert_eq!((json.run.ttft_ms, json.run.tpot_ms), (None, None));
+}
+
+#[test]
+fn a_burst_that_prefills_to_its_end_has_no_decode_steps() {
+    let run = fixture("l40x4-vllm-block.txt");
+    // (1,022,592 + 52,897) / 92.72 = 11,599.3 tokens/s; times 0.170 s are 1,971.9.
+    assert_says(
+        &words(&run, FindingKind::MixedSteps),
+        &[
+            "TPOT mean 163 ms and ITL median 170 ms",
+            "88.3 s into a run of 92.7 s",
+            "1972 tokens a step",
+        ],
+    );
+    // 44,668.95 + 162.63 * (52.897 - 1) = 53,109 ms; times 10.785 are 572.8.
+    assert!((run.in_flight().unwrap() - 572.8).abs() < 0.1);
+    assert_says(&words(&run, FindingKind::PromptLengths), &["1022.592 each"]);
+    assert!(!has(&run, FindingKind::FewerOutputTokens));
+}
+
+#[test]
+fn lengths_are_held_against_the_command_line_of_the_log() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/serve/l40x4-vllm-block.txt");
+    let block = std::fs::read_to_string(path).unwrap();
+    let line = "Namespace(dataset_name='random', model='openai/gpt-oss-120b', num_prompts=1000, random_input_len=1024, \
+                random_output_len=128, random_range_ratio=0.0)\n";
+    let results = read_text("asked.txt", &format!("{line}{block}")).unwrap();
+    let run = &results[0];
+    assert_eq!(run.run.model.as_deref(), Some("openai/gpt-oss-120b"));
+    // 1000 * 1024 - 1,022,592 = 1,408, of 1,024,000 0.1375%.
+    assert_says(
+        &words(run, FindingKind::PromptLengths),
+        &["1000 x 1024 = 1024000: 1408 short (0.14%)"],
+    );
+    // 52,897 / 128,000 = 41.3%.
+    assert_says(
+        &words(run, FindingKind::FewerOutputTokens),
+        &["52897 output tokens came of 128000 asked for (1000 x 128), 41%"],
+    );
+    // Lengths of a data set are not those of the flags for random ones.
+    let sharegpt = fixture("mxc500-sharegpt-vllm-0.6-block.txt");
+    assert_eq!(sharegpt.asked.input_tokens, None);
+    assert!(!has(&sharegpt, FindingKind::FewerOutputTokens));
+}
+
+#[test]
+fn a_burst_is_no_rate_and_two_groups_are_no_mean() {
+    let run = fixture("h200-mooncake-1k-vllm-0.13.json");
+    // 400 / 26.64 = 15.02 of 80, 19%; 400 / 80 = 5 s.
+    assert_says(
+        &words(&run, FindingKind::BurstNotRate),
+        &[
+            "15.02 requests/s completed of 80 offered (19%)",
+            "within 5.0 s and took 26.6 s",
+            "burst of 400",
+        ],
+    );
+    assert_says(
+        &words(&run, FindingKind::SecondWave),
+        &[
+            "mean of 3798 ms beside a median of 170 ms",
+            "90th percentile 11270 ms",
+        ],
+    );
+    assert_eq!(run.p90(Latency::E2el), None);
+    assert_eq!(run.findings.len(), 2, "{:?}", run.findings);
+}
+
+#[test]
+fn what_is_right_has_no_findings() {
+    for name in [
+        "rtxpro6000-mig-tp1.json",
+        "rtxpro6000-mig-tp2.json",
+        "r9700-c-8b-tp1-np1.json",
+    ] {
+        assert_eq!(fixture(name).findings, [], "{name}");
+    }
+}
+
+#[test]
+fn two_blocks_of_a_log_are_two_results_and_the_steady_state_is_neither() {
+    let results = all("vllm-rs-0.33-two-blocks.txt");
+    let seen: Vec<(u64, f64)> = results
+        .iter()
+        .map(|one| (one.run.completed, one.run.ttft_ms.unwrap().mean))
+        .collect();
+    assert_eq!(seen, [(40, 50.0), (80, 50.0)]);
+    assert!(results[1].run.origin.ends_with("blocks.txt#2"));
+    assert_eq!(results[0].p90(Latency::Ttft), Some(51.0));
+    assert_eq!(results[0].run.concurrency_asked, Some(4.0));
+}
+
+#[test]
+fn sglang_appends_results_and_counts_what_it_asked_for() {
+    let results = all("sglang-0.5.jsonl");
+    assert_eq!(results.len(), 2);
+    let run = &results[0].run;
+    assert_eq!((run.format, run.tp), (ServeFormat::Sglang, Some(2)));
+    assert_eq!(run.model.as_deref(), Some("org/mock-model"));
+    // Infinite with a limit is a closed loop.
+    assert_eq!(
+        (run.concurrency_asked, run.request_rate_asked),
+        (Some(4.0), None)
+    );
+    let e2el = run.e2el_ms.unwrap();
+    assert_eq!((e2el.mean, e2el.p99), (1310.0, Some(1315.0)));
+    assert_eq!(results[0].asked.input_tokens, Some(128));
+    assert_eq!(results[0].findings, []);
+    assert_says(
+        &words(&results[1], FindingKind::TokensAsAsked),
+        &["2560 output tokens", "re-encodes to 1280"],
+    );
+}
+
+#[test]
+fn evalscope_that_streams_is_believed_where_its_figures_agree() {
+    let run = fixture("evalscope-1.x-streamed.json").run;
+    // 50 + 20 * 63 = 1310 ms.
+    assert!(run.streamed);
+    assert!((run.ttft_ms.unwrap().mean - 50.0).abs() < 1e-9);
+    assert!((run.tpot_ms.unwrap().mean - 20.0).abs() < 1e-9);
+    assert_eq!(run.output_tokens, Some(2560));
+}
+
+/// Eight requests, one each second: TTFT 50 ms, two gaps of 20 ms, three tokens; a ninth failed.
+fn detailed() -> Value {
+    let list = |value: Value, failed: Value| {
+        let mut items = vec![value; 8];
+        items.push(failed);
+        Value::from(items)
+    };
+    json!({
+        "completed": 8, "failed": 1, "num_prompts": 9, "request_rate": "inf", "max_concurrency": 1,
+        "duration": 0.72, "request_throughput": 11.1111,
+        "total_input_tokens": 80, "total_output_tokens": 24, "output_throughput": 33.333,
+        "mean_ttft_ms": 50.0, "median_ttft_ms": 50.0, "p99_ttft_ms": 50.0, "std_ttft_ms": 0.0,
+        "mean_tpot_ms": 20.0, "mean_itl_ms": 20.0, "mean_e2el_ms": 90.0, "max_concurrent_requests": 1,
+        "input_lens": list(json!(10), json!(10)),
+        "output_lens": list(json!(3), json!(0)),
+        "ttfts": list(json!(0.05), json!(0.0)),
+        "itls": list(json!([0.02, 0.02]), json!([])),
+        "latencies": list(json!(0.09), json!(0.0)),
+        "errors": list(json!(""), json!("timed out")),
+        "start_times": (0..9).map(|index| 100.0 + 0.09 * f64::from(index)).collect::<Vec<f64>>(),
+    })
+}
+
+fn of_json(value: &Value) -> ServeResult {
+    read_text("detailed.json", &value.to_string())
+        .unwrap()
+        .remove(0)
+}
+
+#[test]
+fn lists_become_requests_with_intervals_and_every_statistic_is_worked_out_again() {
+    let result = of_json(&detailed());
+    assert_eq!(result.requests.len(), 8);
+    assert!(result.clocked);
+    // The third began 2 * 90 ms after the first and had its first token 50 ms later.
+    assert!((result.requests[2].sent_ms - 180.0).abs() < 1e-6);
+    assert!((result.requests[2].token_chunks_ms[0] - 230.0).abs() < 1e-6);
+    assert_eq!(result.values(Latency::Itl).concat().len(), 16);
+    let e2el = result.run.e2el_ms.unwrap();
+    assert!((e2el.mean_interval.unwrap().low - 90.0).abs() < 1e-6);
+    // One of nine failed; nothing else is wrong.
+    assert_eq!(result.findings.len(), 1, "{:?}", result.findings);
+    assert!(has(&result, FindingKind::FailuresDropped));
+
+    for (key, wrong, said) in [
+        (
+            "mean_tpot_ms",
+            json!(25.05),
+            "another TPOT: mean_tpot_ms is 25.05 and theirs 20.00",
+        ),
+        (
+            "p99_ttft_ms",
+            json!(60.0),
+            "another TTFT: p99_ttft_ms is 60.00 and theirs 50.00",
+        ),
+        (
+            "total_output_tokens",
+            json!(25),
+            "total_output_tokens is 25 and theirs 24",
+        ),
+    ] {
+        let mut value = detailed();
+        value[key] = wrong;
+        let result = of_json(&value);
+        assert_says(&words(&result, FindingKind::Lists), &[said]);
+    }
+    // Two that touch one second were never at once.
+    let mut value = detailed();
+    value["max_concurrent_requests"] = json!(2);
+    assert_says(
+        &words(&of_json(&value), FindingKind::Peak),
+        &["a peak of 2 requests at once", "which have 1"],
+    );
+}
+
+#[test]
+fn appended_results_are_numbered_and_what_is_none_names_its_file() {
+    let lines = format!("{}\n{}\n", detailed(), detailed());
+    let results = read_text("appended.jsonl", &lines).unwrap();
+    assert_eq!(results.len(), 2);
+    assert!(results[1].run.origin.ends_with("appended.jsonl#2"));
+    let error = read_text("half.jsonl", &format!("{}\nnonsense\n", detailed())).unwrap_err();
+    assert!(error.to_string().contains("no format that is known here"));
+}

@@ -1,0 +1,107 @@
+//! The kernel's two calls that say on which node a page is, and which of them answers here.
+//!
+//! `move_pages` is the one to ask: it changes nothing. Filters of containers that let memory be bound refuse it all the same, as
+//! Docker's default one does whatever the capabilities; `get_mempolicy` goes with `mbind` there (`CAP_SYS_NICE`), and answers then.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+
+use libc::c_int;
+
+use crate::error::{Errno, NumaError};
+use crate::ffi;
+use crate::placement::placement;
+
+/// The call that is asked first.
+pub const MOVE_PAGES: &str = "move_pages";
+/// The call that is asked where the first one is forbidden.
+pub const GET_MEMPOLICY: &str = "get_mempolicy";
+
+/// What tells of pages before `get_mempolicy` is asked, which would make those that are missing.
+const PAGEMAP: &str = "/proc/self/pagemap";
+/// Bits of an entry (Documentation/admin-guide/mm/pagemap.rst): the page is in memory; nothing else maps it.
+const PRESENT: u64 = 1 << 63;
+const EXCLUSIVE: u64 = 1 << 56;
+
+/// Each page's node, or the negated error number of its own.
+pub(crate) struct Answers {
+    pub(crate) by: &'static str,
+    pub(crate) nodes: Vec<c_int>,
+}
+
+/// The call that says where pages of this process are, `move_pages` or `get_mempolicy`; `None` where both are refused.
+///
+/// A filter that refuses a call stays as long as the process, so that one answer holds for all later questions.
+pub fn answering_call() -> Option<&'static str> {
+    let touched = 0_u8;
+    placement(&raw const touched as usize, 1)
+        .ok()
+        .map(|answer| answer.by)
+}
+
+/// Asks where the pages that hold these addresses are; another call is tried where the system forbids the first.
+pub(crate) fn nodes_of(addresses: &[usize], page_bytes: usize) -> Result<Answers, NumaError> {
+    let errno = match ffi::nodes_of_pages(addresses) {
+        Ok(nodes) => {
+            return Ok(Answers {
+                by: MOVE_PAGES,
+                nodes,
+            });
+        }
+        Err(errno) => errno,
+    };
+    if !errno.forbids() {
+        return Err(NumaError::Query {
+            errno,
+            instead: None,
+        });
+    }
+    match by_policy(addresses, page_bytes) {
+        Ok(nodes) => Ok(Answers {
+            by: GET_MEMPOLICY,
+            nodes,
+        }),
+        Err(refused) => Err(NumaError::Query {
+            errno,
+            instead: Some(refused),
+        }),
+    }
+}
+
+/// The same by `get_mempolicy`, one page after the other; what refused it, where that is not the page's own error.
+///
+/// It answers for the zero page, too, which stands for every page that was only read and is no memory of the process; a page
+/// that another mapping shares cannot be told from it and gets `EFAULT`, as the zero page does from `move_pages`.
+fn by_policy(addresses: &[usize], page_bytes: usize) -> Result<Vec<c_int>, (&'static str, Errno)> {
+    let unreadable = |error: io::Error| {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        (PAGEMAP, Errno(errno))
+    };
+    let pagemap = File::open(PAGEMAP).map_err(unreadable)?;
+    let mut nodes = Vec::with_capacity(addresses.len());
+    for &address in addresses {
+        let answer = match entry(&pagemap, address / page_bytes).map_err(unreadable)? {
+            entry if entry & PRESENT == 0 => -libc::ENOENT,
+            entry if entry & EXCLUSIVE == 0 => -libc::EFAULT,
+            _ => match ffi::node_of_page(address) {
+                Ok(node) => node,
+                Err(errno) if errno.forbids() => return Err((GET_MEMPOLICY, errno)),
+                Err(errno) => -errno.0,
+            },
+        };
+        nodes.push(answer);
+    }
+    Ok(nodes)
+}
+
+/// A page's entry; 0, as of a page that is not there, beyond the end of the address space.
+fn entry(pagemap: &File, page: usize) -> io::Result<u64> {
+    let mut entry = [0; size_of::<u64>()];
+    let at = (page * size_of::<u64>()) as u64;
+    match pagemap.read_exact_at(&mut entry, at) {
+        Ok(()) => Ok(u64::from_ne_bytes(entry)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+        Err(error) => Err(error),
+    }
+}

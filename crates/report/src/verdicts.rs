@@ -1,0 +1,156 @@
+//! Statistics as parts of their limits over load, both logarithmic, each with its interval, and the verdict on each load.
+
+use crate::scale::Log;
+use crate::svg::{Anchor, Drawing};
+
+/// The curve of a search for the largest load.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Verdicts {
+    /// What the picture shows, one line.
+    pub title: String,
+    /// The load's unit.
+    pub axis: String,
+    /// One for each objective.
+    pub series: Vec<VerdictSeries>,
+    /// Each load that was tried, above zero, with the verdict on it.
+    pub loads: Vec<(f64, String)>,
+    /// The largest load that is met.
+    pub met: Option<f64>,
+}
+
+/// The statistic of one objective.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct VerdictSeries {
+    /// The objective.
+    pub name: String,
+    /// Load, and the statistic as a part of its limit with its interval, ascending by load; all above zero.
+    pub points: Vec<VerdictPoint>,
+}
+
+/// A load, a statistic as a part of its limit, and the interval of that part.
+pub type VerdictPoint = (f64, f64, Option<(f64, f64)>);
+
+const WIDTH: f64 = 900.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 880.0;
+const PLOT: f64 = 280.0;
+const LINE: f64 = 17.0;
+
+impl Verdicts {
+    /// The picture as an SVG element; empty where there is no load to draw.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let loads = self.loads.iter().map(|(load, _)| *load);
+        let parts = self.series.iter().flat_map(|series| &series.points);
+        let parts = parts.flat_map(|(_, part, interval)| {
+            let (low, high) = interval.unwrap_or((*part, *part));
+            [low, *part, high]
+        });
+        // The limit itself is always in the picture.
+        let (Some((least, most)), Some((low, high))) = (range(loads), range(parts.chain([1.0])))
+        else {
+            return String::new();
+        };
+        let top = 30.0 + LINE * count(self.series.len());
+        let bottom = top + PLOT;
+        let mut drawing = Drawing::begin(WIDTH, bottom + 130.0, &self.title);
+        let across = Log::over(least / 1.2, most * 1.2, LEFT, RIGHT);
+        let up = Log::over(low / 1.3, high * 1.3, bottom, top);
+        for tick in up.ticks() {
+            drawing.line("grid", (LEFT, up.at(tick)), (RIGHT, up.at(tick)));
+            let label = (LEFT - 8.0, up.at(tick) + 4.0);
+            drawing.text("tick", label, Anchor::End, &digits(tick));
+        }
+        drawing.line("whisker", (LEFT, up.at(1.0)), (RIGHT, up.at(1.0)));
+        let limit = (RIGHT, up.at(1.0) - 5.0);
+        drawing.text("legend", limit, Anchor::End, "limit");
+        if let Some(met) = self.met {
+            drawing.line("mark", (across.at(met), top), (across.at(met), bottom));
+        }
+        for (index, series) in self.series.iter().enumerate() {
+            let class = format!("series{}", index % 4);
+            let place = |load: f64, part: f64| (across.at(load), up.at(part.max(low)));
+            let through: Vec<(f64, f64)> = series
+                .points
+                .iter()
+                .map(|(load, part, _)| place(*load, *part))
+                .collect();
+            drawing.path(&format!("curve {class}"), &through);
+            for (load, part, interval) in &series.points {
+                if let Some((low, high)) = interval {
+                    drawing.line("whisker", place(*load, *low), place(*load, *high));
+                }
+                drawing.dot(&format!("dot {class}"), place(*load, *part));
+            }
+            let y = 14.0 + LINE * count(index);
+            let line = [(LEFT, y - 4.0), (LEFT + 24.0, y - 4.0)];
+            drawing.path(&format!("curve {class}"), &line);
+            let name = format!("{}, as a part of its limit", series.name);
+            drawing.text("legend", (LEFT + 32.0, y), Anchor::Start, &name);
+        }
+        // Loads near the answer lie close together, so their words take turns on four lines.
+        let mut sorted: Vec<&(f64, String)> = self.loads.iter().collect();
+        sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
+        for (index, (load, verdict)) in sorted.into_iter().enumerate() {
+            let y = bottom + 20.0 + 22.0 * count(index % 4);
+            drawing.line(
+                "grid",
+                (across.at(*load), top),
+                (across.at(*load), y - 12.0),
+            );
+            let words = format!("{} {verdict}", digits(*load));
+            drawing.text("tick", (across.at(*load), y), Anchor::Middle, &words);
+        }
+        drawing.text("tick", (RIGHT, bottom + 120.0), Anchor::End, &self.axis);
+        drawing.end()
+    }
+}
+
+/// A number without zeros at its end.
+fn digits(number: f64) -> String {
+    let text = format!("{number:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values
+        .filter(|value| value.is_finite() && *value > 0.0)
+        .fold(None, |range, value| {
+            let (low, high) = range.unwrap_or((value, value));
+            Some((f64::min(low, value), f64::max(high, value)))
+        })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a handful of lines")]
+fn count(number: usize) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_load_has_its_verdict_and_each_statistic_its_dot() {
+        let verdicts = Verdicts {
+            title: "t".to_owned(),
+            axis: "requests/s".to_owned(),
+            series: vec![VerdictSeries {
+                name: "p99_ttft <= 5000 ms".to_owned(),
+                points: vec![(1.0, 0.2, Some((0.1, 0.3))), (2.0, 3.0, None)],
+            }],
+            loads: vec![(1.0, "met".to_owned()), (2.0, "missed".to_owned())],
+            met: Some(1.0),
+        };
+        let svg = verdicts.svg();
+        assert_eq!(svg.matches("<circle").count(), 2);
+        assert!(svg.contains("1 met") && svg.contains("2 missed"), "{svg}");
+        assert!(svg.contains("p99_ttft &lt;= 5000 ms"));
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+    }
+
+    #[test]
+    fn without_a_load_there_is_no_picture() {
+        assert_eq!(Verdicts::default().svg(), "");
+    }
+}

@@ -1,0 +1,159 @@
+//! [`Finding`]: what the end of a job means for its point, and for how often its devices are tried again.
+
+use measure::caveat::Caveat;
+use measure::record::{LinkUse, NamedQuantity, Outcome, Placement};
+use supervisor::Signal;
+
+use super::judge::judge;
+use super::measurer::JobEnd;
+use super::quantities::quantities;
+use crate::messages::JobOutcome;
+
+/// What a job came to.
+pub(crate) struct Finding {
+    pub(crate) outcome: Outcome,
+    /// Where the issuing thread was, where the job wanted it on a node.
+    pub(crate) thread: Option<Placement>,
+    pub(crate) caveats: Vec<Caveat>,
+    /// What speaks against trying its devices again.
+    pub(crate) blame: Option<Blame>,
+}
+
+/// A hang, a crash or a loss.
+pub(crate) struct Blame {
+    pub(crate) why: String,
+    /// Whether its process cannot be ended, so that the devices are given up at once.
+    pub(crate) at_once: bool,
+}
+
+impl Finding {
+    /// `link` says what the links did, given the numbers.
+    ///
+    /// # Errors
+    /// The signal that ended the job.
+    pub(crate) fn of(
+        end: JobEnd,
+        link: impl FnOnce(&[NamedQuantity]) -> LinkUse,
+    ) -> Result<Self, Signal> {
+        Ok(match end {
+            JobEnd::Interrupted { signal, .. } => return Err(signal),
+            JobEnd::Hang {
+                doing,
+                waited,
+                unkillable,
+            } => {
+                let mut doing = format!("{doing}: no progress for {:.0} s", waited.as_secs_f64());
+                if unkillable {
+                    doing.push_str("; its process cannot be ended");
+                }
+                let why = doing.clone();
+                Self::without_numbers(Outcome::Hang { doing }).blamed(why, unkillable)
+            }
+            JobEnd::Crashed { reason } => {
+                let why = reason.clone();
+                Self::without_numbers(Outcome::Failed { reason }).blamed(why, false)
+            }
+            JobEnd::Done(JobOutcome::Skipped { reason }) => {
+                Self::without_numbers(Outcome::Skipped { reason })
+            }
+            JobEnd::Done(JobOutcome::Failed { reason, lost }) => {
+                let why = reason.clone();
+                let failed = Self::without_numbers(Outcome::Failed { reason });
+                if lost {
+                    failed.blamed(why, false)
+                } else {
+                    failed
+                }
+            }
+            JobEnd::Done(JobOutcome::Measured {
+                series,
+                timing,
+                stopped,
+                verification,
+                placement,
+                thread,
+                mut caveats,
+            }) => {
+                let outcome = match quantities(series, timing, stopped) {
+                    Err(reason) => Outcome::Failed { reason },
+                    Ok(quantities) => {
+                        let link = link(&quantities);
+                        caveats.extend(judge(&quantities, &link, timing.gate));
+                        Outcome::Measured {
+                            quantities,
+                            verification,
+                            link,
+                            placement,
+                        }
+                    }
+                };
+                Self {
+                    outcome,
+                    thread,
+                    caveats,
+                    blame: None,
+                }
+            }
+        })
+    }
+
+    /// A point that was not measured.
+    pub(crate) fn without_numbers(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            thread: None,
+            caveats: Vec::new(),
+            blame: None,
+        }
+    }
+
+    fn blamed(self, why: String, at_once: bool) -> Self {
+        let blame = Some(Blame { why, at_once });
+        Self { blame, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn of(end: JobEnd) -> Finding {
+        Finding::of(end, |_| LinkUse::default()).unwrap()
+    }
+
+    fn blame(found: &Finding) -> Option<(&str, bool)> {
+        let blame = found.blame.as_ref()?;
+        Some((&blame.why, blame.at_once))
+    }
+
+    #[test]
+    fn hangs_crashes_and_losses_speak_against_a_device_and_refusals_do_not() {
+        let hang = |unkillable| JobEnd::Hang {
+            doing: "copying".to_owned(),
+            waited: Duration::from_secs(20),
+            unkillable,
+        };
+        let found = of(hang(false));
+        let doing = "copying: no progress for 20 s";
+        assert_eq!(blame(&found), Some((doing, false)));
+        assert!(matches!(found.outcome, Outcome::Hang { doing: told } if told == doing));
+        let at_once = "copying: no progress for 20 s; its process cannot be ended";
+        assert_eq!(blame(&of(hang(true))), Some((at_once, true)));
+        let reason = || "why".to_owned();
+        let crashed = of(JobEnd::Crashed { reason: reason() });
+        assert_eq!(blame(&crashed), Some(("why", false)));
+        let failed = |lost| {
+            of(JobEnd::Done(JobOutcome::Failed {
+                reason: reason(),
+                lost,
+            }))
+        };
+        assert_eq!(blame(&failed(true)), Some(("why", false)));
+        assert_eq!(blame(&failed(false)), None);
+        let skipped = of(JobEnd::Done(JobOutcome::Skipped { reason: reason() }));
+        assert_eq!(blame(&skipped), None);
+        assert!(matches!(skipped.outcome, Outcome::Skipped { .. }));
+    }
+}

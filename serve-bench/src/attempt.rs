@@ -1,0 +1,97 @@
+//! A `serve-bench run` as a process whose folder is there whole or not at all.
+//!
+//! It measures into a folder of its own below `parts`, which gets its name when its record is complete. What a killed program left
+//! may still be ending when the next one begins, so neither writes where the other does.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use measure::record::{Payload, Record, Serve, Status, load};
+use program::Stop;
+use supervisor::Interrupt;
+
+use crate::study::child::{self, Ended};
+
+/// Where runs are until they are whole, below the folder of a search or sweep.
+const PARTS: &str = "parts";
+
+/// How a run ended that left no complete record.
+pub(crate) struct Unfinished {
+    /// Its exit code.
+    pub(crate) code: u8,
+    /// Its last words.
+    pub(crate) last: String,
+}
+
+/// The record of a run that came to its end, whatever its requests came to.
+pub(crate) fn complete(folder: &Path) -> Option<Record> {
+    let record = load(folder).ok()?;
+    (record.status == Status::Complete && serve(&record).is_some()).then_some(record)
+}
+
+/// What a record holds of a load.
+pub(crate) fn serve(record: &Record) -> Option<&Serve> {
+    match &record.payload {
+        Payload::Serve(serve) => Some(serve),
+        Payload::Links(_) | Payload::Collectives(_) | Payload::Numa(_) => None,
+    }
+}
+
+/// Runs a load with these flags into `folder`, which is below `above`; its words go to the end of `log`.
+///
+/// # Errors
+/// A signal came, or it cannot be started or kept.
+pub(crate) fn measure(
+    above: &Path,
+    folder: &Path,
+    flags: Vec<String>,
+    log: &Path,
+    interrupt: &Interrupt,
+) -> Result<Result<Record, Unfinished>, Stop> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let parts = above.join(PARTS);
+    if let Some(whole) = left(&parts, &name) {
+        return adopt(&whole, folder).map(Ok);
+    }
+    std::fs::create_dir_all(&parts)
+        .with_context(|| format!("cannot make the folder {}", parts.display()))?;
+    let part = part(&parts, &name);
+    let own = std::env::current_exe().context("looking for this program")?;
+    let mut arguments = vec!["run".to_owned()];
+    arguments.extend(flags);
+    arguments.extend(["--out".to_owned(), part.display().to_string()]);
+    match child::run(&name, &own, &arguments, log, interrupt)? {
+        Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
+        Ended::Exit { .. } if complete(&part).is_some() => adopt(&part, folder).map(Ok),
+        Ended::Exit { code, last } => Ok(Err(Unfinished { code, last })),
+    }
+}
+
+/// Gives a run its name.
+fn adopt(part: &Path, folder: &Path) -> Result<Record, Stop> {
+    std::fs::rename(part, folder)
+        .with_context(|| format!("cannot rename {} to {}", part.display(), folder.display()))?;
+    let record = complete(folder).with_context(|| format!("{} is gone", folder.display()))?;
+    Ok(record)
+}
+
+/// A run that was whole when the program was killed before it could name it.
+fn left(parts: &Path, name: &str) -> Option<PathBuf> {
+    let entries = parts.read_dir().ok()?.flatten();
+    let is_of = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == name);
+    let mut mine = entries.map(|entry| entry.path()).filter(is_of);
+    mine.find(|path| complete(path).is_some())
+}
+
+/// A folder that nobody else has.
+fn part(parts: &Path, name: &str) -> PathBuf {
+    let own = std::process::id();
+    let mut number = 1;
+    loop {
+        let part = parts.join(format!("{name}.{own}-{number}"));
+        if !part.exists() {
+            return part;
+        }
+        number += 1;
+    }
+}

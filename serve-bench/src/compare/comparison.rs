@@ -1,0 +1,224 @@
+//! A comparison of two serving results as data: each metric of both with its ratio, or why there is none.
+
+use measure::import::serve::{Finding, Latency, ServeFormat, ServeResult};
+use measure::quantity::Unit;
+use measure::stats::{Interval, ratio_of_medians};
+use program::compare::{Threshold, Verdict, both_simulated, judge};
+use serde::Serialize;
+
+use super::{ratio, refusal};
+
+/// The form of the JSON; it grows only when an older reader would misunderstand it.
+const SCHEMA: u32 = 1;
+
+/// Two results against each other.
+#[derive(Debug, Serialize)]
+pub(super) struct Comparison {
+    pub(super) schema: u32,
+    /// What counts as a difference, as a fraction.
+    pub(super) threshold: Threshold,
+    /// The soft boxes behind both.
+    pub(super) simulated: Option<(String, String)>,
+    /// Why they are not comparable; rows are there only where that was to be passed over.
+    pub(super) refused: Vec<String>,
+    /// What a file does not tell and was taken for the same.
+    pub(super) reservations: Vec<String>,
+    pub(super) a: Side,
+    pub(super) b: Side,
+    pub(super) rows: Vec<Row>,
+    /// Metrics that only one of them has.
+    pub(super) only_a: Vec<String>,
+    pub(super) only_b: Vec<String>,
+}
+
+/// One of the results.
+#[derive(Debug, Serialize)]
+pub(super) struct Side {
+    pub(super) file: String,
+    pub(super) format: ServeFormat,
+    pub(super) model: Option<String>,
+    pub(super) tp: Option<u32>,
+    pub(super) completed: u64,
+    pub(super) failed: Option<u64>,
+    pub(super) in_flight: Option<f64>,
+    pub(super) input_tokens_each: Option<f64>,
+    pub(super) output_tokens_each: Option<f64>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// A metric of both.
+#[derive(Debug, Serialize)]
+pub(super) struct Row {
+    pub(super) metric: String,
+    pub(super) unit: &'static str,
+    pub(super) a: f64,
+    pub(super) b: f64,
+    /// B over A.
+    pub(super) ratio: f64,
+    /// 95% interval of the ratio by bootstrap over requests, where both files have every request.
+    pub(super) interval: Option<Interval>,
+    pub(super) verdict: Verdict,
+}
+
+/// Compares two results, A being the baseline.
+///
+/// # Errors
+/// Only one of them is simulated: such numbers are no baseline of real ones.
+pub(super) fn compare(
+    a: &ServeResult,
+    b: &ServeResult,
+    threshold: Threshold,
+    force: bool,
+) -> anyhow::Result<Comparison> {
+    let simulated = both_simulated(
+        (&a.run.origin, a.run.simulated.as_deref()),
+        (&b.run.origin, b.run.simulated.as_deref()),
+    )?;
+    let refused = refusal::reasons(a, b);
+    let (mut rows, mut only_a, mut only_b) = (Vec::new(), Vec::new(), Vec::new());
+    for number in numbers(a, b) {
+        match (number.a, number.b) {
+            (Some(a), Some(b)) => rows.push(number.row(a, b, threshold)),
+            (Some(_), None) => only_a.push(number.metric),
+            (None, Some(_)) => only_b.push(number.metric),
+            (None, None) => {}
+        }
+    }
+    if !refused.is_empty() && !force {
+        rows.clear();
+    }
+    Ok(Comparison {
+        schema: SCHEMA,
+        threshold,
+        simulated,
+        refused,
+        reservations: refusal::unknown(a, b),
+        a: Side::of(a),
+        b: Side::of(b),
+        rows,
+        only_a,
+        only_b,
+    })
+}
+
+impl Comparison {
+    /// Whether a metric is worse in B.
+    pub(super) fn is_worse(&self) -> bool {
+        self.count(Verdict::Regression) > 0
+    }
+
+    pub(super) fn count(&self, verdict: Verdict) -> usize {
+        self.rows
+            .iter()
+            .filter(|row| row.verdict == verdict)
+            .count()
+    }
+}
+
+impl Side {
+    fn of(result: &ServeResult) -> Self {
+        let run = &result.run;
+        Self {
+            file: run.origin.clone(),
+            format: run.format,
+            model: run.model.clone(),
+            tp: run.tp,
+            completed: run.completed,
+            failed: run.failed,
+            in_flight: result.in_flight(),
+            input_tokens_each: result.input_each(),
+            output_tokens_each: result.output_each(),
+            findings: result.findings.clone(),
+        }
+    }
+}
+
+/// A metric that one of them may have.
+struct Number {
+    metric: String,
+    unit: &'static str,
+    more_is_better: bool,
+    a: Option<f64>,
+    b: Option<f64>,
+    interval: Option<Interval>,
+}
+
+impl Number {
+    fn row(self, a: f64, b: f64, threshold: Threshold) -> Row {
+        // Of a unit only its direction is read there: more of a rate is better, as of bandwidth, and more of a time is worse.
+        let unit = if self.more_is_better {
+            Unit::GbPerS
+        } else {
+            Unit::Microseconds
+        };
+        let ratio = b / a;
+        Row {
+            metric: self.metric,
+            unit: self.unit,
+            a,
+            b,
+            ratio,
+            interval: self.interval,
+            verdict: judge(ratio, self.interval, unit, threshold),
+        }
+    }
+}
+
+/// Every metric, rates first.
+fn numbers(a: &ServeResult, b: &ServeResult) -> Vec<Number> {
+    let rate = |metric: &str, unit, of: fn(&ServeResult) -> Option<f64>| Number {
+        metric: metric.to_owned(),
+        unit,
+        more_is_better: true,
+        a: of(a),
+        b: of(b),
+        interval: None,
+    };
+    let mut numbers = vec![
+        rate("requests", "req/s", |one| Some(one.run.requests_per_s)),
+        rate("output tokens", "tok/s", ServeResult::output_tokens_per_s),
+        rate("all tokens", "tok/s", ServeResult::total_tokens_per_s),
+    ];
+    for latency in Latency::ALL {
+        numbers.extend(times(a, b, latency));
+    }
+    numbers
+}
+
+/// Mean, median and 99th percentile of a latency.
+fn times(a: &ServeResult, b: &ServeResult, latency: Latency) -> [Number; 3] {
+    let (spread_a, spread_b) = (a.spread(latency), b.spread(latency));
+    let (values_a, values_b) = (a.values(latency), b.values(latency));
+    let number = |statistic: &str, a, b, interval| Number {
+        metric: format!("{} {statistic}", latency.name()),
+        unit: "ms",
+        more_is_better: false,
+        a,
+        b,
+        interval,
+    };
+    // Gaps of one request resemble each other, and a median over them has no interval of this kind.
+    let of_medians = (latency != Latency::Itl)
+        .then(|| ratio_of_medians(&values_b.concat(), &values_a.concat()))
+        .flatten();
+    [
+        number(
+            "mean",
+            spread_a.map(|of| of.mean),
+            spread_b.map(|of| of.mean),
+            ratio::interval(&values_a, &values_b),
+        ),
+        number(
+            "median",
+            spread_a.and_then(|of| of.median),
+            spread_b.and_then(|of| of.median),
+            of_medians.map(|ratio| ratio.interval),
+        ),
+        number(
+            "p99",
+            spread_a.and_then(|of| of.p99),
+            spread_b.and_then(|of| of.p99),
+            None,
+        ),
+    ]
+}

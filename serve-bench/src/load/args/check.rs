@@ -1,0 +1,95 @@
+//! What the parser cannot check: flags that do not go together, and runs that no record can hold.
+
+use program::outputs::check_file;
+
+use super::{Args, Backend, DatasetName, Endpoint, PromptArg};
+use crate::load::MAX_CHUNKS;
+
+impl Args {
+    /// Refuses what cannot be run.
+    ///
+    /// # Errors
+    /// In words.
+    pub(in crate::load) fn check(&self) -> Result<(), String> {
+        self.foreign.check()?;
+        self.traffic.arrivals()?;
+        self.check_endpoint()?;
+        self.check_data()?;
+        self.check_size()?;
+        self.check_files()
+    }
+
+    fn check_endpoint(&self) -> Result<(), String> {
+        let chat = self.endpoint() == Endpoint::Chat;
+        if self.backend == Some(Backend::OpenaiChat) && !chat {
+            return Err(
+                "--backend openai-chat asks /v1/chat/completions; leave --endpoint out, or use --backend openai"
+                    .to_owned(),
+            );
+        }
+        if chat && self.data.has_ids() {
+            let flag = match self.data.prompt {
+                Some(PromptArg::TokenIds) => "--prompt token-ids",
+                _ => "--dataset-name random-ids",
+            };
+            return Err(format!(
+                "{flag} goes with --endpoint completions: chat takes text only"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_data(&self) -> Result<(), String> {
+        let name = self.data.dataset_name;
+        match (&self.data.dataset_path, name) {
+            (Some(_), DatasetName::Random | DatasetName::RandomIds) => Err(
+                "random prompts come from no file; leave --dataset-path out, or name what it holds with --dataset-name"
+                    .to_owned(),
+            ),
+            (None, DatasetName::Sharegpt | DatasetName::Openqa | DatasetName::Custom) => Err(
+                "this --dataset-name is read from a file; name it with --dataset-path".to_owned(),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the instants of all chunks fit into a record. Lengths of files are looked at when they are read.
+    fn check_size(&self) -> Result<(), String> {
+        let tokens = self.data.random_output();
+        let Some(requests) = self.traffic.asked() else {
+            return Ok(());
+        };
+        let chunks = u64::from(requests) * u64::from(tokens);
+        if !self.no_stream && chunks > MAX_CHUNKS {
+            return Err(format!(
+                "{requests} requests of {tokens} tokens are {chunks} instants, more than the {MAX_CHUNKS} that a record can hold \
+                 and be read back with; ask for fewer --num-prompts, or use --no-stream"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_files(&self) -> Result<(), String> {
+        let results = &self.results;
+        results.outputs.check()?;
+        let files = [
+            ("--vllm-json", &results.vllm_json),
+            ("--request-log", &results.request_log),
+        ];
+        for (flag, path) in files {
+            if let Some(path) = path {
+                check_file(flag, path)?;
+            }
+        }
+        if results.save_detailed && !results.save_result && results.vllm_json.is_none() {
+            return Err(
+                "--save-detailed says what the saved file holds; give --save-result or --vllm-json, too"
+                    .to_owned(),
+            );
+        }
+        if let Some(folder) = results.result_dir.as_ref().filter(|_| results.save_result) {
+            program::outputs::check_folder("--result-dir", folder)?;
+        }
+        Ok(())
+    }
+}

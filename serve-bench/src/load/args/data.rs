@@ -1,0 +1,153 @@
+//! What requests are made of: random prompts of a length, or those of a file.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+
+/// What requests are made of.
+#[derive(Debug, Clone, ClapArgs)]
+pub(in crate::load) struct DataArgs {
+    /// random: prompts of random words, about one token each; random-ids: of random token ids, exact. From --dataset-path:
+    /// sharegpt: the first two turns of each conversation (JSON); openqa: the `question` or `prompt` of each line (JSONL);
+    /// custom: the `prompt` or `messages` of each line, with its `output_tokens` (JSONL). sonnet: lines of a poem's length
+    /// behind a beginning that all share, from --dataset-path or made up.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = DatasetName::Random)]
+    pub(in crate::load) dataset_name: DatasetName,
+
+    /// The file with the prompts.
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::load) dataset_path: Option<PathBuf>,
+
+    /// Prompt tokens of each request, whatever the data. The server's own count is what is recorded.
+    #[arg(long, visible_alias = "input-tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    pub(in crate::load) input_len: Option<u32>,
+
+    /// Output tokens of each request, whatever the data.
+    #[arg(long, visible_alias = "output-tokens", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    pub(in crate::load) output_len: Option<u32>,
+
+    /// random: prompt tokens, those of --random-prefix-len not counted [default: 1024].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    pub(in crate::load) random_input_len: Option<u32>,
+
+    /// random, openqa: output tokens [default: 128].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
+    pub(in crate::load) random_output_len: Option<u32>,
+
+    /// random: lengths are whole numbers drawn from length x (1 - ratio), rounded down, to length x (1 + ratio), rounded up.
+    #[arg(long, value_name = "RATIO", default_value = "0", value_parser = ratio)]
+    pub(in crate::load) random_range_ratio: f64,
+
+    /// random: tokens at the beginning that all prompts share.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=4_000_000))]
+    pub(in crate::load) random_prefix_len: u32,
+
+    /// sharegpt: output tokens [default: the words of the answer in the file].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
+    pub(in crate::load) sharegpt_output_len: Option<u32>,
+
+    /// custom: output tokens [default: `output_tokens` of the line, else 256].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
+    pub(in crate::load) custom_output_len: Option<u32>,
+
+    /// sonnet: prompt tokens [default: 550].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
+    pub(in crate::load) sonnet_input_len: Option<u32>,
+
+    /// sonnet: output tokens [default: 150].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
+    pub(in crate::load) sonnet_output_len: Option<u32>,
+
+    /// sonnet: prompt tokens at the beginning that all share [default: 200].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=4_000_000))]
+    pub(in crate::load) sonnet_prefix_len: Option<u32>,
+
+    /// random: of words, or of token ids as random-ids has them.
+    #[arg(long, value_enum)]
+    pub(in crate::load) prompt: Option<PromptArg>,
+
+    /// Token ids are drawn below this number.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(2..), allow_negative_numbers = true)]
+    pub(in crate::load) vocab: u32,
+
+    /// A tokenizer.json, or a folder that holds one, by which lengths of words are counted; needs a build with
+    /// `--features tokenizers`, and is else not used, which is said.
+    #[arg(long, value_name = "PATH")]
+    pub(in crate::load) tokenizer: Option<String>,
+
+    /// Seed of prompts and arrivals: the same seed gives the same requests at the same instants. Default: another one each run,
+    /// so that no prompt is in a server's cache already.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(in crate::load) seed: Option<u64>,
+
+    /// Tell the server to go on to the output length; the default for random and sonnet prompts.
+    #[arg(long, overrides_with = "no_ignore_eos")]
+    ignore_eos: bool,
+
+    /// Let the model end its replies; the default for prompts of people.
+    #[arg(long)]
+    no_ignore_eos: bool,
+}
+
+/// A kind of data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::load) enum DatasetName {
+    /// Random words.
+    Random,
+    /// Random token ids.
+    RandomIds,
+    /// Conversations.
+    Sharegpt,
+    /// Open questions.
+    Openqa,
+    /// One's own.
+    Custom,
+    /// Lines of a poem.
+    Sonnet,
+}
+
+/// What random prompts are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::load) enum PromptArg {
+    /// Words.
+    Words,
+    /// Token ids.
+    TokenIds,
+}
+
+impl DataArgs {
+    /// Whether the end of sequence is to be ignored.
+    pub(in crate::load) fn ignores_eos(&self) -> bool {
+        let by_data = matches!(
+            self.dataset_name,
+            DatasetName::Random | DatasetName::RandomIds | DatasetName::Sonnet
+        );
+        self.ignore_eos || (by_data && !self.no_ignore_eos)
+    }
+
+    /// Whether prompts are token ids.
+    pub(in crate::load) fn has_ids(&self) -> bool {
+        match self.dataset_name {
+            DatasetName::Random => self.prompt == Some(PromptArg::TokenIds),
+            DatasetName::RandomIds => true,
+            _ => false,
+        }
+    }
+
+    /// Prompt tokens of random prompts, without those that all share.
+    pub(in crate::load) fn random_input(&self) -> u32 {
+        self.random_input_len.or(self.input_len).unwrap_or(1024)
+    }
+
+    /// Output tokens of random prompts and open questions.
+    pub(in crate::load) fn random_output(&self) -> u32 {
+        self.random_output_len.or(self.output_len).unwrap_or(128)
+    }
+}
+
+fn ratio(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|ratio| (0.0..=1.0).contains(ratio))
+        .ok_or_else(|| format!("`{text}` is not a number from 0 to 1"))
+}

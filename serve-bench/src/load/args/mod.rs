@@ -1,0 +1,246 @@
+//! The command line of `serve-bench run`, spelled like that of `vllm bench serve`: its command lines work here.
+
+mod check;
+mod data;
+mod foreign;
+mod results;
+mod traffic;
+
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use hyper::header::{HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+
+pub(super) use self::data::{DataArgs, DatasetName, PromptArg};
+pub(super) use self::results::{Format, Results};
+pub(super) use self::traffic::Traffic;
+
+/// What to ask a server for, and where the result goes. Flags are spelled like those of `vllm bench serve`.
+///
+/// A run is invalid, and exits with 3, where the load generator was the limit: its thread was on a CPU for more than 90% of the
+/// time; it waited for a CPU for more than 5% and the kernel did not stamp the replies; or requests at a set rate left late, the
+/// 99th percentile by more than 10 ms and by more than 5% of the median TTFT. The two parts of the time are judged from one
+/// second on, the lateness from 200 requests on.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct Args {
+    /// The server, such as http://127.0.0.1:8000; an ending `/v1` may be there or not. Default: --host and --port.
+    #[arg(long, value_name = "URL")]
+    pub(super) base_url: Option<String>,
+
+    /// The server's host, where there is no --base-url.
+    #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
+    pub(super) host: String,
+
+    /// The server's port, where there is no --base-url.
+    #[arg(long, value_name = "PORT", default_value_t = 8000)]
+    pub(super) port: u16,
+
+    /// Start the embedded engine on this soft box, a built-in name or a box file, and load that. Its numbers are arithmetic,
+    /// never measurements of a GPU.
+    #[arg(long, value_name = "BOX", conflicts_with = "base_url")]
+    pub(super) sim: Option<String>,
+
+    /// With --sim: the model that it serves, as `serve-bench engine` takes it.
+    #[arg(long, value_name = "MODEL", default_value = "llama-3.1-8b")]
+    pub(super) sim_model: String,
+
+    /// Seconds to wait for the server to answer at first.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(super) ready_check_timeout_sec: u32,
+
+    /// Model name that requests carry. Default: the first that the server names at /v1/models.
+    #[arg(long, value_name = "NAME")]
+    pub(super) model: Option<String>,
+
+    /// Model name that requests carry, where it is not that of --model.
+    #[arg(long, value_name = "NAME")]
+    pub(super) served_model_name: Option<String>,
+
+    /// Which endpoint to ask: /v1/completions (or completions) or /v1/chat/completions (or chat). Default: completions, with
+    /// --backend openai-chat chat.
+    #[arg(long, value_enum, value_name = "PATH")]
+    endpoint: Option<Endpoint>,
+
+    /// The server's kind, which decides the endpoint where --endpoint does not.
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(super) backend: Option<Backend>,
+
+    /// Ask for the whole reply at once. Then there is no time to first token, per output token or between tokens.
+    #[arg(long)]
+    pub(super) no_stream: bool,
+
+    #[command(flatten)]
+    pub(super) traffic: Traffic,
+
+    #[command(flatten)]
+    pub(super) data: DataArgs,
+
+    #[command(flatten)]
+    pub(super) sampling: Sampling,
+
+    /// Seconds that one request may take.
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = program::command_line::seconds, allow_negative_numbers = true)]
+    pub(super) timeout: Duration,
+
+    /// Tensor parallel size of the server, for the record; with --sim the engine's.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
+    pub(super) tp: Option<u32>,
+
+    /// Name of the environment variable that holds the API key, sent as a bearer token.
+    #[arg(long, value_name = "NAME")]
+    pub(super) api_key_env: Option<String>,
+
+    /// Headers to send with every request, such as `X-Route: a` or `x-route=a`. Their values are not recorded.
+    #[arg(long, value_name = "NAME=VALUE", num_args = 1.., value_parser = header)]
+    pub(super) header: Vec<(HeaderName, HeaderValue)>,
+
+    /// JSON object whose members are put into every request's body, over those that are there.
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    pub(super) extra_body: Option<Map<String, Value>>,
+
+    #[command(flatten)]
+    pub(super) results: Results,
+
+    #[command(flatten)]
+    pub(super) foreign: foreign::Foreign,
+}
+
+/// How the model is to choose tokens; sent where given.
+#[derive(Debug, Clone, ClapArgs)]
+pub(super) struct Sampling {
+    /// Sampling temperature. 0 is sent by default, so that the server does the same work each time; vLLM's client sent none
+    /// from 0.20 on and 0 before.
+    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    temperature: f64,
+    /// Top-p sampling.
+    #[arg(long, value_name = "X")]
+    top_p: Option<f64>,
+    /// Top-k sampling.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    top_k: Option<i64>,
+    /// Min-p sampling.
+    #[arg(long, value_name = "X")]
+    min_p: Option<f64>,
+    /// Frequency penalty.
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    frequency_penalty: Option<f64>,
+    /// Presence penalty.
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    presence_penalty: Option<f64>,
+    /// Repetition penalty.
+    #[arg(long, value_name = "X")]
+    repetition_penalty: Option<f64>,
+}
+
+impl Sampling {
+    /// Members of a request's body.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        // A whole number is written as one: some servers take no `0.0`.
+        let temperature = match self.temperature {
+            0.0 => Value::from(0),
+            other => Value::from(other),
+        };
+        [
+            ("temperature", Some(temperature)),
+            ("top_p", self.top_p.map(Value::from)),
+            ("top_k", self.top_k.map(Value::from)),
+            ("min_p", self.min_p.map(Value::from)),
+            ("frequency_penalty", self.frequency_penalty.map(Value::from)),
+            ("presence_penalty", self.presence_penalty.map(Value::from)),
+            (
+                "repetition_penalty",
+                self.repetition_penalty.map(Value::from),
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+    }
+}
+
+/// An endpoint by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Endpoint {
+    /// /v1/completions.
+    #[value(name = "/v1/completions", alias = "completions")]
+    Completions,
+    /// /v1/chat/completions.
+    #[value(name = "/v1/chat/completions", alias = "chat")]
+    Chat,
+}
+
+impl Endpoint {
+    /// Its path below the base URL.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Self::Completions => "/v1/completions",
+            Self::Chat => "/v1/chat/completions",
+        }
+    }
+}
+
+/// What vLLM's client calls the kind of a server; all have the OpenAI interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Backend {
+    /// Completions.
+    Vllm,
+    /// Completions.
+    Openai,
+    /// Chat completions.
+    OpenaiChat,
+}
+
+impl Backend {
+    /// Its name in files.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Vllm => "vllm",
+            Self::Openai => "openai",
+            Self::OpenaiChat => "openai-chat",
+        }
+    }
+}
+
+impl Args {
+    /// The endpoint that is asked.
+    pub(super) fn endpoint(&self) -> Endpoint {
+        self.endpoint.unwrap_or(match self.backend {
+            Some(Backend::OpenaiChat) => Endpoint::Chat,
+            _ => Endpoint::Completions,
+        })
+    }
+
+    /// The address that was named, or vLLM's default.
+    pub(super) fn url(&self) -> String {
+        self.base_url.clone().unwrap_or_else(|| {
+            // An IPv6 address stands in brackets.
+            if self.host.contains(':') && !self.host.starts_with('[') {
+                format!("http://[{}]:{}", self.host, self.port)
+            } else {
+                format!("http://{}:{}", self.host, self.port)
+            }
+        })
+    }
+
+    /// The name that requests carry, where the command line says one.
+    pub(super) fn named_model(&self) -> Option<&String> {
+        self.served_model_name.as_ref().or(self.model.as_ref())
+    }
+}
+
+fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+    // The value may be a secret, so a refusal does not repeat it.
+    let (name, value) = text
+        .split_once([':', '='])
+        .ok_or("a header is a name, a colon and a value, or name=value")?;
+    let name = HeaderName::try_from(name.trim())
+        .map_err(|_| format!("`{}` is not a header's name", name.trim()))?;
+    let mut value = HeaderValue::try_from(value.trim())
+        .map_err(|_| format!("the value of {name} is not one"))?;
+    value.set_sensitive(true);
+    Ok((name, value))
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
+}

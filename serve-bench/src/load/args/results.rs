@@ -1,0 +1,114 @@
+//! Where the result goes, and in whose words.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use measure::export::{VllmForm, VllmMetric};
+use program::outputs::Outputs;
+
+/// Where the result goes.
+#[derive(Debug, Clone, ClapArgs)]
+pub(in crate::load) struct Results {
+    #[command(flatten)]
+    pub(in crate::load) outputs: Outputs,
+
+    /// What is printed: tables, or the block that `vllm bench serve` prints.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(in crate::load) format: Format,
+
+    /// Write the result to this file with the keys of `vllm bench serve --save-result`, too.
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::load) vllm_json: Option<PathBuf>,
+
+    /// Write that file under the name that `vllm bench serve` would give it.
+    #[arg(long)]
+    pub(in crate::load) save_result: bool,
+
+    /// In that file: every request's figures, too. Texts are not kept.
+    #[arg(long, visible_alias = "detailed")]
+    pub(in crate::load) save_detailed: bool,
+
+    /// Folder of that file, made where it is not there [default: the current one].
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::load) result_dir: Option<PathBuf>,
+
+    /// Another name for that file.
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::load) result_filename: Option<PathBuf>,
+
+    /// In that file and its name: a label instead of the backend.
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::load) label: Option<String>,
+
+    /// In that file: further keys.
+    #[arg(long, value_name = "KEY=VALUE", num_args = 1.., value_parser = pair)]
+    pub(in crate::load) metadata: Vec<(String, String)>,
+
+    /// In that file and vLLM's block: the metrics, of ttft, tpot, itl, e2el, client_queue_time, e2el_including_client_queue.
+    #[arg(long, value_name = "LIST", default_value = "ttft,tpot,itl,e2el", value_delimiter = ',', value_parser = metric)]
+    pub(in crate::load) percentile_metrics: Vec<VllmMetric>,
+
+    /// In that file and vLLM's block: the percentiles.
+    #[arg(long, value_name = "LIST", default_value = "99", value_delimiter = ',', value_parser = percentile)]
+    pub(in crate::load) metric_percentiles: Vec<f64>,
+
+    /// Write every request with its raw instants to this file, one JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::load) request_log: Option<PathBuf>,
+
+    /// Show no progress.
+    #[arg(long)]
+    pub(in crate::load) disable_tqdm: bool,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::load) enum Format {
+    /// Our tables.
+    Table,
+    /// vLLM's block.
+    Vllm,
+}
+
+impl Results {
+    /// What the files in vLLM's form are told; `backend` and `model` are as the command line has them.
+    pub(in crate::load) fn form(
+        &self,
+        backend: Option<&str>,
+        model: Option<&String>,
+        tokenizer: Option<&String>,
+    ) -> VllmForm {
+        VllmForm {
+            detailed: self.save_detailed,
+            metrics: self.percentile_metrics.clone(),
+            percentiles: self.metric_percentiles.clone(),
+            label: self.label.clone(),
+            backend: backend.map(str::to_owned),
+            model: model.cloned(),
+            tokenizer: tokenizer.cloned(),
+            metadata: self.metadata.clone(),
+        }
+    }
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not KEY=VALUE"))?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn metric(text: &str) -> Result<VllmMetric, String> {
+    let names = VllmMetric::ALL.map(VllmMetric::key).join(", ");
+    VllmMetric::ALL
+        .into_iter()
+        .find(|metric| metric.key() == text)
+        .ok_or_else(|| format!("`{text}` is none of {names}"))
+}
+
+fn percentile(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|percentile| (0.0..=100.0).contains(percentile))
+        .ok_or_else(|| format!("`{text}` is not a number from 0 to 100"))
+}

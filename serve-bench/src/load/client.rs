@@ -1,0 +1,227 @@
+//! What the load generator says of itself, and when that makes a run invalid.
+//!
+//! A client that is short of CPU reports its own delay as the server's: TTFT too high, TPOT too low, and nothing else shows it.
+
+use std::time::Instant;
+
+use measure::record::{Serve, ServeClient, Stamps};
+use measure::stats::distribution;
+
+use super::dispatch::Sent;
+use super::reply::Reply;
+use super::tally::Tally;
+
+/// A thread above this part of a CPU is taken as saturated: queueing before it grows without limit towards 1.
+const SATURATED: f64 = 0.9;
+
+/// A thread that waits for a CPU longer than this part of the time is taken as starved.
+const STARVED: f64 = 0.05;
+
+/// Reads that must be stamped by the kernel for the instants to be free of the thread's own waiting.
+const STAMPED: f64 = 0.95;
+
+/// A measured part below this is too short to judge what the thread took of it, s.
+const SHORTEST_S: f64 = 1.0;
+
+/// Lateness of sending at a rate, 99th percentile, below which nothing is said, ms: clients in use are later than that by
+/// their scheduler alone.
+const LATE_MS: f64 = 10.0;
+
+/// Lateness of sending at a rate relative to the median TTFT, above which the load is not the one that was asked for.
+const LATE: f64 = 0.05;
+
+/// From the instant at which each request could be sent to its first byte.
+#[derive(Debug, Default)]
+pub(super) struct SendLags(Vec<f64>);
+
+impl SendLags {
+    /// Adds a request: late by its schedule, or by the place that it waited for, whichever came last.
+    pub(super) fn add(&mut self, reply: &Reply) {
+        let since = |then: Instant| reply.sent.saturating_duration_since(then);
+        let lag = match (reply.intended.map(since), reply.turnaround) {
+            (Some(late), Some(turnaround)) => Some(late.min(turnaround)),
+            (Some(late), None) => Some(late),
+            (None, turnaround) => turnaround,
+        };
+        self.0.extend(lag.map(|lag| lag.as_secs_f64() * 1e3));
+    }
+}
+
+/// The figures of a run that went to its end, its summary being made.
+pub(super) fn figures(serve: &Serve, sent: &Sent, tally: &Tally, lags: &SendLags) -> ServeClient {
+    let stamps = tally.stamps();
+    let mut client = ServeClient {
+        stamps,
+        kernel_stamped: (stamps == Stamps::AtReceipt)
+            .then(|| tally.kernel_stamped())
+            .flatten(),
+        send_lag_ms: distribution(&lags.0),
+        read_lag_ms: distribution(&tally.read_lags_ms()),
+        busy: sent.own.busy,
+        starved: sent.own.starved,
+        largest_backlog: sent.backlog,
+        reconnects: tally.reconnects,
+        invalid: Vec::new(),
+    };
+    client.invalid = [
+        busy(serve, &client),
+        starved(serve, &client),
+        late(serve, &client),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    client
+}
+
+/// Whether the measured part is long enough to judge what the thread took of it.
+fn is_long(serve: &Serve) -> bool {
+    let summary = serve.summary.as_ref();
+    summary.is_some_and(|summary| summary.duration_s >= SHORTEST_S)
+}
+
+fn busy(serve: &Serve, client: &ServeClient) -> Option<String> {
+    let busy = client
+        .busy
+        .filter(|busy| *busy > SATURATED && is_long(serve))?;
+    Some(format!(
+        "its thread was on a CPU {:.0}% of the time (limit {:.0}%), so TTFT is too high and TPOT too low by its own delay; lower \
+         --max-concurrency or --request-rate, or share the load between several runs",
+        busy * 100.0,
+        SATURATED * 100.0
+    ))
+}
+
+fn starved(serve: &Serve, client: &ServeClient) -> Option<String> {
+    // What the kernel stamped came in when it says, however long the thread waited to read it.
+    let stamped = client.kernel_stamped.is_some_and(|part| part >= STAMPED);
+    let starved = client
+        .starved
+        .filter(|starved| *starved > STARVED && !stamped && is_long(serve))?;
+    Some(format!(
+        "its thread waited for a CPU {:.0}% of the time (limit {:.0}% where the kernel does not stamp replies), so times hold its \
+         own delay; quieten this machine, give it a CPU of its own, or ask from another",
+        starved * 100.0,
+        STARVED * 100.0
+    ))
+}
+
+/// Only of a rate: in a closed loop, and where all leave at once, a late request is a load a little lower, not a wrong time.
+fn late(serve: &Serve, client: &ServeClient) -> Option<String> {
+    serve.load.as_ref()?.arrivals.rate()?;
+    let p99 = client.send_lag_ms.as_ref()?.p99?;
+    let ttft = serve.summary.as_ref()?.ttft_ms.as_ref();
+    let limit = LATE_MS.max(ttft.map_or(0.0, |ttft| ttft.median * LATE));
+    (p99 > limit).then(|| {
+        format!(
+            "requests left up to {p99:.1} ms late (99th percentile, limit {limit:.1} ms), so the load was not the one asked for; \
+             lower --request-rate, or give it a CPU of its own"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use measure::record::{Arrivals, ServeLoad, ServeSummary};
+
+    use super::super::own::Own;
+    use super::*;
+
+    /// A run of two seconds at a rate, with a median TTFT of 50 ms.
+    fn serve(arrivals: Arrivals) -> Serve {
+        Serve {
+            load: Some(ServeLoad {
+                arrivals,
+                ..ServeLoad::default()
+            }),
+            summary: Some(ServeSummary {
+                duration_s: 2.0,
+                ttft_ms: distribution(&[50.0; 10]),
+                ..ServeSummary::default()
+            }),
+            ..Serve::default()
+        }
+    }
+
+    fn sent(busy: f64, starved: f64) -> Sent {
+        Sent {
+            own: Own {
+                busy: Some(busy),
+                starved: Some(starved),
+            },
+            backlog: None,
+            connections_made: 0,
+        }
+    }
+
+    fn invalid(serve: &Serve, sent: &Sent, tally: &Tally, lag_ms: u32) -> Vec<String> {
+        let lags = SendLags(vec![f64::from(lag_ms); 200]);
+        figures(serve, sent, tally, &lags).invalid
+    }
+
+    #[test]
+    fn a_saturated_or_starved_client_makes_a_run_invalid() {
+        let poisson = serve(Arrivals::Poisson { rate: 1.0 });
+        let none = Tally::default();
+        assert_eq!(invalid(&poisson, &sent(0.9, 0.05), &none, 10), [""; 0]);
+        let busy = invalid(&poisson, &sent(0.95, 0.0), &none, 0);
+        assert!(busy.len() == 1 && busy[0].contains("on a CPU 95% of the time (limit 90%)"));
+        let starved = invalid(&poisson, &sent(0.5, 0.2), &none, 0);
+        assert!(starved.len() == 1 && starved[0].contains("waited for a CPU 20%"));
+        // Ten reads, all stamped by the kernel: waiting does not show in the times.
+        let stamped = Tally {
+            reads: 10,
+            read_lags_ns: vec![1000; 10],
+            ..Tally::default()
+        };
+        assert_eq!(invalid(&poisson, &sent(0.5, 0.2), &stamped, 0), [""; 0]);
+        // Half a second is too short to judge.
+        let mut short = poisson;
+        if let Some(summary) = &mut short.summary {
+            summary.duration_s = 0.5;
+        }
+        assert_eq!(invalid(&short, &sent(0.95, 0.2), &none, 0), [""; 0]);
+    }
+
+    #[test]
+    fn lateness_counts_at_a_rate_beyond_ten_ms_and_a_twentieth_of_ttft() {
+        let (none, quiet) = (Tally::default(), sent(0.1, 0.0));
+        let mut poisson = serve(Arrivals::Poisson { rate: 1.0 });
+        let late = invalid(&poisson, &quiet, &none, 11);
+        assert!(
+            late.len() == 1 && late[0].contains("up to 11.0 ms late"),
+            "{late:?}"
+        );
+        assert_eq!(
+            invalid(&serve(Arrivals::AllAtOnce), &quiet, &none, 11),
+            [""; 0]
+        );
+        // 5% of 400 ms is 20 ms.
+        if let Some(summary) = &mut poisson.summary {
+            summary.ttft_ms = distribution(&[400.0; 10]);
+        }
+        assert_eq!(invalid(&poisson, &quiet, &none, 19), [""; 0]);
+    }
+
+    #[test]
+    fn a_request_is_late_by_its_schedule_or_by_its_place() {
+        let start = Instant::now();
+        let reply = |intended: Option<u64>, turnaround: Option<u64>| {
+            let mut reply = Reply::begin(0);
+            reply.sent = start + Duration::from_millis(100);
+            reply.intended = intended.map(|ms| start + Duration::from_millis(ms));
+            reply.turnaround = turnaround.map(Duration::from_millis);
+            reply
+        };
+        let mut lags = SendLags::default();
+        // Due at 99 and sent at 100; due at 10, but its place was free 2 ms before; a closed loop's; its first has none.
+        lags.add(&reply(Some(99), None));
+        lags.add(&reply(Some(10), Some(2)));
+        lags.add(&reply(None, Some(3)));
+        lags.add(&reply(None, None));
+        let rounded: Vec<f64> = lags.0.iter().map(|ms| ms.round()).collect();
+        assert_eq!(rounded, [1.0, 2.0, 3.0]);
+    }
+}

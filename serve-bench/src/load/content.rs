@@ -1,0 +1,340 @@
+//! What is found in a reply's body while it comes in: the chunks with tokens and their instants, counts, errors.
+//!
+//! Runs behind each read, after its instant was taken; it keeps instants and counts, and no text. A chunk carries the instant of
+//! the read that completed it.
+
+use std::time::Instant;
+
+use measure::record::RequestErrorKind;
+use openai::{Carries, Event, LineTooLong, MAX_LINE_BYTES, Reader, Seen, Usage, look, words};
+
+use super::reply::Broke;
+
+/// Bytes that are kept of what may not be a stream.
+const OPENING_BYTES: usize = 4 << 10;
+
+/// Bytes that are kept of an error's body.
+const ERROR_BYTES: usize = 64 << 10;
+
+/// Why a request failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure(pub(super) RequestErrorKind, pub(super) String);
+
+/// What was found in a body so far.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    form: Form,
+    reader: Reader,
+    /// The body's beginning, until an event came; all of it where it is not a stream.
+    kept: Vec<u8>,
+    /// When the first bytes came.
+    pub(super) first: Option<Instant>,
+    /// When each chunk with tokens came.
+    tokens: Vec<Instant>,
+    /// Token ids in each of those chunks.
+    ids: PerChunk,
+    /// The server's count at each of those chunks.
+    totals: PerChunk,
+    /// Empty text with a finish reason after which no more tokens came, and the server's count with it.
+    empty_finish: Option<(Instant, Option<u32>)>,
+    /// The server's count; the last one.
+    pub(super) usage: Option<Usage>,
+    /// The model that the last chunk with one names.
+    pub(super) model: Option<String>,
+    /// Whether the reply says that it is complete.
+    pub(super) is_complete: bool,
+    failure: Option<Failure>,
+}
+
+/// What a body is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Nothing but white space came.
+    #[default]
+    Unknown,
+    /// It does not begin like one JSON object, so it is read as events; whether there was one.
+    Stream { events: bool },
+    /// One JSON object.
+    Object,
+    /// Of an error, in whatever form.
+    Error,
+}
+
+/// One number for each chunk with tokens, as long as every chunk had one.
+#[derive(Debug)]
+struct PerChunk(Option<Vec<u32>>);
+
+impl Default for PerChunk {
+    fn default() -> Self {
+        Self(Some(Vec::new()))
+    }
+}
+
+impl PerChunk {
+    fn push(&mut self, number: Option<u32>) {
+        match (&mut self.0, number) {
+            (Some(numbers), Some(number)) => numbers.push(number),
+            _ => self.0 = None,
+        }
+    }
+
+    /// The numbers; `None` without any.
+    fn get(&self) -> Option<&[u32]> {
+        self.0.as_deref().filter(|numbers| !numbers.is_empty())
+    }
+}
+
+/// The chunks with tokens of a whole reply.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct TokenChunks {
+    /// When each came.
+    pub(super) instants: Vec<Instant>,
+    /// Tokens in each; empty where the server does not tell.
+    pub(super) tokens: Vec<u32>,
+    /// All tokens by the ids that came with them.
+    pub(super) by_ids: Option<u32>,
+}
+
+impl Content {
+    /// Takes a part of the body of a reply that did or did not succeed.
+    ///
+    /// # Errors
+    /// It is too large to be kept.
+    pub(super) fn take(&mut self, bytes: &[u8], at: Instant, success: bool) -> Result<(), Broke> {
+        if self.first.is_none() {
+            self.first = Some(at);
+        }
+        if self.form == Form::Unknown {
+            self.form = match bytes.trim_ascii_start().first() {
+                _ if !success => Form::Error,
+                None => Form::Unknown,
+                Some(b'{') => Form::Object,
+                Some(_) => Form::Stream { events: false },
+            };
+        }
+        match self.form {
+            Form::Error => {
+                self.keep(bytes, ERROR_BYTES);
+                Ok(())
+            }
+            Form::Object if self.kept.len() + bytes.len() > MAX_LINE_BYTES => Err(Broke::TooLarge(
+                "the reply is one object of more than 16 MiB",
+            )),
+            Form::Object => {
+                self.keep(bytes, MAX_LINE_BYTES);
+                Ok(())
+            }
+            Form::Unknown | Form::Stream { events: false } => {
+                self.keep(bytes, OPENING_BYTES);
+                self.events(bytes, at)
+            }
+            Form::Stream { events: true } => self.events(bytes, at),
+        }
+    }
+
+    /// The body has ended, or there will be no more of it.
+    pub(super) fn end(&mut self, at: Instant) {
+        if self.form == Form::Object {
+            self.look_at_object();
+        }
+        let mut reader = std::mem::take(&mut self.reader);
+        if let Some(event) = reader.finish() {
+            self.event(event, at);
+        }
+    }
+
+    /// Why it failed by what stands in it; the body of a reply with an error status is not looked at.
+    pub(super) fn failure(&self, streamed: bool, is_whole: bool) -> Option<Failure> {
+        if self.failure.is_some() {
+            return self.failure.clone();
+        }
+        match self.form {
+            Form::Stream { events: true } if streamed => None,
+            Form::Stream { events: true } => Some(Failure(
+                RequestErrorKind::Garbled,
+                "the server streams where one object was asked for".to_owned(),
+            )),
+            // What is cut off is not judged by what is missing.
+            _ if !is_whole || self.form == Form::Error => None,
+            _ if streamed => Some(self.no_stream()),
+            _ => look(&self.kept).err().map(|error| {
+                Failure(
+                    RequestErrorKind::Garbled,
+                    format!("the reply is not JSON of the OpenAI kind: {error}"),
+                )
+            }),
+        }
+    }
+
+    fn look_at_object(&mut self) {
+        let kept = std::mem::take(&mut self.kept);
+        if let Ok(seen) = look(&kept) {
+            self.failure = seen
+                .error
+                .map(|words| Failure(RequestErrorKind::InStream, words));
+            self.is_complete = seen.finished || seen.carries > Carries::Nothing;
+            self.usage = seen.usage;
+            self.model = seen.model.map(|name| name.into_owned());
+        }
+        self.kept = kept;
+    }
+
+    /// The words of an error's body.
+    pub(super) fn error_words(&self) -> String {
+        match look(&self.kept).map(|seen| seen.error) {
+            Ok(Some(words)) => words,
+            _ => words(&String::from_utf8_lossy(&self.kept)),
+        }
+    }
+
+    /// The chunks with tokens.
+    ///
+    /// Where the server tells its count along the way, empty text with the finish reason is a token if the count rose with it. Else
+    /// it is one where the server counted one more than other chunks came, or where it counted none and nothing else came. With
+    /// more than one token too many, chunks hold several, and it need not hold any.
+    pub(super) fn token_chunks(&self) -> TokenChunks {
+        let certain = self.tokens.len();
+        let counted = self.usage.and_then(|usage| usage.completion_tokens);
+        let totals = self.totals.get();
+        let last =
+            self.empty_finish
+                .filter(|(_, total)| match (totals.and_then(<[u32]>::last), total) {
+                    (Some(before), Some(total)) => total > before,
+                    _ => counted.map_or(certain == 0, |count| count as usize == certain + 1),
+                });
+        let mut instants = self.tokens.clone();
+        instants.extend(last.map(|(at, _)| at));
+        let by_ids = self.ids.get().map(|ids| ids.iter().sum::<u32>());
+        let ids = self.ids.get().filter(|_| last.is_none());
+        let told = match (ids, last, totals) {
+            (Some(ids), _, _) => Some(ids.to_vec()),
+            (None, Some((_, total)), Some(totals)) => {
+                total.and_then(|total| differences(totals.iter().copied().chain([total])))
+            }
+            (None, None, Some(totals)) => differences(totals.iter().copied()),
+            (None, _, None) => None,
+        };
+        // Lists that are always empty tell nothing.
+        let told = told.filter(|tokens| tokens.iter().any(|tokens| *tokens > 0));
+        TokenChunks {
+            instants,
+            by_ids: by_ids.filter(|sum| *sum > 0 && last.is_none()),
+            tokens: told.unwrap_or_default(),
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8], limit: usize) {
+        let room = limit.saturating_sub(self.kept.len()).min(bytes.len());
+        self.kept.extend_from_slice(&bytes[..room]);
+    }
+
+    fn events(&mut self, bytes: &[u8], at: Instant) -> Result<(), Broke> {
+        // The reader stands aside, so that events borrowed from it can be taken.
+        let mut reader = std::mem::take(&mut self.reader);
+        let mut rest = bytes;
+        loop {
+            match reader.next(&mut rest) {
+                Ok(Some(event)) => self.event(event, at),
+                Ok(None) => break,
+                Err(LineTooLong) => {
+                    return Err(Broke::TooLarge("one line or event is longer than 16 MiB"));
+                }
+            }
+        }
+        self.reader = reader;
+        Ok(())
+    }
+
+    fn event(&mut self, event: Event<'_>, at: Instant) {
+        if self.form != (Form::Stream { events: true }) {
+            self.form = Form::Stream { events: true };
+            self.kept = Vec::new();
+        }
+        // What stands behind a failure says nothing more.
+        if self.failure.is_some() {
+            return;
+        }
+        if event.data.trim_ascii() == b"[DONE]" {
+            self.is_complete = true;
+            return;
+        }
+        let failure = match look(event.data) {
+            Ok(seen) => return self.object(seen, event.error, at),
+            Err(_) if event.error => Failure(
+                RequestErrorKind::InStream,
+                words(&String::from_utf8_lossy(event.data)),
+            ),
+            // Half an event at the end of a stream is no fault of the format.
+            Err(_) if event.unfinished => return,
+            Err(error) => Failure(
+                RequestErrorKind::Garbled,
+                format!("a chunk is not JSON of the OpenAI kind: {error}"),
+            ),
+        };
+        self.failure = Some(failure);
+    }
+
+    fn object(&mut self, seen: Seen<'_>, error: bool, at: Instant) {
+        let words = match seen.error {
+            None if error => Some("an error event without a message".to_owned()),
+            words => words,
+        };
+        if let Some(words) = words {
+            self.failure = Some(Failure(RequestErrorKind::InStream, words));
+            return;
+        }
+        let total = seen.usage.and_then(|usage| usage.completion_tokens);
+        match seen.carries {
+            Carries::Tokens => {
+                self.tokens.push(at);
+                self.ids.push(seen.token_ids);
+                self.totals.push(total);
+                self.empty_finish = None;
+            }
+            Carries::EmptyFinish => self.empty_finish = Some((at, total)),
+            Carries::Nothing => {}
+        }
+        self.is_complete |= seen.finished;
+        self.usage = seen.usage.or(self.usage);
+        if let Some(model) = seen.model
+            && self.model.as_deref() != Some(&*model)
+        {
+            self.model = Some(model.into_owned());
+        }
+    }
+
+    /// A body without events: an error as one JSON object, or something else.
+    fn no_stream(&self) -> Failure {
+        match look(&self.kept) {
+            Ok(Seen {
+                error: Some(words), ..
+            }) => Failure(RequestErrorKind::InStream, words),
+            Ok(_) => Failure(
+                RequestErrorKind::Garbled,
+                "the server does not stream: one JSON object came; use --no-stream".to_owned(),
+            ),
+            Err(_) if self.kept.trim_ascii().is_empty() => {
+                Failure(RequestErrorKind::CutShort, "the stream is empty".to_owned())
+            }
+            Err(_) => Failure(
+                RequestErrorKind::Garbled,
+                format!(
+                    "not a stream: {}",
+                    words(&String::from_utf8_lossy(&self.kept))
+                ),
+            ),
+        }
+    }
+}
+
+/// What each number adds to the one before, from nothing on; `None` where one is less than the one before.
+fn differences(totals: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
+    let mut before = 0;
+    totals
+        .map(|total| {
+            let more = total.checked_sub(before);
+            before = total;
+            more
+        })
+        .collect()
+}

@@ -1,0 +1,172 @@
+//! Prompts from files: ShareGPT's conversations, open questions, and one's own. What they say is not recorded.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::count::Counter;
+use super::{Item, Prompt};
+use crate::load::args::{DataArgs, Endpoint};
+
+/// Prompts and answers below this are left out, as vLLM's client does (benchmarks/datasets.py).
+const SHORTEST: u32 = 4;
+
+/// Prompts above this are left out, as vLLM's client does.
+const LONGEST_PROMPT: u32 = 1024;
+
+/// Prompts and answers together above this are left out, as vLLM's client does.
+const LONGEST: u32 = 2048;
+
+/// Output tokens of an own prompt that says none, as vLLM's client has it.
+const OWN_OUTPUT: u32 = 256;
+
+/// Output tokens at most: as many as a flag could ask for.
+const MOST_OUTPUT: u32 = 4_000_000;
+
+/// A conversation of ShareGPT's files.
+#[derive(Deserialize)]
+struct Conversation {
+    #[serde(default)]
+    conversations: Vec<Turn>,
+}
+
+/// What one side said.
+#[derive(Deserialize)]
+struct Turn {
+    value: String,
+}
+
+/// A line of a file of questions; HC3's have `question`.
+#[derive(Deserialize)]
+struct Question {
+    question: Option<String>,
+    prompt: Option<String>,
+}
+
+/// A line of one's own file.
+#[derive(Deserialize)]
+struct Own {
+    prompt: Option<String>,
+    messages: Option<Value>,
+    output_tokens: Option<u32>,
+}
+
+/// The first two turns of each conversation, those too short or too long left out.
+pub(super) fn sharegpt(args: &DataArgs, counter: &Counter) -> Result<Vec<Item>, String> {
+    let path = path(args)?;
+    let file = open(path)?;
+    let all: Vec<Conversation> = serde_json::from_reader(BufReader::new(file)).map_err(|error| {
+        format!(
+            "{} line {}: not a conversation of ShareGPT: {error}; the file is one JSON array of objects with `conversations`",
+            path.display(),
+            error.line()
+        )
+    })?;
+    let fixed = args.sharegpt_output_len.or(args.output_len);
+    let item = |conversation: Conversation| {
+        let mut turns = conversation.conversations.into_iter();
+        let (prompt, answer) = (turns.next()?.value, turns.next()?.value);
+        let asked = counter.count(&prompt);
+        let output_tokens = fixed.unwrap_or_else(|| counter.count(&answer));
+        let fits = asked >= SHORTEST
+            && (fixed.is_some() || output_tokens >= SHORTEST)
+            && asked <= LONGEST_PROMPT
+            && asked + output_tokens <= LONGEST.max(fixed.unwrap_or(0) + LONGEST_PROMPT);
+        fits.then_some(Item {
+            prompt: Prompt::Text(prompt),
+            output_tokens,
+        })
+    };
+    some(path, all.into_iter().filter_map(item).collect())
+}
+
+/// The question of each line.
+pub(super) fn questions(args: &DataArgs) -> Result<Vec<Item>, String> {
+    let path = path(args)?;
+    let mut items = Vec::new();
+    lines(path, |question: Question| {
+        let text = question
+            .question
+            .or(question.prompt)
+            .filter(|text| !text.trim().is_empty())
+            .ok_or("has neither `question` nor `prompt`")?;
+        items.push(Item {
+            prompt: Prompt::Text(text),
+            output_tokens: args.random_output(),
+        });
+        Ok(())
+    })?;
+    some(path, items)
+}
+
+/// One's own prompts or chats, each with its length where it says one.
+pub(super) fn own(args: &DataArgs, endpoint: Endpoint) -> Result<Vec<Item>, String> {
+    let path = path(args)?;
+    let fixed = args.custom_output_len.or(args.output_len);
+    let mut items = Vec::new();
+    lines(path, |own: Own| {
+        let prompt = match (own.prompt, own.messages) {
+            (Some(text), None) if !text.is_empty() => Prompt::Text(text),
+            (None, Some(Value::Array(list))) if endpoint != Endpoint::Chat && !list.is_empty() => {
+                return Err("has `messages`, which go with --endpoint chat");
+            }
+            (None, Some(list @ Value::Array(_))) if list != Value::Array(Vec::new()) => {
+                Prompt::Messages(list)
+            }
+            _ => return Err("needs a `prompt`, or a list of `messages`, and not both"),
+        };
+        let output_tokens = fixed.or(own.output_tokens).unwrap_or(OWN_OUTPUT);
+        if !(1..=MOST_OUTPUT).contains(&output_tokens) {
+            return Err("has `output_tokens` that are not 1 to 4000000");
+        }
+        items.push(Item {
+            prompt,
+            output_tokens,
+        });
+        Ok(())
+    })?;
+    some(path, items)
+}
+
+fn path(args: &DataArgs) -> Result<&Path, String> {
+    args.dataset_path
+        .as_deref()
+        .ok_or_else(|| "name the file with --dataset-path".to_owned())
+}
+
+fn open(path: &Path) -> Result<File, String> {
+    File::open(path)
+        .map_err(|error| format!("--dataset-path: cannot read {}: {error}", path.display()))
+}
+
+/// Takes each line that is not empty; a wrong one is named by file and number.
+fn lines<T: DeserializeOwned>(
+    path: &Path,
+    mut take: impl FnMut(T) -> Result<(), &'static str>,
+) -> Result<(), String> {
+    let wrong = |number: usize, what: &str| format!("{} line {number}: {what}", path.display());
+    for (number, line) in (1..).zip(BufReader::new(open(path)?).lines()) {
+        let line = line.map_err(|error| wrong(number, &error.to_string()))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let entry = serde_json::from_str(&line)
+            .map_err(|error| wrong(number, &format!("not such a JSON object: {error}")))?;
+        take(entry).map_err(|what| wrong(number, what))?;
+    }
+    Ok(())
+}
+
+fn some(path: &Path, items: Vec<Item>) -> Result<Vec<Item>, String> {
+    if items.is_empty() {
+        return Err(format!(
+            "{} holds no prompt that can be used; name another --dataset-path or --dataset-name",
+            path.display()
+        ));
+    }
+    Ok(items)
+}

@@ -1,0 +1,208 @@
+//! What requests are made of: random words or token ids of a length, or the prompts of a file.
+
+mod count;
+mod files;
+mod sonnet;
+mod words;
+
+use serde_json::Value;
+
+use self::count::Counter;
+use self::words::length;
+pub(super) use self::words::{Purpose, random};
+use super::args::{DataArgs, DatasetName, Endpoint};
+
+/// A request to be.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Item {
+    /// What it says.
+    pub(super) prompt: Prompt,
+    /// Output tokens to ask for.
+    pub(super) output_tokens: u32,
+}
+
+/// What a request says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Prompt {
+    /// Text.
+    Text(String),
+    /// Token ids; only the completions endpoint takes them.
+    Ids(Vec<u32>),
+    /// Messages of a chat as they are.
+    Messages(Value),
+}
+
+/// Where the requests of a run come from.
+#[derive(Debug)]
+pub(super) struct Data {
+    source: Source,
+    seed: u64,
+    /// What it is, in words.
+    pub(super) words: String,
+    /// Prompt tokens of each request, where they are all alike.
+    pub(super) input_tokens: Option<u32>,
+    /// Output tokens of each request, where they are all alike.
+    pub(super) output_tokens: Option<u32>,
+    /// What a reader must know of them.
+    pub(super) notes: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Random(Random),
+    /// Entries in the order of the seed.
+    Kept(Vec<Item>),
+}
+
+/// Random prompts.
+#[derive(Debug)]
+struct Random {
+    input: u32,
+    output: u32,
+    ratio: f64,
+    prefix: u32,
+    /// Token ids below this number; words where there is none.
+    vocabulary: Option<u32>,
+}
+
+impl Data {
+    /// Reads or prepares the data that the command line names.
+    ///
+    /// # Errors
+    /// In words: a file that cannot be read or holds something else, with the line.
+    pub(super) fn of(args: &DataArgs, endpoint: Endpoint, seed: u64) -> Result<Self, String> {
+        let counter = Counter::of(args.tokenizer.as_deref())?;
+        let mut notes = Vec::new();
+        notes.extend(counter.note());
+        let (source, words) = match args.dataset_name {
+            DatasetName::Random | DatasetName::RandomIds => {
+                let vocabulary = args.has_ids().then_some(args.vocab);
+                let random = Random {
+                    input: args.random_input(),
+                    output: args.random_output(),
+                    ratio: args.random_range_ratio,
+                    prefix: args.random_prefix_len,
+                    vocabulary,
+                };
+                let kind = if vocabulary.is_some() {
+                    "random token ids"
+                } else {
+                    "random words"
+                };
+                (Source::Random(random), kind.to_owned())
+            }
+            DatasetName::Sonnet => {
+                let lines = sonnet::lines(args, &counter, seed)?;
+                (Source::Kept(lines), "lines of a poem".to_owned())
+            }
+            DatasetName::Sharegpt => {
+                let entries = files::sharegpt(args, &counter)?;
+                (kept(entries, seed), "sharegpt".to_owned())
+            }
+            DatasetName::Openqa => {
+                let entries = files::questions(args)?;
+                (kept(entries, seed), "open questions".to_owned())
+            }
+            DatasetName::Custom => {
+                let entries = files::own(args, endpoint)?;
+                (kept(entries, seed), "prompts of a file".to_owned())
+            }
+        };
+        let (input_tokens, output_tokens) = match &source {
+            Source::Random(random) => (Some(random.prefix + random.input), Some(random.output)),
+            Source::Kept(items) => (None, alike(items)),
+        };
+        Ok(Self {
+            source,
+            seed,
+            words,
+            input_tokens,
+            output_tokens,
+            notes,
+        })
+    }
+
+    /// The request with this number; a file begins anew after its last entry.
+    pub(super) fn item(&self, number: u64) -> Item {
+        match &self.source {
+            Source::Random(random) => random.item(self.seed, number),
+            Source::Kept(items) => items[(number % items.len() as u64) as usize].clone(),
+        }
+    }
+
+    /// A request of random words as long as that of a number, for the warm-up: what is measured must not be in a cache.
+    pub(super) fn warmup(&self, number: u64) -> Item {
+        match &self.source {
+            Source::Random(random) => random.item(self.seed, number),
+            Source::Kept(_) => {
+                let like = self.item(number);
+                let words = match &like.prompt {
+                    Prompt::Text(text) => text.split_whitespace().count(),
+                    Prompt::Ids(ids) => ids.len(),
+                    Prompt::Messages(messages) => messages.to_string().split_whitespace().count(),
+                };
+                let mut random = random(self.seed, Purpose::Prompt, number);
+                let words = u32::try_from(words.max(1)).unwrap_or(u32::MAX);
+                Item {
+                    prompt: Prompt::Text(words::words(&mut random, words)),
+                    ..like
+                }
+            }
+        }
+    }
+
+    /// Entries of a file; `None` for what never runs out.
+    pub(super) fn entries(&self) -> Option<usize> {
+        match &self.source {
+            Source::Random(_) => None,
+            Source::Kept(items) => Some(items.len()),
+        }
+    }
+}
+
+impl Random {
+    fn item(&self, seed: u64, number: u64) -> Item {
+        let mut lengths = random(seed, Purpose::Lengths, number);
+        let input = length(&mut lengths, self.input, self.ratio);
+        let output_tokens = length(&mut lengths, self.output, self.ratio);
+        let mut own = random(seed, Purpose::Prompt, number);
+        let mut shared = random(seed, Purpose::Prefix, 0);
+        let prompt = match self.vocabulary {
+            Some(vocabulary) => {
+                let mut ids = words::ids(&mut shared, self.prefix, vocabulary);
+                ids.extend(words::ids(&mut own, input, vocabulary));
+                Prompt::Ids(ids)
+            }
+            None => {
+                let own = words::words(&mut own, input);
+                Prompt::Text(match self.prefix {
+                    0 => own,
+                    prefix => words::words(&mut shared, prefix) + " " + &own,
+                })
+            }
+        };
+        Item {
+            prompt,
+            output_tokens,
+        }
+    }
+}
+
+/// Entries in the order of a seed (Fisher and Yates).
+fn kept(mut entries: Vec<Item>, seed: u64) -> Source {
+    let mut random = random(seed, Purpose::Order, 0);
+    for last in (1..entries.len()).rev() {
+        entries.swap(last, random.below(last + 1));
+    }
+    Source::Kept(entries)
+}
+
+/// The output length of all entries, where they have one.
+fn alike(items: &[Item]) -> Option<u32> {
+    let first = items.first()?.output_tokens;
+    let same = items.iter().all(|item| item.output_tokens == first);
+    same.then_some(first)
+}
+
+#[cfg(test)]
+mod tests;

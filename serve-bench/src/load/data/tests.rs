@@ -1,0 +1,223 @@
+//! Prompts of every kind of data, held against files that are written here.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use serde_json::json;
+
+use super::*;
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    data: DataArgs,
+}
+
+fn data(arguments: &[&str], endpoint: Endpoint) -> Result<Data, String> {
+    let line = Line::parse_from([&["run"], arguments].concat());
+    Data::of(&line.data, endpoint, 5)
+}
+
+/// A file that is removed at the end of its test.
+struct Written(PathBuf);
+
+impl Written {
+    fn new(name: &str, text: &str) -> Self {
+        let name = format!("tplens-data-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    fn read(&self, name: &str, more: &[&str], endpoint: Endpoint) -> Result<Data, String> {
+        let path = self.0.to_str().unwrap();
+        let fixed = ["--dataset-name", name, "--dataset-path", path];
+        data(&[&fixed, more].concat(), endpoint)
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.0));
+    }
+}
+
+fn texts(data: &Data) -> Vec<(String, u32)> {
+    let mut all: Vec<(String, u32)> = (0..data.entries().unwrap() as u64)
+        .map(|number| match data.item(number) {
+            Item {
+                prompt: Prompt::Text(text),
+                output_tokens,
+            } => (text, output_tokens),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn a_shared_prefix_stands_before_prompts_that_differ() {
+    let data = data(
+        &["--random-input-len", "5", "--random-prefix-len", "3"],
+        Endpoint::Completions,
+    )
+    .unwrap();
+    let words = |number| match data.item(number).prompt {
+        Prompt::Text(text) => text.split(' ').map(str::to_owned).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    let (one, other) = (words(0), words(1));
+    assert_eq!((one.len(), other.len()), (8, 8));
+    assert_eq!(one[..3], other[..3]);
+    assert_ne!(one[3..], other[3..]);
+    assert_eq!(
+        (data.input_tokens, data.output_tokens),
+        (Some(8), Some(128))
+    );
+}
+
+#[test]
+fn the_two_first_turns_of_a_conversation_are_prompt_and_length() {
+    let file = Written::new(
+        "sharegpt.json",
+        &json!([
+            {"id": "a", "conversations": [{"from": "human", "value": "one two three four five"}, {"from": "gpt", "value": "a b c d e f"}]},
+            {"id": "b", "conversations": [{"from": "human", "value": "only one turn is here"}]},
+            {"id": "c", "conversations": [{"from": "human", "value": "too short"}, {"from": "gpt", "value": "a b c d e f"}]},
+            {"id": "d"},
+        ])
+        .to_string(),
+    );
+    let read = file.read("sharegpt", &[], Endpoint::Completions).unwrap();
+    // The answer has six words.
+    assert_eq!(texts(&read), [("one two three four five".to_owned(), 6)]);
+    let more = ["--sharegpt-output-len", "9"];
+    let read = file.read("sharegpt", &more, Endpoint::Chat).unwrap();
+    assert_eq!(texts(&read)[0].1, 9);
+    assert_eq!(read.output_tokens, Some(9));
+}
+
+#[test]
+fn questions_and_own_prompts_are_lines() {
+    let file = Written::new(
+        "questions.jsonl",
+        "{\"question\": \"why?\", \"human_answers\": []}\n\n{\"prompt\": \"how?\"}\n",
+    );
+    let read = file
+        .read("openqa", &["--output-len", "7"], Endpoint::Chat)
+        .unwrap();
+    assert_eq!(
+        texts(&read),
+        [("how?".to_owned(), 7), ("why?".to_owned(), 7)]
+    );
+    let file = Written::new(
+        "own.jsonl",
+        "{\"prompt\": \"a\", \"output_tokens\": 3}\n{\"prompt\": \"b\"}\n",
+    );
+    let read = file.read("custom", &[], Endpoint::Completions).unwrap();
+    assert_eq!(texts(&read), [("a".to_owned(), 3), ("b".to_owned(), 256)]);
+    assert_eq!(read.output_tokens, None);
+    let file = Written::new(
+        "chats.jsonl",
+        "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}\n",
+    );
+    let read = file.read("custom", &[], Endpoint::Chat).unwrap();
+    assert_eq!(
+        read.item(0).prompt,
+        Prompt::Messages(json!([{"role": "user", "content": "a"}]))
+    );
+    // The warm-up says something else.
+    assert!(matches!(read.warmup(0).prompt, Prompt::Text(_)));
+    let refused = file.read("custom", &[], Endpoint::Completions).unwrap_err();
+    assert!(refused.ends_with("line 1: has `messages`, which go with --endpoint chat"));
+}
+
+#[test]
+fn a_wrong_line_is_named() {
+    let file = Written::new("wrong.jsonl", "{\"prompt\": \"a\"}\n{\"prompt\": 3}\n");
+    let refused = file.read("openqa", &[], Endpoint::Completions).unwrap_err();
+    assert!(
+        refused.contains("wrong.jsonl line 2: not such a JSON object"),
+        "{refused}"
+    );
+    let refused = file
+        .read("sharegpt", &[], Endpoint::Completions)
+        .unwrap_err();
+    assert!(refused.contains("line 1: not a conversation"), "{refused}");
+    let file = Written::new("none.jsonl", "\n");
+    let refused = file.read("custom", &[], Endpoint::Completions).unwrap_err();
+    assert!(refused.contains("holds no prompt"), "{refused}");
+}
+
+#[test]
+fn lines_of_a_poem_share_their_beginning_and_fill_the_length() {
+    let data = data(
+        &[
+            "--dataset-name",
+            "sonnet",
+            "--sonnet-input-len",
+            "100",
+            "--sonnet-prefix-len",
+            "40",
+        ],
+        Endpoint::Completions,
+    )
+    .unwrap();
+    let text = |number| match data.item(number).prompt {
+        Prompt::Text(text) => text,
+        other => panic!("{other:?}"),
+    };
+    let (one, other) = (text(0), text(1));
+    // The task has 11 words and a line 8: 11 + 3 x 8 = 35 shared, and 11 + 11 x 8 = 99 in all.
+    let words = |text: &str| text.split_whitespace().count();
+    assert_eq!((words(&one), words(&other)), (99, 99));
+    let shared = |text: &str| text.lines().take(4).collect::<Vec<_>>().join(" ");
+    assert_eq!(words(&shared(&one)), 35);
+    assert_eq!(shared(&one), shared(&other));
+    assert_ne!(one, other);
+}
+
+#[test]
+fn the_order_of_a_file_is_that_of_the_seed_and_begins_anew() {
+    let text: String = (0..20)
+        .map(|number| format!("{{\"prompt\": \"p{number}\"}}\n"))
+        .collect();
+    let file = Written::new("order.jsonl", &text);
+    let read = |seed: u64| {
+        let path = file.0.to_str().unwrap();
+        let fixed = ["run", "--dataset-name", "custom", "--dataset-path", path];
+        Data::of(&Line::parse_from(fixed).data, Endpoint::Completions, seed).unwrap()
+    };
+    let order = |data: &Data| (0..20).map(|n| data.item(n)).collect::<Vec<_>>();
+    assert_eq!(order(&read(1)), order(&read(1)));
+    assert_ne!(order(&read(1)), order(&read(2)));
+    assert_eq!(read(1).item(20), read(1).item(0));
+}
+
+#[cfg(feature = "tokenizers")]
+#[test]
+fn a_tokenizer_of_this_machine_counts_the_answer() {
+    // Words and signs are tokens: `a, b, c` has five where it has three words.
+    let tokenizer = Written::new(
+        "tokenizer.json",
+        &json!({
+            "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+            "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
+            "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "a": 1}, "unk_token": "[UNK]"},
+        })
+        .to_string(),
+    );
+    let file = Written::new(
+        "counted.json",
+        &json!([{"conversations": [{"value": "one two three four"}, {"value": "a, b, c"}]}])
+            .to_string(),
+    );
+    let more = ["--tokenizer", tokenizer.0.to_str().unwrap()];
+    let read = file.read("sharegpt", &more, Endpoint::Chat).unwrap();
+    assert_eq!(read.output_tokens, Some(5));
+    assert!(read.notes.is_empty());
+    let wrong = Written::new("wrong-tokenizer.json", "{}");
+    let more = ["--tokenizer", wrong.0.to_str().unwrap()];
+    assert!(file.read("sharegpt", &more, Endpoint::Chat).is_err());
+}

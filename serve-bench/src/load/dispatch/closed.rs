@@ -1,0 +1,70 @@
+//! The closed loop: as many requests in flight as there are slots, each that ends followed by the next.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use bytes::Bytes;
+use tokio::task::spawn_local;
+
+use super::{Numbered, Told, join};
+use crate::load::reply::Reply;
+use crate::load::request::Bodies;
+use crate::load::slot::Slot;
+
+/// Sends the warm-up requests.
+pub(super) async fn warm_up(
+    slots: Vec<Slot>,
+    bodies: Vec<Bytes>,
+    tell: &Sender<Told>,
+) -> Vec<Slot> {
+    let next = Cell::new(0);
+    let take = move || {
+        let number = next.replace(next.get() + 1);
+        let body = bodies.get(number)?.clone();
+        Some((u32::try_from(number).ok()?, body))
+    };
+    loops(slots, Rc::new(take), tell, Told::Warmup).await
+}
+
+/// Sends the measured requests, none after `until`.
+pub(super) async fn ask_all(
+    slots: Vec<Slot>,
+    bodies: Rc<Bodies>,
+    requests: u32,
+    until: Option<Instant>,
+    tell: &Sender<Told>,
+) {
+    let next = Cell::new(0);
+    let take = move || {
+        let is_over = until.is_some_and(|until| Instant::now() >= until);
+        let number = next.get();
+        if is_over || number >= requests {
+            return None;
+        }
+        next.set(number + 1);
+        Some((number, bodies.measured(number)))
+    };
+    loops(slots, Rc::new(take), tell, Told::Reply).await;
+}
+
+/// Every slot takes the next request when it is free.
+async fn loops(
+    slots: Vec<Slot>,
+    take: Rc<dyn Fn() -> Option<Numbered>>,
+    tell: &Sender<Told>,
+    as_told: fn(Reply) -> Told,
+) -> Vec<Slot> {
+    let tasks = slots.into_iter().map(|mut slot| {
+        let (take, tell) = (Rc::clone(&take), tell.clone());
+        spawn_local(async move {
+            while let Some((number, body)) = take() {
+                let reply = slot.ask(number, body).await;
+                drop(tell.send(as_told(reply)));
+            }
+            slot
+        })
+    });
+    join(tasks.collect()).await
+}

@@ -1,0 +1,231 @@
+//! Sends the requests of a load: each at its instant, or each that ends followed by the next.
+//!
+//! It runs on a thread and a runtime of its own and does nothing but write and read sockets and note instants. Replies go to
+//! another thread: journal and progress cost it nothing.
+
+mod closed;
+mod open;
+mod schedule;
+mod timer;
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use supervisor::Interrupt;
+use tokio::sync::oneshot;
+use tokio::task::{LocalSet, spawn_local};
+
+pub(super) use self::schedule::schedule;
+use super::own::{CpuTime, Own};
+use super::reply::Reply;
+use super::request::Bodies;
+use super::slot::{Destination, Slot};
+
+/// How often a signal is looked for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Connections that are made beforehand at most where requests come at a rate and nothing limits those in flight; more are made
+/// when they are needed, and counted.
+const PREPARED_FOR_RATE: u32 = 1024;
+
+/// What the load tells while it runs.
+pub(super) enum Told {
+    /// A warm-up request ended.
+    Warmup(Reply),
+    /// All warm-up requests ended; the load waits for leave to go on.
+    WarmedUp,
+    /// The measured part begins at this instant.
+    Began(Instant),
+    /// A measured request ended.
+    Reply(Reply),
+    /// All ended.
+    Ended(Sent),
+}
+
+/// What the load itself took, and how its requests left.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Sent {
+    /// What its thread took.
+    pub(super) own: Own,
+    /// Requests that were due and not yet sent, at most; `None` where none is due before its place is free.
+    pub(super) backlog: Option<u32>,
+    /// Connections that had to be made while requests were due, because all made before were in use.
+    pub(super) connections_made: u32,
+}
+
+/// What the load is to do.
+pub(super) struct Work {
+    /// Where requests go.
+    pub(super) to: Destination,
+    /// The requests.
+    pub(super) bodies: Bodies,
+    /// When they are sent.
+    pub(super) pace: Pace,
+}
+
+/// When requests are sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Pace {
+    /// As many in flight as there are places, each that ends followed by the next.
+    Closed {
+        /// Places.
+        places: u32,
+        /// Requests at most.
+        requests: u32,
+        /// No request is sent later than this.
+        duration: Option<Duration>,
+    },
+    /// Each at its instant after the start.
+    Open {
+        /// The instants, ascending.
+        instants: Vec<Duration>,
+        /// Requests in flight at most; others wait.
+        limit: Option<u32>,
+        /// Whether the instants are those of a rate; all may also be the first.
+        is_paced: bool,
+    },
+}
+
+impl Pace {
+    /// Connections that are made before the start.
+    fn places(&self) -> u32 {
+        match self {
+            Self::Closed {
+                places, requests, ..
+            } => (*places).min(*requests),
+            Self::Open {
+                instants,
+                limit,
+                is_paced,
+            } => {
+                let requests = u32::try_from(instants.len()).unwrap_or(u32::MAX);
+                let most = if *is_paced {
+                    PREPARED_FOR_RATE
+                } else {
+                    u32::MAX
+                };
+                requests.min(limit.unwrap_or(most))
+            }
+        }
+    }
+}
+
+/// Runs the load to its end, or until a signal or `stop`; then requests in flight are dropped.
+///
+/// # Errors
+/// The system refuses the runtime.
+pub(super) fn run(
+    work: Work,
+    interrupt: &Interrupt,
+    stop: &Arc<AtomicBool>,
+    go: oneshot::Receiver<()>,
+    tell: &Sender<Told>,
+) -> std::io::Result<()> {
+    allow_files();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let local = LocalSet::new();
+    local.block_on(&runtime, async {
+        let stopped = async {
+            while interrupt.signal().is_none() && !stop.load(Ordering::Relaxed) {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        tokio::select! {
+            () = phases(work, go, tell) => {}
+            () = stopped => {}
+        }
+    });
+    Ok(())
+}
+
+/// Raises the number of open files to what the system allows: each request in flight is one.
+fn allow_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    // Where this is refused, a connection that cannot be made says so.
+    let _ = setrlimit(Resource::Nofile, raised);
+}
+
+async fn phases(work: Work, go: oneshot::Receiver<()>, tell: &Sender<Told>) {
+    let to = Rc::new(work.to);
+    let slots: Vec<Slot> = (0..work.pace.places())
+        .map(|_| Slot::new(Rc::clone(&to)))
+        .collect();
+    // That nobody listens any more is seen by `stop`.
+    let (warming, resting) = split(slots, work.bodies.warmups.len());
+    let warming = prepare(warming).await;
+    let mut slots = closed::warm_up(warming, work.bodies.warmups.clone(), tell).await;
+    slots.extend(resting);
+    drop(tell.send(Told::WarmedUp));
+    if go.await.is_err() {
+        return;
+    }
+    let slots = prepare(slots).await;
+    let bodies = Rc::new(work.bodies);
+    let cpu = CpuTime::of_this_thread();
+    let start = Instant::now();
+    drop(tell.send(Told::Began(start)));
+    let (backlog, connections_made) = match work.pace {
+        Pace::Closed {
+            requests, duration, ..
+        } => {
+            let until = duration.map(|duration| start + duration);
+            closed::ask_all(slots, bodies, requests, until, tell).await;
+            (None, 0)
+        }
+        Pace::Open {
+            instants,
+            limit,
+            is_paced,
+        } => {
+            let pool = open::Pool::new(to, slots, limit, bodies, tell);
+            let (backlog, made) = open::send_all(pool, start, &instants).await;
+            (is_paced.then_some(backlog), made)
+        }
+    };
+    drop(tell.send(Told::Ended(Sent {
+        own: Own::since(cpu, start),
+        backlog,
+        connections_made,
+    })));
+}
+
+/// As many slots as warm-up requests can use, and the others.
+fn split(mut slots: Vec<Slot>, warmups: usize) -> (Vec<Slot>, Vec<Slot>) {
+    let resting = slots.split_off(slots.len().min(warmups));
+    (slots, resting)
+}
+
+/// Sees to it that every slot has a connection.
+async fn prepare(slots: Vec<Slot>) -> Vec<Slot> {
+    let tasks = slots.into_iter().map(|mut slot| {
+        spawn_local(async move {
+            slot.prepare().await;
+            slot
+        })
+    });
+    join(tasks.collect()).await
+}
+
+async fn join(tasks: Vec<tokio::task::JoinHandle<Slot>>) -> Vec<Slot> {
+    let mut slots = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        // A task that panicked is a slot fewer; the panic itself is told on standard error.
+        slots.extend(task.await.ok());
+    }
+    slots
+}
+
+/// A request's body by its number, and its number as it is recorded.
+type Numbered = (u32, Bytes);

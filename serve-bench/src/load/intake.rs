@@ -1,0 +1,192 @@
+//! From the bytes of a connection to a reply's head and the parts of its body; the exchange of one request for one reply.
+
+use std::io;
+
+use openai::{Body, Head, NotHttp};
+
+use super::reply::Broke;
+
+/// No reply of a serving engine is larger; one that is, is given up.
+const MAX_REPLY_BYTES: u64 = 1 << 30;
+
+/// A reply that is coming in.
+#[derive(Debug, Default)]
+pub(super) struct Intake {
+    /// The beginning of the head, where not all of it came at once.
+    opening: Vec<u8>,
+    under_way: Option<(Head, Body)>,
+    /// Bytes of the body so far.
+    bytes: u64,
+    /// Bytes came behind the reply, so the connection cannot be used again.
+    is_followed: bool,
+}
+
+/// How a reply ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct End {
+    /// Whether the connection can carry another request.
+    pub(super) keep: bool,
+}
+
+impl Intake {
+    /// The head, once it was there.
+    pub(super) fn head(&self) -> Option<&Head> {
+        self.under_way.as_ref().map(|(head, _)| head)
+    }
+
+    /// The head, once it was there, for its reader.
+    pub(super) fn into_head(self) -> Option<Head> {
+        self.under_way.map(|(head, _)| head)
+    }
+
+    /// Whether nothing at all came.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.under_way.is_none() && self.opening.is_empty()
+    }
+
+    /// Takes what one read brought and gives the parts of the body in it; tells when the reply is over.
+    ///
+    /// # Errors
+    /// It is not HTTP, or too large, or what `part` says.
+    pub(super) fn take(
+        &mut self,
+        bytes: &[u8],
+        part: impl FnMut(&Head, &[u8]) -> Result<(), Broke>,
+    ) -> Result<Option<End>, Broke> {
+        if self.under_way.is_some() {
+            return self.body(bytes, part);
+        }
+        if self.opening.is_empty() {
+            let used = self.begin(bytes)?;
+            return match used {
+                Some(used) => self.body(&bytes[used..], part),
+                None => {
+                    self.opening.extend_from_slice(bytes);
+                    Ok(None)
+                }
+            };
+        }
+        let mut opening = std::mem::take(&mut self.opening);
+        opening.extend_from_slice(bytes);
+        match self.begin(&opening)? {
+            Some(used) => self.body(&opening[used..], part),
+            None => {
+                self.opening = opening;
+                Ok(None)
+            }
+        }
+    }
+
+    /// What it means that the server closed the connection now.
+    ///
+    /// # Errors
+    /// The reply is not whole.
+    pub(super) fn closed(&self) -> Result<End, Broke> {
+        let cut = |where_: &str| Broke::Cut(format!("the connection was closed {where_}"));
+        match &self.under_way {
+            Some((_, body)) if body.is_done() || body.ends_with_connection() => {
+                Ok(End { keep: false })
+            }
+            Some(_) => Err(cut("before the reply was whole")),
+            None if self.opening.is_empty() => Err(cut("before a reply came")),
+            None => Err(cut("within the head of the reply")),
+        }
+    }
+
+    /// Looks for the head; gives its length.
+    fn begin(&mut self, bytes: &[u8]) -> Result<Option<usize>, Broke> {
+        let Some((head, used)) = Head::parse(bytes).map_err(not_http)? else {
+            return Ok(None);
+        };
+        let body = Body::new(head.framing);
+        self.under_way = Some((head, body));
+        Ok(Some(used))
+    }
+
+    fn body(
+        &mut self,
+        bytes: &[u8],
+        mut part: impl FnMut(&Head, &[u8]) -> Result<(), Broke>,
+    ) -> Result<Option<End>, Broke> {
+        let Some((head, body)) = &mut self.under_way else {
+            return Ok(None);
+        };
+        let mut rest = bytes;
+        while let Some(bytes) = body.next(&mut rest).map_err(not_http)? {
+            self.bytes += bytes.len() as u64;
+            if self.bytes > MAX_REPLY_BYTES {
+                return Err(Broke::TooLarge("the reply is larger than 1 GiB"));
+            }
+            part(head, bytes)?;
+        }
+        self.is_followed |= !rest.is_empty();
+        Ok(body.is_done().then_some(End {
+            keep: head.keep && !self.is_followed,
+        }))
+    }
+}
+
+/// What an error of the socket means for a reply that was waited for.
+pub(super) fn broken(error: &io::Error) -> Broke {
+    Broke::Cut(format!("the connection broke: {error}"))
+}
+
+fn not_http(error: NotHttp) -> Broke {
+    Broke::NotHttp(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The body and the end of a reply, however its bytes are cut.
+    fn read(bytes: &[u8], cut: usize) -> (String, Option<End>) {
+        let mut intake = Intake::default();
+        let (mut text, mut end) = (Vec::new(), None);
+        for part in bytes.chunks(cut) {
+            end = intake
+                .take(part, |_, part| {
+                    text.extend_from_slice(part);
+                    Ok(())
+                })
+                .unwrap()
+                .or(end);
+        }
+        (String::from_utf8(text).unwrap(), end)
+    }
+
+    #[test]
+    fn a_reply_is_the_same_wherever_its_bytes_are_cut() {
+        let chunked =
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
+        let closing = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc";
+        for cut in 1..=chunked.len() {
+            let end = |keep| ("abc".to_owned(), Some(End { keep }));
+            assert_eq!(read(chunked, cut), end(true), "cut every {cut} bytes");
+            assert_eq!(read(closing, cut), end(false), "cut every {cut} bytes");
+        }
+        let followed = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab";
+        assert_eq!(
+            read(followed, 99),
+            ("a".to_owned(), Some(End { keep: false }))
+        );
+    }
+
+    #[test]
+    fn a_close_ends_only_what_ends_with_it() {
+        for (bytes, whole) in [
+            ("", false),
+            ("HTTP/1.1 200 OK\r\nX", false),
+            ("HTTP/1.1 200 OK\r\n\r\nabc", true),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc", false),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
+                false,
+            ),
+        ] {
+            let mut intake = Intake::default();
+            assert_eq!(intake.take(bytes.as_bytes(), |_, _| Ok(())).unwrap(), None);
+            assert_eq!(intake.closed().is_ok(), whole, "{bytes}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Before the load: the server is asked what it is, and the requests are made.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use measure::record::{Arrivals, Header, Serve, ServeLoad};
+use program::{Recorder, Stop};
+use supervisor::Interrupt;
+use topology::Machine;
+
+use super::MAX_CHUNKS;
+use super::args::Args;
+use super::data::Data;
+use super::dispatch::{Pace, schedule};
+use super::request::{Bodies, bodies};
+use super::target::{self, Answers, BaseUrl};
+
+/// How often a signal is looked for while the server is asked.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long between two questions to a server that does not answer yet.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// What a header of the command line is replaced by in the record.
+const REDACTED: &str = "<redacted>";
+
+/// Requests of a run that only a time ends, at most.
+const MOST_BY_TIME: u64 = 10_000_000;
+
+/// What a run is going to do.
+pub(super) struct Plan {
+    /// As it is recorded.
+    pub(super) load: ServeLoad,
+    /// When requests are sent.
+    pub(super) pace: Pace,
+    /// The requests.
+    pub(super) bodies: Bodies,
+    /// What a reader must know of them.
+    pub(super) notes: Vec<String>,
+}
+
+/// Makes the requests and their instants.
+///
+/// # Errors
+/// In words: flags that do not go together, data that cannot be read, or requests that do not fit into memory.
+pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> {
+    let traffic = &args.traffic;
+    let arrivals = traffic.arrivals()?;
+    let data = Data::of(&args.data, args.endpoint(), seed)?;
+    let instants = schedule(&arrivals, traffic.asked(), traffic.duration, seed);
+    if instants.is_empty() && arrivals.is_open_loop() {
+        return Err(
+            "no request is due within --duration at this rate; raise one of them".to_owned(),
+        );
+    }
+    let each = data.output_tokens.unwrap_or(1);
+    let by_time = u32::try_from(MAX_CHUNKS.min(MOST_BY_TIME) / u64::from(each)).unwrap_or(1);
+    let requests = match arrivals {
+        Arrivals::ClosedLoop => traffic.asked().unwrap_or(by_time.max(1)),
+        _ => u32::try_from(instants.len()).unwrap_or(u32::MAX),
+    };
+    let is_exact = arrivals.is_open_loop() || traffic.asked().is_some();
+    let bodies = bodies(args, &data, model, requests, is_exact)?;
+    let chunks: u64 = bodies.output_tokens.iter().map(|n| u64::from(*n)).sum();
+    if is_exact && !args.no_stream && chunks > MAX_CHUNKS {
+        return Err(format!(
+            "{requests} requests of {chunks} tokens together are more instants than the {MAX_CHUNKS} that a record can hold and be \
+             read back with; ask for fewer --num-prompts, or use --no-stream"
+        ));
+    }
+    let mut notes = data.notes.clone();
+    if let Some(entries) = data
+        .entries()
+        .filter(|entries| *entries < requests as usize && is_exact)
+    {
+        notes.push(format!(
+            "the data hold {entries} prompts and {requests} requests were asked for, so prompts come again and a server's prefix \
+             cache may hold them: ask for fewer --num-prompts, or give it another file"
+        ));
+    }
+    let pace = match arrivals {
+        Arrivals::ClosedLoop => Pace::Closed {
+            places: traffic.max_concurrency.unwrap_or(1),
+            requests,
+            duration: traffic.duration,
+        },
+        _ => Pace::Open {
+            instants,
+            limit: traffic.max_concurrency,
+            is_paced: arrivals.rate().is_some(),
+        },
+    };
+    let load = ServeLoad {
+        arrivals,
+        concurrency: traffic.max_concurrency,
+        requests,
+        duration_s: traffic.duration.map(|duration| duration.as_secs_f64()),
+        warmups: traffic.warmups(),
+        input_tokens: data.input_tokens,
+        output_tokens: data.output_tokens,
+        ignore_eos: args.data.ignores_eos(),
+        seed,
+        data: Some(data.words.clone()),
+        range_ratio: args.data.random_range_ratio,
+        prefix_tokens: args.data.random_prefix_len,
+        goals: traffic.goals(),
+    };
+    Ok(Plan {
+        load,
+        pace,
+        bodies,
+        notes,
+    })
+}
+
+/// The journal of the run.
+///
+/// # Errors
+/// The folder holds a result, or cannot be written.
+pub(super) fn recorder(
+    folder: &Path,
+    machine: &Machine,
+    soft_box: Option<String>,
+) -> Result<Recorder<Serve>, Stop> {
+    Recorder::begin(folder, header(machine, soft_box))
+}
+
+/// Asks the server what it is, again and again for as long as it may take to be ready; a signal ends the wait.
+pub(super) fn ask(
+    base: &BaseUrl,
+    headers: &hyper::HeaderMap,
+    patience: Duration,
+    interrupt: &Interrupt,
+) -> Result<Result<Answers, String>, Stop> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("starting the network runtime")?;
+    let begun = Instant::now();
+    runtime.block_on(async {
+        let signal = async {
+            loop {
+                match interrupt.signal() {
+                    Some(signal) => return signal,
+                    None => tokio::time::sleep(LOOK).await,
+                }
+            }
+        };
+        let answers = async {
+            loop {
+                let answers = target::ask(base, headers).await;
+                if answers.is_ok() || begun.elapsed() >= patience {
+                    return answers;
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
+        };
+        tokio::select! {
+            answers = answers => Ok(answers),
+            signal = signal => Err(Stop::Interrupted(signal)),
+        }
+    })
+}
+
+/// The model that requests carry.
+pub(super) fn model(args: &Args, answers: &Answers) -> Result<String, String> {
+    let first = answers.models.first();
+    args.named_model().or(first).cloned().ok_or_else(|| {
+        format!(
+            "the server names no model at /v1/models ({}); give --model",
+            answers.no_models.as_deref().unwrap_or("it lists none")
+        )
+    })
+}
+
+/// The record's header; values of `--header` may be secrets and are left out.
+fn header(machine: &Machine, soft_box: Option<String>) -> Header {
+    let (program, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+    let mut header = program::header(program, version, machine, soft_box);
+    without_headers(&mut header.provenance.arguments);
+    header
+}
+
+fn without_headers(arguments: &mut [String]) {
+    let mut is_value = false;
+    for argument in arguments {
+        if argument.starts_with("--header=") {
+            *argument = format!("--header={REDACTED}");
+            // Further values may follow this one, too.
+            is_value = true;
+        } else if argument.starts_with("--") {
+            is_value = argument == "--header";
+        } else if is_value {
+            REDACTED.clone_into(argument);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_headers_are_not_recorded() {
+        let mut arguments = [
+            "run",
+            "--header",
+            "X-A: canary",
+            "x-b=canary",
+            "--header=B: canary",
+            "c=canary",
+            "--tp",
+            "2",
+        ]
+        .map(str::to_owned);
+        without_headers(&mut arguments);
+        assert_eq!(
+            arguments,
+            [
+                "run",
+                "--header",
+                REDACTED,
+                REDACTED,
+                "--header=<redacted>",
+                REDACTED,
+                "--tp",
+                "2"
+            ]
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! The command line of `serve-bench slo`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use measure::record::redacted_arguments;
+use program::command_line::seconds;
+
+use super::objective::Objective;
+use super::search::Bounds;
+use super::settings::{SCHEMA, Settings};
+
+/// The largest request rate, or concurrency, at which every objective is kept: doubling from --start, then halving the gap, each
+/// run a `serve-bench run` with the flags after `--`. Goes on where it was broken off when started again with the same flags
+/// and folder.
+///
+/// A run is decided by the 95% interval of each statistic: met where all of it is within the limit, missed where all of it is
+/// beyond, else undecided, and repeated while there are runs to spare. A rate counts only where it is sustained: from the median
+/// request's duration after the first arrival to the last arrival 95% of what is offered is completed, and the requests in flight do
+/// not grow by more than 5% of the rate, nor clearly by more than 1%. Else it is a burst.
+///
+/// Exit code 0 where the answer is known to the resolution, or no load down to --lowest, or every load up to --highest, is met;
+/// 3 where the runs ended before.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SloArgs {
+    /// What is to be kept, such as p99_ttft<=5s; mean, p50, p90, p95, p99 or max of ttft, tpot, itl or e2el, in ms, s or us. Several
+    /// times for several.
+    #[arg(long = "slo", value_name = "OBJECTIVE", required = true, value_parser = objective)]
+    objectives: Vec<Objective>,
+
+    /// What to search the largest of.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Search::Rate)]
+    search: Search,
+
+    /// The first load: requests per second [default: 1], or requests in flight [default: 4].
+    #[arg(long, value_name = "LOAD", value_parser = load)]
+    start: Option<f64>,
+
+    /// No load is smaller [default: a thousandth of --start, or 1 in flight].
+    #[arg(long, value_name = "LOAD", value_parser = load)]
+    lowest: Option<f64>,
+
+    /// No load is larger [default: a thousand times --start, in flight 16384].
+    #[arg(long, value_name = "LOAD", value_parser = load)]
+    highest: Option<f64>,
+
+    /// How well the largest load is to be known.
+    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent)]
+    resolution: f64,
+
+    /// Runs at most, repeats too.
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=100))]
+    runs: u32,
+
+    /// Seconds of arrivals of each run at a rate; more where a percentile needs more requests. Ten times as long as a request
+    /// takes is a good length.
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    window: Duration,
+
+    /// Requests for each in flight, of a run at a concurrency; more where a percentile needs more.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+
+    /// Seed of the first run's prompts and arrivals; each run takes the next, so that no prompt is in a server's cache. Default:
+    /// another one each search.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Folder of the search. Default: a new one under tplens-results.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+
+    /// Write the answer and every verdict to this file as JSON, too; `-` for standard output instead of the table.
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+
+    /// Flags of `serve-bench run` after `--`, such as --base-url URL --random-input-len 1024. The load, seed and results are
+    /// set by the search.
+    #[arg(last = true, value_name = "RUN FLAGS")]
+    pub(super) load: Vec<String>,
+}
+
+/// What is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Search {
+    /// Requests per second.
+    Rate,
+    /// Requests in flight.
+    Concurrency,
+}
+
+impl Search {
+    /// The flag that sets it.
+    pub(super) fn flag(self) -> &'static str {
+        match self {
+            Self::Rate => "--request-rate",
+            Self::Concurrency => "--max-concurrency",
+        }
+    }
+
+    /// Its unit in words.
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Self::Rate => "requests/s",
+            Self::Concurrency => "in flight",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Concurrency => "concurrency",
+        }
+    }
+}
+
+/// Flags of `serve-bench run` that the search sets itself.
+const OWN: [&str; 14] = [
+    "--request-rate",
+    "--num-prompts",
+    "--requests",
+    "--duration",
+    "--ramp-up-strategy",
+    "--seed",
+    "--out",
+    "--json",
+    "--csv",
+    "--format",
+    "--no-stream",
+    "--save-result",
+    "--request-log",
+    "--goodput",
+];
+
+impl SloArgs {
+    /// What is searched.
+    pub(super) fn search(&self) -> Search {
+        self.search
+    }
+
+    /// The objectives.
+    pub(super) fn objectives(&self) -> &[Objective] {
+        &self.objectives
+    }
+
+    /// The settings of the search, for its folder; the seed is one of `seed` where the command line names none.
+    ///
+    /// # Errors
+    /// In words: bounds or flags that do not go together.
+    pub(super) fn settings(&self, seed: u64) -> Result<Settings, String> {
+        let is_own = |word: &String| {
+            let flag = word.split('=').next().unwrap_or_default();
+            let limits = ["--max-concurrency", "--concurrency"].contains(&flag);
+            OWN.contains(&flag) || (limits && self.search == Search::Concurrency)
+        };
+        if let Some(word) = self.load.iter().find(|word| is_own(word)) {
+            return Err(format!(
+                "{word} after `--` is set by the search; leave it out"
+            ));
+        }
+        Ok(Settings {
+            schema: SCHEMA,
+            search: self.search.name().to_owned(),
+            slo: self.objectives.iter().map(ToString::to_string).collect(),
+            bounds: self.bounds()?,
+            window_s: self.window.as_secs_f64(),
+            rounds: self.rounds,
+            seed: self.seed.unwrap_or(seed),
+            load: redacted_arguments(self.load.iter().cloned()),
+        })
+    }
+
+    /// Whether the command line names the seed.
+    pub(super) fn names_seed(&self) -> bool {
+        self.seed.is_some()
+    }
+
+    fn bounds(&self) -> Result<Bounds, String> {
+        let whole = self.search == Search::Concurrency;
+        let (start, least, most) = match self.search {
+            Search::Rate => {
+                let start = self.start.unwrap_or(1.0);
+                (start, start / 1e3, start * 1e3)
+            }
+            Search::Concurrency => (self.start.unwrap_or(4.0), 1.0, 16_384.0),
+        };
+        let bounds = Bounds {
+            start,
+            lowest: self.lowest.unwrap_or(least),
+            highest: self.highest.unwrap_or(most),
+            resolution: self.resolution,
+            runs: self.runs as usize,
+            whole,
+        };
+        let ends = [bounds.lowest, bounds.start, bounds.highest];
+        if !ends.is_sorted() {
+            return Err(format!(
+                "--start {start} is not between --lowest {} and --highest {}",
+                bounds.lowest, bounds.highest
+            ));
+        }
+        if whole && ends.iter().any(|end| end.fract() != 0.0 || *end > 16_384.0) {
+            return Err(
+                "--start, --lowest and --highest of a concurrency are whole numbers to 16384"
+                    .to_owned(),
+            );
+        }
+        Ok(bounds)
+    }
+
+    /// Requests of a run.
+    pub(super) fn requests(&self, at: f64) -> u64 {
+        let asked = match self.search {
+            Search::Rate => at * self.window.as_secs_f64(),
+            Search::Concurrency => at * f64::from(self.rounds),
+        };
+        let least = self.objectives.iter().map(Objective::least_requests).max();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "above zero, and the load refuses what is too many"
+        )]
+        let asked = asked.ceil() as u64;
+        asked.max(least.unwrap_or(1) as u64)
+    }
+}
+
+fn objective(text: &str) -> Result<Objective, String> {
+    text.parse()
+}
+
+fn load(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|load| (1e-6..=1e6).contains(load))
+        .ok_or_else(|| format!("`{text}` is not a number from 0.000001 to 1000000"))
+}
+
+/// A part in percent; below half a percent runs would differ by less than they repeat.
+fn percent(text: &str) -> Result<f64, String> {
+    text.strip_suffix('%')
+        .and_then(|number| number.trim().parse::<f64>().ok())
+        .filter(|percent| (0.5..=50.0).contains(percent))
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| format!("`{text}` is not a percentage from 0.5% to 50%"))
+}

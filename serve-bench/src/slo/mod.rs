@@ -1,0 +1,19 @@
+//! `serve-bench slo`: the largest request rate, or concurrency, at which latencies keep what was promised.
+//!
+//! What to try next (`search`), whether latencies keep a limit (`objective`), whether a rate was sustained (`sustained`) and
+//! the verdict on a run (`judge`) are pure; each run is a `serve-bench run` of its own.
+
+mod args;
+mod judge;
+mod objective;
+mod page;
+mod report;
+mod run;
+mod search;
+mod settings;
+mod sustained;
+#[cfg(test)]
+mod virtual_engine;
+
+pub(crate) use self::args::SloArgs;
+pub(crate) use self::run::run;

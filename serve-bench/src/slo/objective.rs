@@ -1,0 +1,349 @@
+//! What latencies are to keep, such as `p99_ttft<=5s`, and what the requests of one load say about it.
+//!
+//! Decided by intervals and not by single values: of a mean by bootstrap over blocks of successive requests, which resemble each
+//! other in a queue; of a percentile by order statistics.
+
+use std::fmt;
+use std::str::FromStr;
+
+use measure::metric::{e2el, itl, tpot, ttft};
+use measure::record::ServeRequest;
+use measure::stats::distribution_pooled;
+use serde::{Deserialize, Serialize};
+
+/// Blocks of successive requests that are resampled whole; fewer requests than twice these are blocks of one.
+const BLOCKS: usize = 25;
+
+/// The standard normal quantile of 97.5%.
+const Z: f64 = 1.959_964;
+
+/// A limit on a statistic of a latency.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Objective {
+    statistic: Statistic,
+    latency: Latency,
+    /// At most this, ms.
+    pub(super) limit_ms: f64,
+}
+
+/// A latency: its name, and its values of a request, ms.
+#[derive(Debug, Clone, Copy)]
+struct Latency {
+    name: &'static str,
+    of: fn(&ServeRequest) -> Vec<f64>,
+}
+
+impl PartialEq for Latency {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+const LATENCIES: [Latency; 4] = [
+    Latency {
+        name: "ttft",
+        of: |request| ttft::of(request).into_iter().collect(),
+    },
+    Latency {
+        name: "tpot",
+        of: |request| tpot::of(request).into_iter().collect(),
+    },
+    Latency {
+        name: "itl",
+        of: itl::of,
+    },
+    Latency {
+        name: "e2el",
+        of: |request| vec![e2el::of(request)],
+    },
+];
+
+/// A statistic.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Statistic {
+    Mean,
+    /// Its name, the part of values below it, and requests that it needs before an interval says anything.
+    Percentile(&'static str, f64, usize),
+    /// The largest value seen; it has no interval.
+    Max,
+}
+
+/// A percentile needs two requests beyond it to have a value, and twice that for an upper end below the largest value.
+const STATISTICS: [(&str, Statistic); 6] = [
+    ("mean", Statistic::Mean),
+    ("p50", Statistic::Percentile("p50", 0.5, 20)),
+    ("p90", Statistic::Percentile("p90", 0.9, 40)),
+    ("p95", Statistic::Percentile("p95", 0.95, 80)),
+    ("p99", Statistic::Percentile("p99", 0.99, 400)),
+    ("max", Statistic::Max),
+];
+
+/// Units and what they are in ms.
+const UNITS: [(&str, f64); 3] = [("ms", 1.0), ("us", 1e-3), ("s", 1e3)];
+
+impl Statistic {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Percentile(name, ..) => name,
+            Self::Max => "max",
+        }
+    }
+}
+
+impl FromStr for Objective {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |what: String| format!("{what}; write it as p99_ttft<=5s or mean_tpot<=50ms");
+        let (what, limit) = text
+            .split_once("<=")
+            .ok_or_else(|| wrong(format!("`{text}` has no `<=`")))?;
+        let (statistic, latency) = what
+            .trim()
+            .split_once('_')
+            .ok_or_else(|| wrong(format!("`{what}` is no statistic and latency")))?;
+        let names = |list: &[&'static str]| list.join(", ");
+        let statistic = STATISTICS
+            .into_iter()
+            .find_map(|(name, found)| (name == statistic).then_some(found))
+            .ok_or_else(|| {
+                let known = names(&STATISTICS.map(|(name, _)| name));
+                wrong(format!("`{statistic}` is no statistic among {known}"))
+            })?;
+        let latency = LATENCIES
+            .into_iter()
+            .find(|known| known.name == latency)
+            .ok_or_else(|| {
+                let known = names(&LATENCIES.map(|known| known.name));
+                wrong(format!("`{latency}` is no latency among {known}"))
+            })?;
+        let limit = limit.trim();
+        let (number, unit) = UNITS
+            .into_iter()
+            .find_map(|(unit, ms)| Some((limit.strip_suffix(unit)?, ms)))
+            .ok_or_else(|| wrong(format!("`{limit}` has no unit of ms, s, us")))?;
+        let limit_ms = number
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .map(|number| number * unit)
+            .filter(|limit| limit.is_finite() && *limit > 0.0)
+            .ok_or_else(|| wrong(format!("`{limit}` is no time above 0")))?;
+        Ok(Self {
+            statistic,
+            latency,
+            limit_ms,
+        })
+    }
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} <= {} ms", self.name(), self.limit_ms)
+    }
+}
+
+/// What requests say about an objective.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Seen {
+    /// The objective in words.
+    pub(super) objective: String,
+    /// The statistic, ms; `None` where there are too few requests for it.
+    pub(super) value_ms: Option<f64>,
+    /// Its 95% interval, ms.
+    pub(super) interval_ms: Option<(f64, f64)>,
+    /// Requests that had this latency.
+    pub(super) requests: usize,
+    /// `Some(true)` where the whole interval is within the limit, `Some(false)` where the whole of it is beyond.
+    pub(super) kept: Option<bool>,
+}
+
+impl Objective {
+    /// Statistic and latency, such as `p99_ttft`.
+    pub(super) fn name(&self) -> String {
+        format!("{}_{}", self.statistic.name(), self.latency.name)
+    }
+
+    /// Requests that a run needs at least for this to be decided.
+    pub(super) fn least_requests(&self) -> usize {
+        match self.statistic {
+            Statistic::Mean => 20,
+            Statistic::Percentile(_, _, least) => least,
+            Statistic::Max => 1,
+        }
+    }
+
+    /// What these requests, all successful and in the order of their arrival, say.
+    pub(super) fn seen(&self, requests: &[&ServeRequest]) -> Seen {
+        let groups: Vec<Vec<f64>> = requests
+            .iter()
+            .map(|request| (self.latency.of)(request))
+            .filter(|values| !values.is_empty())
+            .collect();
+        let (value_ms, interval_ms) = self.of_groups(&groups).unzip();
+        let interval_ms = interval_ms.flatten();
+        let kept = interval_ms.and_then(|(low, high)| {
+            if high <= self.limit_ms {
+                Some(true)
+            } else if low > self.limit_ms {
+                Some(false)
+            } else {
+                None
+            }
+        });
+        Seen {
+            objective: self.to_string(),
+            value_ms,
+            interval_ms,
+            requests: groups.len(),
+            kept,
+        }
+    }
+
+    /// The statistic of values in groups, one for each request, and its interval.
+    fn of_groups(&self, groups: &[Vec<f64>]) -> Option<(f64, Option<(f64, f64)>)> {
+        match self.statistic {
+            Statistic::Mean => {
+                let size = (groups.len() / BLOCKS).max(1);
+                let blocks: Vec<Vec<f64>> = groups.chunks(size).map(<[_]>::concat).collect();
+                let found = distribution_pooled(&blocks)?;
+                let interval = found
+                    .mean_interval
+                    .map(|interval| (interval.low, interval.high));
+                Some((found.mean, interval))
+            }
+            Statistic::Percentile(_, part, _) => {
+                let values = ascending(groups);
+                // Fewer than two beyond it are no percentile; 1e-9 for products that end in ...999.
+                let beyond = count(groups.len()) * (1.0 - part);
+                let at = |part: f64| value_at(&values, part);
+                (beyond >= 2.0 - 1e-9).then_some(())?;
+                let (low, high) = wilson(part, count(groups.len()));
+                Some((at(part)?, at(low).zip(at(high))))
+            }
+            Statistic::Max => {
+                let largest = *ascending(groups).last()?;
+                Some((largest, Some((largest, largest))))
+            }
+        }
+    }
+}
+
+fn ascending(groups: &[Vec<f64>]) -> Vec<f64> {
+    let mut values = groups.concat();
+    values.sort_unstable_by(f64::total_cmp);
+    values
+}
+
+/// The smallest value with at least this part of all at or below it.
+fn value_at(ascending: &[f64], part: f64) -> Option<f64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "0 <= part <= 1 of a count"
+    )]
+    let rank = (part * count(ascending.len()) - 1e-9).ceil().max(1.0) as usize;
+    ascending.get(rank - 1).copied()
+}
+
+/// Between which parts of `n` independent values the value of a part lies, at 95% (Wilson, 1927).
+fn wilson(part: f64, n: f64) -> (f64, f64) {
+    let square = Z * Z / n;
+    let middle = part + square / 2.0;
+    let half = (square * (part * (1.0 - part) + square / 4.0)).sqrt();
+    let whole = 1.0 + square;
+    ((middle - half) / whole, (middle + half) / whole)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of values are small")]
+fn count(number: usize) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A request of two tokens with this TTFT and TPOT.
+    fn request(ttft: f64, tpot: f64) -> ServeRequest {
+        ServeRequest {
+            ended_ms: ttft + tpot,
+            token_chunks_ms: vec![ttft, ttft + tpot],
+            output_tokens: Some(2),
+            ..ServeRequest::default()
+        }
+    }
+
+    fn seen(objective: &str, requests: &[ServeRequest]) -> Seen {
+        let requests: Vec<&ServeRequest> = requests.iter().collect();
+        objective.parse::<Objective>().unwrap().seen(&requests)
+    }
+
+    #[test]
+    fn an_objective_is_a_statistic_a_latency_and_a_time() {
+        let limit = |text: &str| text.parse::<Objective>().map(|read| read.to_string());
+        assert_eq!(limit("p99_ttft<=5s").unwrap(), "p99_ttft <= 5000 ms");
+        assert_eq!(limit("mean_tpot <= 50ms").unwrap(), "mean_tpot <= 50 ms");
+        assert_eq!(limit("max_itl<=250us").unwrap(), "max_itl <= 0.25 ms");
+        for (text, says) in [
+            ("p99_ttft<5s", "no `<=`"),
+            ("ttft<=5s", "no statistic and latency"),
+            ("p98_ttft<=5s", "mean, p50, p90, p95, p99, max"),
+            ("p99_tpft<=5s", "ttft, tpot, itl, e2el"),
+            ("p99_ttft<=5", "no unit"),
+            ("p99_ttft<=0s", "above 0"),
+        ] {
+            let refused = limit(text).unwrap_err();
+            assert!(refused.contains(says), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_limit_inside_the_interval_decides_nothing() {
+        // 100 times 9 and 11 in turn: mean 10, standard error 0.1 of single values; blocks of 4 hold two of each, so their
+        // means are all 10 and the interval is a point.
+        let even: Vec<ServeRequest> = (0..100)
+            .map(|index| request(if index % 2 == 0 { 9.0 } else { 11.0 }, 1.0))
+            .collect();
+        assert_eq!(seen("mean_ttft<=10ms", &even).kept, Some(true));
+        assert_eq!(seen("mean_ttft<=9.9ms", &even).kept, Some(false));
+        // The first half 9 and the second 11: block means are 9 or 11, their standard error 1/sqrt(25) = 0.2.
+        let drifting: Vec<ServeRequest> = (0..100)
+            .map(|index| request(if index < 50 { 9.0 } else { 11.0 }, 1.0))
+            .collect();
+        assert_eq!(seen("mean_ttft<=10ms", &drifting).kept, None);
+        assert_eq!(seen("mean_ttft<=11ms", &drifting).kept, Some(true));
+        assert_eq!(seen("mean_ttft<=9ms", &drifting).kept, Some(false));
+    }
+
+    #[test]
+    fn a_percentile_is_decided_by_order_statistics() {
+        // TTFT 1 to 400. Wilson about 0.99 of 400: middle 0.99 + 0.0048 = 0.9948; half sqrt(0.0096 (0.0099 + 0.0024)) = 0.01087;
+        // over 1.0096 they are 0.97457 and 0.99611, ranks 389.8 and 398.4: values 390 and 399.
+        let ramp: Vec<ServeRequest> = (1..=400).map(|ms| request(f64::from(ms), 1.0)).collect();
+        let found = seen("p99_ttft<=399ms", &ramp);
+        assert_eq!(found.value_ms, Some(396.0));
+        assert_eq!(found.interval_ms, Some((390.0, 399.0)));
+        assert_eq!(found.kept, Some(true));
+        assert_eq!(seen("p99_ttft<=398ms", &ramp).kept, None);
+        assert_eq!(seen("p99_ttft<=389ms", &ramp).kept, Some(false));
+        // Two requests beyond it are needed: 199 have 1.99.
+        let few = seen("p99_ttft<=1s", &ramp[..199]);
+        assert_eq!((few.value_ms, few.kept), (None, None));
+    }
+
+    #[test]
+    fn a_latency_that_no_request_has_decides_nothing() {
+        let one_token = ServeRequest {
+            token_chunks_ms: vec![1.0],
+            output_tokens: Some(1),
+            ..ServeRequest::default()
+        };
+        let found = seen("mean_tpot<=1s", &[one_token]);
+        assert_eq!(
+            (found.requests, found.value_ms, found.kept),
+            (0, None, None)
+        );
+    }
+}

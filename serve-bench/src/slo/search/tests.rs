@@ -1,0 +1,217 @@
+//! Searches over made-up systems whose knee is known by arithmetic.
+
+use measure::record::ServeRequest;
+use measure::stats::SplitMix;
+
+use super::super::objective::Objective;
+use super::*;
+
+const BOUNDS: Bounds = Bounds {
+    start: 1.0,
+    lowest: 1e-3,
+    highest: 1e6,
+    resolution: 0.03,
+    runs: 12,
+    whole: false,
+};
+
+/// Runs a search to its end and gives what it found and how many runs it took.
+fn search(bounds: Bounds, mut run: impl FnMut(f64, &[Trial]) -> Verdict) -> (Found, usize) {
+    let mut trials = Vec::new();
+    loop {
+        match bounds.next(&trials) {
+            Next::Done(found) => return (found, trials.len()),
+            Next::Run(at) => {
+                assert!(trials.len() < bounds.runs, "one run too many: {trials:?}");
+                let verdict = run(at, &trials);
+                trials.push(Trial { at, verdict });
+            }
+        }
+    }
+}
+
+fn below(knee: f64) -> impl FnMut(f64, &[Trial]) -> Verdict {
+    move |at, _| {
+        if at <= knee {
+            Verdict::Met
+        } else {
+            Verdict::Missed
+        }
+    }
+}
+
+fn uniform(random: &mut SplitMix) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "53 bits")]
+    let part = (random.next() >> 11) as f64 / (1u64 << 53) as f64;
+    part
+}
+
+/// Whether an answer is within three percent of the knee.
+#[track_caller]
+fn assert_near(found: Found, knee: f64, seed: u64) {
+    let met = found
+        .met
+        .unwrap_or_else(|| panic!("seed {seed}: {found:?}"));
+    assert!(
+        (met / knee - 1.0).abs() <= 0.03,
+        "seed {seed}: {found:?}, and the knee is {knee}"
+    );
+}
+
+#[test]
+fn a_step_is_found_within_three_percent_in_twelve_runs() {
+    for seed in 0..200 {
+        // Doubling takes as many runs as the knee is powers of two away, and one more; halving a factor of two down to 3%
+        // takes five (2^(1/32) = 1.022): from 2^-6 to 2^6 these are 12 at most.
+        let knee = 2f64.powf(-5.9 + 11.8 * uniform(&mut SplitMix::new(seed)));
+        let (found, runs) = search(BOUNDS, below(knee));
+        assert_eq!(found.outcome, Outcome::Found, "seed {seed}");
+        assert!(runs <= 12);
+        assert_near(found, knee, seed);
+        // It never claims more than the system can.
+        assert!(found.met <= Some(knee));
+    }
+}
+
+/// Requests that wait as in M/D/1: uniform about the mean wait, from nothing to twice it.
+fn md1(rate: f64, capacity: f64, random: &mut SplitMix, count: usize) -> Option<Vec<ServeRequest>> {
+    let busy = rate / capacity;
+    if busy >= 1.0 {
+        return None;
+    }
+    // Pollaczek and Khinchine for a constant service time s: s + s busy / (2 (1 - busy)).
+    let service = 1e3 / capacity;
+    let mean = service + service * busy / (2.0 * (1.0 - busy));
+    let request = |_| {
+        let ttft = mean * 2.0 * uniform(random);
+        ServeRequest {
+            ended_ms: ttft,
+            token_chunks_ms: vec![ttft],
+            ..ServeRequest::default()
+        }
+    };
+    Some((0..count).map(request).collect())
+}
+
+#[test]
+fn the_knee_of_a_noisy_queue_is_found_within_three_percent_in_twelve_runs() {
+    // Mean <= 5.5 service times: busy / (2 (1 - busy)) = 4.5, so busy = 9/10. Uniform from 0 to twice the mean has a standard
+    // error of 0.577 / sqrt(1000) = 1.8% of the mean; the mean grows by 0.9 * 50 / 5.5 = 8.2 percent for each percent of rate there, so
+    // that is 0.22% of the rate.
+    for seed in 0..200 {
+        let mut random = SplitMix::new(seed);
+        let capacity = 2f64.powf(-4.0 + 9.0 * uniform(&mut random));
+        let limit = 5.5 * 1e3 / capacity;
+        let objective: Objective = format!("mean_ttft<={limit}ms").parse().unwrap();
+        let mut kept: Vec<(f64, Vec<ServeRequest>)> = Vec::new();
+        let (found, runs) = search(BOUNDS, |at, _| {
+            let Some(requests) = md1(at, capacity, &mut random, 1000) else {
+                return Verdict::Missed;
+            };
+            kept.push((at, requests));
+            let all = kept.iter().filter(|(of, _)| *of == at);
+            let all: Vec<&ServeRequest> = all.flat_map(|(_, requests)| requests).collect();
+            match objective.seen(&all).kept {
+                Some(true) => Verdict::Met,
+                Some(false) => Verdict::Missed,
+                None => Verdict::Undecided,
+            }
+        });
+        assert!(runs <= 12, "seed {seed}");
+        assert_near(found, 0.9 * capacity, seed);
+    }
+}
+
+#[test]
+fn whole_numbers_are_found_exactly_where_they_are_few() {
+    let whole = Bounds {
+        lowest: 1.0,
+        start: 4.0,
+        whole: true,
+        ..BOUNDS
+    };
+    for knee in 1..=200 {
+        let knee = f64::from(knee);
+        let (found, runs) = search(whole, below(knee));
+        assert!(runs <= 12);
+        assert_eq!(found.outcome, Outcome::Found, "{knee}");
+        let met = found.met.unwrap();
+        // Three percent of fewer than 34 is less than one.
+        assert!(met == knee || (knee >= 34.0 && met >= knee / 1.03 && met < knee));
+        assert_eq!(met.fract(), 0.0);
+    }
+}
+
+#[test]
+fn never_and_always_are_said_with_the_bound() {
+    let few = Bounds {
+        lowest: 0.1,
+        highest: 20.0,
+        ..BOUNDS
+    };
+    let (never, runs) = search(few, below(0.01));
+    assert_eq!(never.outcome, Outcome::Never);
+    // 1, 0.5, 0.25, 0.125, 0.1.
+    assert_eq!((never.met, never.not_met, runs), (None, Some(0.1), 5));
+    let (always, runs) = search(few, below(1e9));
+    assert_eq!(always.outcome, Outcome::Always);
+    // 1, 2, 4, 8, 16, 20.
+    assert_eq!((always.met, always.not_met, runs), (Some(20.0), None, 6));
+    // Twelve runs double eleven times.
+    let (always, runs) = search(BOUNDS, below(1e9));
+    assert_eq!((always.met, runs), (Some(2048.0), 12));
+}
+
+#[test]
+fn undecided_loads_are_repeated_and_not_taken_for_met() {
+    // Met up to 8, undecided to 12, missed above.
+    let band = |at: f64, _: &[Trial]| match at {
+        met if met <= 8.0 => Verdict::Met,
+        open if open <= 12.0 => Verdict::Undecided,
+        _ => Verdict::Missed,
+    };
+    let bounds = Bounds {
+        start: 6.0,
+        ..BOUNDS
+    };
+    let (found, runs) = search(bounds, band);
+    assert_eq!(found.not_met_verdict, Some(Verdict::Undecided));
+    let met = found.met.unwrap();
+    assert!((8.0 / 1.03..=8.0).contains(&met), "{found:?}");
+    assert_eq!(runs, 12, "the runs that are left go into repeats");
+    // 6 is met; 12 is tried three times, because there are runs to spare.
+    let mut tries = 0;
+    search(bounds, |at, trials| {
+        tries += usize::from(at == 12.0);
+        band(at, trials)
+    });
+    assert_eq!(tries, 3);
+}
+
+#[test]
+fn a_repeat_that_decides_is_what_counts() {
+    let (found, _) = search(BOUNDS, |at, trials| {
+        let again = tries(trials, at) > 0;
+        match at {
+            met if met <= 10.0 && again => Verdict::Met,
+            _ if !again && (at - 8.0).abs() < 1.0 => Verdict::Undecided,
+            met if met <= 10.0 => Verdict::Met,
+            _ => Verdict::Missed,
+        }
+    });
+    assert!(found.met.unwrap() >= 10.0 / 1.03, "{found:?}");
+}
+
+#[test]
+fn a_search_that_is_asked_again_goes_on_as_it_would_have() {
+    let mut trials: Vec<Trial> = Vec::new();
+    let mut asked = Vec::new();
+    while let Next::Run(at) = BOUNDS.next(&trials) {
+        asked.push(at);
+        let verdict = below(7.3)(at, &trials);
+        trials.push(Trial { at, verdict });
+    }
+    for (broken, at) in asked.into_iter().enumerate() {
+        assert_eq!(BOUNDS.next(&trials[..broken]), Next::Run(at));
+    }
+}

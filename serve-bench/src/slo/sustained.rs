@@ -1,0 +1,215 @@
+//! Whether a server kept up with a rate: it completed what was offered, and the requests in flight did not grow.
+//!
+//! Looked at from the median request's duration after the first arrival on, when replies come as fast as requests where a
+//! server keeps up, to the last arrival, after which nothing is offered any more.
+
+use measure::record::ServeRequest;
+use serde::{Deserialize, Serialize};
+
+/// Part of what is offered that must be completed.
+const COMPLETED: f64 = 0.95;
+
+/// Growth of the requests in flight, as a part of the offered rate, that counts as growing.
+const GROWTH: f64 = 0.05;
+
+/// Growth that counts where it stands out: above this, and this many standard errors above none.
+const SIGNIFICANT: (f64, f64) = (0.01, 4.0);
+
+/// Part of the arrivals' time that the median request may last; where it lasts longer, nothing shows what is sustained.
+const LONGEST: f64 = 0.5;
+
+/// Instants at which requests in flight are counted for the slope.
+const LOOKS: usize = 10;
+
+/// What a run says about its rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sustained {
+    /// Seconds that were looked at; `None` where arrivals ended before replies came steadily.
+    pub(super) window_s: Option<f64>,
+    /// Requests that arrived in that time; in the whole run without a window.
+    pub(super) offered: u32,
+    /// Requests that succeeded in that time.
+    pub(super) completed: u32,
+    /// Growth of the requests in flight, requests per second.
+    pub(super) growth_per_s: Option<f64>,
+    /// Whether the rate was sustained.
+    pub(super) held: bool,
+    /// Why, in words.
+    pub(super) why: String,
+}
+
+/// Looks at the requests of one open-loop run.
+pub(super) fn sustained(requests: &[ServeRequest]) -> Sustained {
+    let arrival = |request: &ServeRequest| request.intended_ms.unwrap_or(request.sent_ms);
+    let lasted = |request: &ServeRequest| request.ended_ms - arrival(request);
+    let all = u32::try_from(requests.len()).unwrap_or(u32::MAX);
+    let (Some(first), Some(last)) = (
+        requests.iter().map(arrival).min_by(f64::total_cmp),
+        requests.iter().map(arrival).max_by(f64::total_cmp),
+    ) else {
+        return nothing(0, "there is no request".to_owned());
+    };
+    let mut durations: Vec<f64> = requests.iter().map(lasted).collect();
+    durations.sort_unstable_by(f64::total_cmp);
+    let median = durations[durations.len() / 2];
+    if median > LONGEST * (last - first) {
+        return nothing(
+            all,
+            format!(
+                "the arrivals took {:.1} s and half of the requests {:.1} s or longer, so this is a burst and no rate; a run of {:.0} s would tell (--window)",
+                (last - first) / 1e3,
+                median / 1e3,
+                // Ten medians, so that what is looked at is much longer than a request.
+                10.0 * median / 1e3
+            ),
+        );
+    }
+    let begin = first + median;
+    let within = |instant: f64| begin < instant && instant <= last;
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let offered = number(requests.iter().filter(|one| within(arrival(one))).count());
+    let completed = requests
+        .iter()
+        .filter(|one| one.error.is_none() && within(one.ended_ms));
+    let completed = number(completed.count());
+    let in_flight = |instant: f64| {
+        let open = requests
+            .iter()
+            .filter(|one| arrival(one) <= instant && instant < one.ended_ms);
+        f64::from(number(open.count()))
+    };
+    let looks: Vec<(f64, f64)> = (0..LOOKS)
+        .map(|look| {
+            let part = as_float(look) / as_float(LOOKS - 1);
+            let instant = begin + part * (last - begin);
+            (instant / 1e3, in_flight(instant))
+        })
+        .collect();
+    let (slope, error) = slope(&looks);
+    let window_s = (last - begin) / 1e3;
+    let rate = f64::from(offered) / window_s;
+    let growth = slope / rate;
+    let (least, errors) = SIGNIFICANT;
+    let is_growing = growth > GROWTH || (growth > least && slope > errors * error);
+    let share = f64::from(completed) / f64::from(offered.max(1));
+    let held = share >= COMPLETED && !is_growing;
+    let flow = format!(
+        "{:.0}% of what was offered in {window_s:.1} s was completed",
+        share * 100.0
+    );
+    let why = if is_growing {
+        format!("{flow}, and the requests in flight grew by {slope:.2} a second")
+    } else {
+        flow
+    };
+    Sustained {
+        window_s: Some(window_s),
+        offered,
+        completed,
+        growth_per_s: Some(slope),
+        held,
+        why,
+    }
+}
+
+fn nothing(offered: u32, why: String) -> Sustained {
+    Sustained {
+        window_s: None,
+        offered,
+        completed: 0,
+        growth_per_s: None,
+        held: false,
+        why,
+    }
+}
+
+/// The least-squares slope through points and its standard error.
+fn slope(points: &[(f64, f64)]) -> (f64, f64) {
+    let n = as_float(points.len());
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let square: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+    let product: f64 = points
+        .iter()
+        .map(|point| (point.0 - x) * (point.1 - y))
+        .sum();
+    let slope = product / square;
+    let rest: f64 = points
+        .iter()
+        .map(|point| (point.1 - y - slope * (point.0 - x)).powi(2))
+        .sum();
+    (slope, (rest / (n - 2.0) / square).sqrt())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "small counts")]
+fn as_float(number: usize) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Requests at a rate, served one after the other at another, each lasting `service_ms` at least.
+    fn queue(count: u32, rate: f64, capacity: f64, service_ms: f64) -> Vec<ServeRequest> {
+        let mut free = 0.0f64;
+        (0..count)
+            .map(|id| {
+                let arrival = f64::from(id) / rate * 1e3;
+                free = free.max(arrival) + 1e3 / capacity;
+                ServeRequest {
+                    id,
+                    intended_ms: Some(arrival),
+                    sent_ms: arrival,
+                    ended_ms: free.max(arrival + service_ms),
+                    ..ServeRequest::default()
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_server_that_keeps_up_is_sustained() {
+        // 10 a second of 20 possible for 60 s, 1 s each.
+        let found = sustained(&queue(600, 10.0, 20.0, 1000.0));
+        assert!(found.held, "{found:?}");
+        // Arrivals 0 to 59.9 s, looked at from 1 s on: 58.9 s.
+        assert!((found.window_s.unwrap() - 58.9).abs() < 1e-9);
+        assert_eq!(found.offered, 589);
+    }
+
+    #[test]
+    fn a_queue_that_grows_slowly_is_not_sustained() {
+        // 3% above what the server can: 97% is completed, and the queue grows by 10 - 9.7 = 0.3 a second.
+        let found = sustained(&queue(600, 10.0, 9.7, 0.0));
+        assert!(!found.held, "{found:?}");
+        assert!(
+            (found.growth_per_s.unwrap() - 0.3).abs() < 0.03,
+            "{found:?}"
+        );
+        assert!(found.why.contains("grew"), "{}", found.why);
+    }
+
+    #[test]
+    fn five_seconds_of_arrivals_that_take_twenty_are_a_burst() {
+        // As 400 requests at 80 a second, of which 15 a second were completed (prefill and decode on two nodes): the last
+        // arrives after 5 s, the median request lasts 200/15 - 200/80 = 10.8 s.
+        let found = sustained(&queue(400, 80.0, 15.0, 0.0));
+        assert!(!found.held && found.window_s.is_none(), "{found:?}");
+        assert!(found.why.contains("burst"), "{}", found.why);
+    }
+
+    #[test]
+    fn failed_requests_are_not_completed() {
+        let mut requests = queue(600, 10.0, 20.0, 100.0);
+        for request in requests.iter_mut().step_by(10) {
+            request.error = Some(measure::record::RequestError {
+                kind: measure::record::RequestErrorKind::Status,
+                seen: "503".to_owned(),
+            });
+        }
+        // 90% succeed.
+        let found = sustained(&requests);
+        assert!(!found.held && found.why.starts_with("90%"), "{found:?}");
+    }
+}

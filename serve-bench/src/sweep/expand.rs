@@ -1,0 +1,300 @@
+//! The cells of a plan in their order, grouped by server, each with its name. Pure.
+
+use std::collections::BTreeMap;
+
+use super::plan::{Matrix, Plan, numbers};
+
+/// A server of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Group {
+    /// Label of the configuration.
+    pub(super) config: String,
+    /// Name of the model.
+    pub(super) model: String,
+    /// Tensor parallel size.
+    pub(super) tp: u32,
+}
+
+impl Group {
+    /// Its name in files.
+    pub(super) fn name(&self) -> String {
+        format!("{}_{}_TP{}", self.config, self.model, self.tp).replace('/', "-")
+    }
+}
+
+/// One load on one server.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cell {
+    /// Name of its folder.
+    pub(super) name: String,
+    /// Number within the whole plan, from 0, whatever is narrowed.
+    pub(super) number: u64,
+    /// Its server.
+    pub(super) group: Group,
+    /// Prompt tokens.
+    pub(super) input: u32,
+    /// Output tokens.
+    pub(super) output: u32,
+    /// Requests.
+    pub(super) num_prompts: u32,
+    /// Requests in flight.
+    pub(super) concurrency: Option<u32>,
+    /// Requests per second.
+    pub(super) rate: Option<f64>,
+}
+
+impl Cell {
+    /// Its values by the names that templates and `--only` use.
+    fn values(&self) -> [(&'static str, String); 8] {
+        let shown = |value: Option<String>| value.unwrap_or_else(|| "inf".to_owned());
+        [
+            ("config", self.group.config.clone()),
+            ("model", self.group.model.clone()),
+            ("tp", self.group.tp.to_string()),
+            ("input", self.input.to_string()),
+            ("output", self.output.to_string()),
+            ("n", self.num_prompts.to_string()),
+            (
+                "concurrency",
+                shown(self.concurrency.map(|n| n.to_string())),
+            ),
+            ("rate", shown(self.rate.map(|rate| rate.to_string()))),
+        ]
+    }
+
+    /// Whether it has the values that a filter such as `n=1..20` names.
+    fn is_among(&self, key: &str, values: &[String]) -> bool {
+        let own = self.values();
+        own.iter()
+            .any(|(name, own)| *name == key && values.contains(own))
+    }
+}
+
+/// Every cell of a plan, cells of one server together, servers in the order of the plan.
+///
+/// # Errors
+/// In words: a range that is none, or two cells of one name.
+pub(super) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
+    let mut cells: Vec<Cell> = Vec::new();
+    for (index, matrix) in plan.matrix.iter().enumerate() {
+        of_matrix(matrix, &mut cells).map_err(|error| format!("matrix {}: {error}", index + 1))?;
+    }
+    let mut order: Vec<Group> = Vec::new();
+    for cell in &cells {
+        if !order.contains(&cell.group) {
+            order.push(cell.group.clone());
+        }
+    }
+    cells.sort_by_key(|cell| order.iter().position(|group| *group == cell.group));
+    let mut names = BTreeMap::new();
+    for (number, cell) in (0u64..).zip(&mut cells) {
+        cell.number = number;
+        cell.name = named(&plan.name, cell)?;
+        if names.insert(cell.name.clone(), ()).is_some() {
+            return Err(format!(
+                "two cells have the name {}; put what tells them apart into `name`, such as {{output}} or {{concurrency}}",
+                cell.name
+            ));
+        }
+    }
+    if cells.is_empty() {
+        return Err("the plan has no cell".to_owned());
+    }
+    Ok(cells)
+}
+
+fn of_matrix(matrix: &Matrix, cells: &mut Vec<Cell>) -> Result<(), String> {
+    let prompts = numbers(&matrix.num_prompts).map_err(|error| format!("num_prompts: {error}"))?;
+    let limits = match &matrix.concurrency {
+        Some(text) => {
+            let numbers = numbers(text).map_err(|error| format!("concurrency: {error}"))?;
+            numbers.into_iter().map(Some).collect()
+        }
+        None => vec![None],
+    };
+    let rates = match &matrix.rates[..] {
+        [] => vec![None],
+        rates if rates.iter().all(|rate| rate.is_finite() && *rate > 0.0) => {
+            rates.iter().copied().map(Some).collect()
+        }
+        _ => return Err("rates: each is a number above 0".to_owned()),
+    };
+    for (config, model, tp) in triples(&matrix.configs, &matrix.models, &matrix.tp) {
+        for (input, output, rate) in triples(&matrix.inputs, &matrix.outputs, &rates) {
+            for concurrency in &limits {
+                cells.extend(prompts.iter().map(|num_prompts| Cell {
+                    name: String::new(),
+                    number: 0,
+                    group: Group {
+                        config: config.clone(),
+                        model: model.clone(),
+                        tp,
+                    },
+                    input,
+                    output,
+                    num_prompts: *num_prompts,
+                    concurrency: *concurrency,
+                    rate,
+                }));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every combination of three values.
+fn triples<A: Clone, B: Clone, C: Clone>(a: &[A], b: &[B], c: &[C]) -> Vec<(A, B, C)> {
+    let mut all = Vec::new();
+    for a in a {
+        for b in b {
+            all.extend(c.iter().map(|c| (a.clone(), b.clone(), c.clone())));
+        }
+    }
+    all
+}
+
+/// A cell's name by the template.
+fn named(template: &str, cell: &Cell) -> Result<String, String> {
+    let mut name = template.to_owned();
+    for (key, value) in cell.values() {
+        name = name.replace(&format!("{{{key}}}"), &value);
+    }
+    // A model's name may hold a slash.
+    let name = name.replace('/', "-");
+    if name.contains(['{', '}']) || name.is_empty() || name.starts_with('.') {
+        return Err(format!(
+            "the name `{template}` becomes `{name}`; its places are {{config}}, {{model}}, {{tp}}, {{input}}, {{output}}, {{n}}, {{concurrency}}, {{rate}}"
+        ));
+    }
+    Ok(name)
+}
+
+/// The cells that every filter keeps.
+///
+/// # Errors
+/// In words: a filter that is none, or that keeps no cell.
+pub(super) fn narrowed(cells: Vec<Cell>, filters: &[String]) -> Result<Vec<Cell>, String> {
+    let mut kept = cells;
+    for filter in filters {
+        let (key, values) = filter
+            .split_once('=')
+            .ok_or_else(|| format!("--only {filter}: write KEY=VALUES, such as model=8B"))?;
+        let known = kept.first().map(Cell::values).unwrap_or_default();
+        if !known.iter().any(|(name, _)| *name == key) {
+            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+            return Err(format!(
+                "--only {filter}: `{key}` is not among {}",
+                names.join(", ")
+            ));
+        }
+        let values: Vec<String> = if values.contains("..") {
+            let range = numbers(values).map_err(|error| format!("--only {filter}: {error}"))?;
+            range.iter().map(u32::to_string).collect()
+        } else {
+            values
+                .split(',')
+                .map(|value| value.trim().to_owned())
+                .collect()
+        };
+        kept.retain(|cell| cell.is_among(key, &values));
+        if kept.is_empty() {
+            return Err(format!("--only {filter} keeps no cell of the plan"));
+        }
+    }
+    Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: &str = r#"
+schema = 1
+name = "{config}_{model}_{tp}{input}_np{n}"
+[server]
+manage = true
+command = ["vllm", "serve", "{path}"]
+[[matrix]]
+configs = ["1C"]
+models = ["8B"]
+tp = [1]
+inputs = [1024]
+outputs = [128]
+num_prompts = "1..200"
+[[matrix]]
+configs = ["2C", "1C"]
+models = ["8B"]
+tp = [2]
+inputs = [1024]
+outputs = [128]
+num_prompts = "1,4..6"
+"#;
+
+    fn cells(text: &str) -> Result<Vec<Cell>, String> {
+        Plan::parse(text).and_then(|plan| expand(&plan))
+    }
+
+    #[test]
+    fn cells_stand_in_order_by_server_under_their_names() {
+        let cells = cells(PLAN).unwrap();
+        // 200, and twice four.
+        assert_eq!(cells.len(), 208);
+        assert_eq!(cells[0].name, "1C_8B_11024_np1");
+        assert_eq!(cells[199].name, "1C_8B_11024_np200");
+        assert_eq!(cells[200].name, "2C_8B_21024_np1");
+        assert_eq!(cells[207].name, "1C_8B_21024_np6");
+    }
+
+    #[test]
+    fn the_plan_of_three_machines_has_two_thousand_cells() {
+        // Ten servers of 200 cells each.
+        let all = cells(include_str!("../../examples/r9700.toml")).unwrap();
+        assert_eq!(all.len(), 2000);
+        assert_eq!(all[0].name, "1C_8B_11024_np1");
+        assert_eq!(all[1999].name, "5B_27B_21024_np200");
+    }
+
+    #[test]
+    fn a_filter_keeps_what_it_names_and_leaves_the_numbers() {
+        let all = cells(PLAN).unwrap();
+        let only = |filters: &[&str]| {
+            let filters: Vec<String> = filters.iter().map(|filter| (*filter).to_owned()).collect();
+            narrowed(all.clone(), &filters)
+        };
+        let kept = only(&["tp=2", "n=5..9"]).unwrap();
+        let names: Vec<&str> = kept.iter().map(|cell| cell.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "2C_8B_21024_np5",
+                "2C_8B_21024_np6",
+                "1C_8B_21024_np5",
+                "1C_8B_21024_np6"
+            ]
+        );
+        assert_eq!(kept[0].number, 202);
+        for (filter, says) in [
+            ("8B", "KEY=VALUES"),
+            ("modle=8B", "`modle` is not among"),
+            ("n=500", "keeps no cell"),
+        ] {
+            assert!(only(&[filter]).unwrap_err().contains(says));
+        }
+    }
+
+    #[test]
+    fn a_wrong_plan_names_its_line() {
+        for (from, to, says) in [
+            ("tp = [2]", "tpp = [2]", "line 17: unknown field `tpp`"),
+            ("manage = true", "manage = false", "base_url is missing"),
+            ("np{n}", "np", "two cells have the name"),
+            ("{model}", "{modle}", "{model}"),
+            ("\"1,4..6\"", "\"6..4\"", "matrix 2: num_prompts: `6..4`"),
+            ("schema = 1", "schema = 9", "schema 9"),
+        ] {
+            assert!(PLAN.contains(from));
+            let refused = cells(&PLAN.replace(from, to)).unwrap_err();
+            assert!(refused.contains(says), "no `{says}` in {refused}");
+        }
+    }
+}

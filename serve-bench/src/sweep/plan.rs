@@ -1,0 +1,183 @@
+//! A plan as it stands in its TOML file. Unknown keys are errors that name their line.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// The version that is read.
+const SCHEMA: u32 = 1;
+
+/// A sweep.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Plan {
+    schema: u32,
+    /// Name of a cell's folder, such as `{config}_{model}_TP{tp}_{input}_np{n}`.
+    pub(super) name: String,
+    /// How servers are started.
+    pub(super) server: ServerPlan,
+    /// What requests are.
+    #[serde(default)]
+    pub(super) load: LoadPlan,
+    /// What `{path}` is for a model, and else `{path}` is the model's name.
+    #[serde(default)]
+    pub(super) paths: BTreeMap<String, String>,
+    /// What `{gpus}` is for a configuration.
+    #[serde(default)]
+    pub(super) gpus: BTreeMap<String, String>,
+    /// The cells.
+    pub(super) matrix: Vec<Matrix>,
+}
+
+/// How servers are started.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ServerPlan {
+    /// Whether the sweep starts and stops them; else it shows the command and waits for what the user starts.
+    #[serde(default)]
+    pub(super) manage: bool,
+    /// The command, one word an element, with `{path}`, `{model}`, `{tp}`, `{port}`, `{gpus}`, `{max_len}`.
+    pub(super) command: Vec<String>,
+    /// Environment variables, with the same places.
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, String>,
+    /// Where it answers. Needed without `manage`; with it a free port is taken for `{port}`.
+    pub(super) base_url: Option<String>,
+    /// Seconds until it must answer.
+    #[serde(default = "ready_timeout")]
+    pub(super) ready_timeout_s: u64,
+    /// How often a server that ended by itself is started again, in each group.
+    #[serde(default)]
+    pub(super) restarts: u32,
+    /// `gpus` binds the server to the NUMA nodes of `{gpus}` by `p2p-bw numa exec`.
+    #[serde(default)]
+    pub(super) bind: Bind,
+    /// Tokens beside the longest prompt and reply that `{max_len}` leaves.
+    #[serde(default)]
+    pub(super) slack: u32,
+}
+
+/// Where the server's CPUs and memory are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Bind {
+    /// Wherever the system puts them.
+    #[default]
+    None,
+    /// Near its GPUs.
+    Gpus,
+}
+
+/// What requests are.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LoadPlan {
+    /// Further flags of `serve-bench run`.
+    #[serde(default)]
+    pub(super) flags: Vec<String>,
+    /// Seed of the first cell; each takes the next.
+    #[serde(default)]
+    pub(super) seed: u64,
+}
+
+/// Every combination of these values is a cell.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Matrix {
+    /// Labels of configurations.
+    pub(super) configs: Vec<String>,
+    /// Model names.
+    pub(super) models: Vec<String>,
+    /// Tensor parallel sizes.
+    pub(super) tp: Vec<u32>,
+    /// Prompt tokens.
+    pub(super) inputs: Vec<u32>,
+    /// Output tokens.
+    pub(super) outputs: Vec<u32>,
+    /// Numbers of requests, such as `1..200` or `1,2,4`.
+    pub(super) num_prompts: String,
+    /// Requests in flight, in the same form; without it and `rates` all are sent at once.
+    pub(super) concurrency: Option<String>,
+    /// Requests per second.
+    #[serde(default)]
+    pub(super) rates: Vec<f64>,
+}
+
+fn ready_timeout() -> u64 {
+    1800
+}
+
+impl Plan {
+    /// Reads a plan.
+    ///
+    /// # Errors
+    /// In words with the file's name, and the line where it has one.
+    pub(super) fn read(path: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        Self::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// Reads a plan's text.
+    ///
+    /// # Errors
+    /// In words.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let plan: Self = toml::from_str(text).map_err(|error| {
+            let line = error
+                .span()
+                .and_then(|span| text.get(..span.start))
+                .map_or(String::new(), |before| {
+                    format!("line {}: ", before.matches('\n').count() + 1)
+                });
+            format!("{line}{}", error.message().replace('\n', "; "))
+        })?;
+        if plan.schema != SCHEMA {
+            return Err(format!(
+                "schema {} is not known; this program reads {SCHEMA}",
+                plan.schema
+            ));
+        }
+        if plan.server.command.is_empty() {
+            return Err(
+                "server.command is empty; write the words that start the server".to_owned(),
+            );
+        }
+        if !plan.server.manage && plan.server.base_url.is_none() {
+            return Err(
+                "server.base_url is missing; say where the server answers, or set manage = true"
+                    .to_owned(),
+            );
+        }
+        Ok(plan)
+    }
+}
+
+/// Reads numbers such as `1..3,8`, both ends in the range.
+///
+/// # Errors
+/// In words.
+pub(super) fn numbers(text: &str) -> Result<Vec<u32>, String> {
+    let wrong = |part: &str| format!("`{part}` is no number from 1 on, or range such as 1..200");
+    let mut all = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let number = |text: &str| {
+            let number = text.trim().parse::<u32>().ok();
+            number
+                .filter(|number| *number > 0)
+                .ok_or_else(|| wrong(part))
+        };
+        match part.split_once("..") {
+            Some((from, to)) => {
+                let (from, to) = (number(from)?, number(to)?);
+                if from > to || to - from > 100_000 {
+                    return Err(wrong(part));
+                }
+                all.extend(from..=to);
+            }
+            None => all.push(number(part)?),
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,236 @@
+//! A sweep from its command line to its exit code.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use measure::exit;
+use program::{Stop, outputs};
+use supervisor::Interrupt;
+
+use super::args::SweepArgs;
+use super::expand::{Cell, Group, expand, narrowed};
+use super::plan::Plan;
+use super::serving::{Serving, command, shown};
+use crate::attempt::{self, Unfinished, complete};
+use crate::study::step::set_aside;
+
+/// The plan as it was begun.
+const PLAN: &str = "plan.toml";
+
+/// Where cells are.
+const CELLS: &str = "cells";
+
+/// Runs a plan, or goes on with it, and gives the exit code.
+///
+/// # Errors
+/// What ended it; the cells that were done are in its folder.
+pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Result<u8, Stop> {
+    let plan = Plan::read(&args.plan).map_err(Stop::Usage)?;
+    let cells = expand(&plan)
+        .and_then(|cells| narrowed(cells, &args.only))
+        .map_err(|error| Stop::Usage(format!("{}: {error}", args.plan.display())))?;
+    let folder = args.out.clone().unwrap_or_else(|| {
+        let name = args.plan.file_stem().unwrap_or_default();
+        Path::new("tplens-results").join(name)
+    });
+    let sweep = Sweep {
+        plan,
+        folder,
+        interrupt,
+        say,
+    };
+    if args.list {
+        return Ok(outputs::print(&sweep.listed(&cells).map_err(Stop::Usage)?));
+    }
+    sweep.keep_plan(&args.plan)?;
+    let begun = sweep.done(&cells);
+    if begun > 0 {
+        say(&format!(
+            "going on: {begun} of {} cells are done",
+            cells.len()
+        ));
+    }
+    for group in groups(&cells) {
+        let of_group: Vec<Cell> = (cells.iter().filter(|cell| cell.group == group))
+            .cloned()
+            .collect();
+        sweep.group(&group, &of_group)?;
+    }
+    let (done, failed) = (sweep.done(&cells), sweep.failed(&cells));
+    let mut text = format!(
+        "{done} of {} cells are done, in {}\n",
+        cells.len(),
+        sweep.folder.join(CELLS).display()
+    );
+    for name in &failed {
+        text.push_str(&format!("failed requests or client too slow: {name}\n"));
+    }
+    let code = if done == cells.len() && failed.is_empty() {
+        exit::DONE
+    } else {
+        exit::INCONCLUSIVE
+    };
+    Ok(exit::fold([outputs::print(&text), code]))
+}
+
+/// Servers in the order of their first cells.
+fn groups(cells: &[Cell]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for cell in cells {
+        if !groups.contains(&cell.group) {
+            groups.push(cell.group.clone());
+        }
+    }
+    groups
+}
+
+struct Sweep<'a> {
+    plan: Plan,
+    folder: PathBuf,
+    interrupt: &'a Interrupt,
+    say: &'a dyn Fn(&str),
+}
+
+impl Sweep<'_> {
+    /// Begins a folder with this plan, or finds that it holds this very one.
+    fn keep_plan(&self, plan: &Path) -> Result<(), Stop> {
+        let other = "choose another folder with --out";
+        let text = std::fs::read(plan).context("reading the plan")?;
+        let file = self.folder.join(PLAN);
+        let name = self.folder.display();
+        if let Ok(kept) = std::fs::read(&file) {
+            return if kept == text {
+                Ok(())
+            } else {
+                Err(Stop::Usage(format!(
+                    "{name} holds a sweep of another plan ({PLAN} there differs); {other}"
+                )))
+            };
+        }
+        let taken = self.folder.read_dir();
+        if taken.is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(Stop::Usage(format!(
+                "{name} holds something else than a sweep; {other}"
+            )));
+        }
+        std::fs::create_dir_all(self.folder.join(CELLS)).map_err(|error| {
+            Stop::Usage(format!("cannot make the folder {name}: {error}; {other}"))
+        })?;
+        measure::record::write_whole(&file, &text).map_err(|error| Stop::Internal(error.into()))
+    }
+
+    fn cell(&self, cell: &Cell) -> PathBuf {
+        self.folder.join(CELLS).join(&cell.name)
+    }
+
+    fn done(&self, cells: &[Cell]) -> usize {
+        let done = cells
+            .iter()
+            .filter(|cell| complete(&self.cell(cell)).is_some());
+        done.count()
+    }
+
+    /// Cells that are done and whose runs were inconclusive.
+    fn failed(&self, cells: &[Cell]) -> Vec<String> {
+        let is_failed = |cell: &&Cell| {
+            complete(&self.cell(cell)).is_some_and(|record| record.exit_code != exit::DONE)
+        };
+        let failed = cells.iter().filter(is_failed);
+        failed.map(|cell| cell.name.clone()).collect()
+    }
+
+    /// Runs the cells of one server that are not done.
+    fn group(&self, group: &Group, cells: &[Cell]) -> Result<(), Stop> {
+        let mut restarts = self.plan.server.restarts;
+        let mut serving: Option<Serving> = None;
+        for cell in cells {
+            while complete(&self.cell(cell)).is_none() {
+                let server = match serving.take() {
+                    Some(server) => server,
+                    None => self.begin(group, cells)?,
+                };
+                (self.say)(&format!("{}: {} requests", cell.name, cell.num_prompts));
+                let ended = self.measure(cell, &server.url)?;
+                if complete(&self.cell(cell)).is_some() && server.answers() {
+                    serving = Some(server);
+                    continue;
+                }
+                let gone = !server.answers();
+                let name = &cell.name;
+                if !(gone && server.is_managed() && restarts > 0) {
+                    return Err(Stop::Refused(format!(
+                        "{name}: {ended}; the same command goes on with it"
+                    )));
+                }
+                restarts -= 1;
+                // A load that met the end of its server says nothing about it, whatever it wrote.
+                set_aside(&self.cell(cell))?;
+                (self.say)(&format!("{name}: the server ended; it is started again"));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&self, group: &Group, cells: &[Cell]) -> Result<Serving, Stop> {
+        Serving::begin(
+            &self.plan,
+            group,
+            cells,
+            &self.folder,
+            self.interrupt,
+            self.say,
+        )
+    }
+
+    /// Runs a cell; gives how it ended.
+    fn measure(&self, cell: &Cell, url: &str) -> Result<String, Stop> {
+        let mut flags = self.plan.load.flags.clone();
+        let seed = self.plan.load.seed.wrapping_add(cell.number);
+        let set = [
+            ("--base-url", Some(url.to_owned())),
+            ("--tp", Some(cell.group.tp.to_string())),
+            ("--random-input-len", Some(cell.input.to_string())),
+            ("--random-output-len", Some(cell.output.to_string())),
+            ("--num-prompts", Some(cell.num_prompts.to_string())),
+            ("--max-concurrency", cell.concurrency.map(|n| n.to_string())),
+            ("--request-rate", cell.rate.map(|rate| rate.to_string())),
+            ("--seed", Some(seed.to_string())),
+        ];
+        for (flag, value) in set {
+            flags.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+        }
+        let log = self.folder.join("load.log");
+        let ended = attempt::measure(&self.folder, &self.cell(cell), flags, &log, self.interrupt);
+        if matches!(ended, Err(Stop::Interrupted(_))) {
+            (self.say)("broken off; the same command goes on with it");
+        }
+        match ended? {
+            Ok(_) => Ok("done".to_owned()),
+            // A wrong flag would fail in every cell.
+            Err(Unfinished { code, last }) if code == exit::USAGE => Err(Stop::Usage(last)),
+            Err(Unfinished { code, last }) if code == exit::INTERNAL => Err(anyhow!(last).into()),
+            Err(Unfinished { code, last }) => Ok(format!("exit code {code}: {last}")),
+        }
+    }
+
+    /// The cells and the commands of their servers.
+    fn listed(&self, cells: &[Cell]) -> Result<String, String> {
+        let mut text = String::new();
+        for group in groups(cells) {
+            let of_group: Vec<Cell> = (cells.iter().filter(|cell| cell.group == group))
+                .cloned()
+                .collect();
+            let words = command(&self.plan, &group, &of_group, None)?;
+            let line = shown(&self.plan, &group, &of_group, &words);
+            text.push_str(&format!("{}: {line}\n", group.name()));
+            for cell in &of_group {
+                let state = match complete(&self.cell(cell)) {
+                    Some(_) => "done",
+                    None => "to do",
+                };
+                text.push_str(&format!("  {} {state}\n", cell.name));
+            }
+        }
+        Ok(text)
+    }
+}

@@ -1,0 +1,193 @@
+//! `serve-bench compare` and `show` on the results of other clients, with the figures of boxes that users benchmarked by hand.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/measure/tests/fixtures/serve");
+    path.join(name).display().to_string()
+}
+
+/// A file of this test's own.
+fn written(name: &str, text: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("tplens-compare-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// Exit code, standard output and standard error.
+fn ran(arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_serve-bench"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+}
+
+#[test]
+fn two_cards_against_one_are_1_34_times_the_requests() {
+    let (a, b) = (
+        fixture("rtxpro6000-mig-tp1.json"),
+        fixture("rtxpro6000-mig-tp2.json"),
+    );
+    let (code, stdout, stderr) = ran(&["compare", &a, &b, "--json", "-"]);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    let json: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(json["refused"], json!([]));
+    let row = |metric: &str| {
+        let rows = json["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["metric"] == metric).unwrap()
+    };
+    // 62.9261 / 47.0797 = 1.3366 and 11.7622 / 15.7242 = 0.7480.
+    assert!((row("requests")["ratio"].as_f64().unwrap() - 1.3366).abs() < 1e-4);
+    assert!((row("E2EL mean")["ratio"].as_f64().unwrap() - 0.7480).abs() < 1e-4);
+    assert_eq!(row("E2EL mean")["verdict"], "faster");
+    // Without each request's latency there is no interval.
+    assert_eq!(row("E2EL mean")["interval"], Value::Null);
+    // 64 / 62.9261 * 15.7242 = 15.99.
+    assert!((json["a"]["in_flight"].as_f64().unwrap() - 15.99).abs() < 0.01);
+    // The other way round it is a regression.
+    assert_eq!(ran(&["compare", &b, &a]).0, 1);
+}
+
+#[test]
+fn what_is_not_comparable_is_refused_with_every_reason() {
+    let (a, b) = (
+        fixture("mxc500-unbound-evalscope-0.5.txt"),
+        fixture("mxc500-node0-evalscope-0.5.txt"),
+    );
+    let (code, stdout, _) = ran(&["compare", &a, &b]);
+    assert_eq!(code, 3);
+    // 538.497 / 0.766 = 703.0 and 609.616 / 0.869 = 701.5 tokens each: those are the same.
+    assert_says(
+        &stdout,
+        &[
+            "NOT COMPARABLE:",
+            "48 of 474 requests of A failed and 37 of 480 requests of B failed: averages are of survivors",
+            "another batch in flight: 56.0 requests in A and 61.9 in B",
+            "no ratio is given",
+            "neither tells its model; taken for the same",
+        ],
+    );
+    assert!(
+        !stdout.contains("verdict") && !stdout.contains("other lengths"),
+        "{stdout}"
+    );
+    let (code, forced, _) = ran(&["compare", &a, &b, "--force"]);
+    assert_eq!(code, 3);
+    assert!(forced.starts_with("NOT COMPARABLE:"), "{forced}");
+    // 0.869 / 0.766 = 1.134.
+    assert_says(&forced, &["1.134", "verdict", "compared by force"]);
+}
+
+#[test]
+fn models_streams_arrivals_and_lengths_are_told_apart() {
+    let (code, stdout, _) = ran(&[
+        "compare",
+        &fixture("rtxpro6000-mig-tp1.json"),
+        &fixture("h200-mooncake-1k-vllm-0.13.json"),
+    ]);
+    assert_eq!(code, 3);
+    assert_says(
+        &stdout,
+        &[
+            "other models: A Qwen2.5-VL-72B-Instruct-FP8, B Qwen/Qwen3-30B-A3B",
+            "replies of A were not streamed and those of B streamed",
+            "prompts of 89.0 tokens in A and 1024.0 in B",
+            "requests of A came in a closed loop, those of B at 80 requests/s",
+        ],
+    );
+}
+
+/// A detailed result of vLLM's client: twelve requests of three tokens, TTFT 50 ms and gaps of `gap` s, one after the other.
+fn detailed(gap: f64) -> Value {
+    let n = 12;
+    let ms = gap * 1e3;
+    let latency = 0.05 + 2.0 * gap;
+    let duration = 12.0 * latency;
+    json!({
+        "model_id": "org/mock-model", "completed": n, "failed": 0, "num_prompts": n, "request_rate": "inf", "max_concurrency": 1,
+        "duration": duration, "request_throughput": 12.0 / duration, "total_input_tokens": 120, "total_output_tokens": 36,
+        "mean_ttft_ms": 50.0, "median_ttft_ms": 50.0, "mean_tpot_ms": ms, "median_tpot_ms": ms, "mean_itl_ms": ms,
+        "median_itl_ms": ms, "mean_e2el_ms": latency * 1e3, "median_e2el_ms": latency * 1e3,
+        "input_lens": vec![10; n], "output_lens": vec![3; n], "ttfts": vec![0.05; n], "itls": vec![vec![gap; 2]; n],
+        "latencies": vec![latency; n], "errors": vec![""; n],
+    })
+}
+
+#[test]
+fn raw_values_of_both_give_intervals() {
+    let a = written("a.json", &detailed(0.02).to_string());
+    // The second result of a file of two.
+    let b = written(
+        "b.jsonl",
+        &format!("{}\n{}\n", detailed(0.02), detailed(0.03)),
+    );
+    let (a, both) = (a.display().to_string(), b.display().to_string());
+    let (code, _, stderr) = ran(&["compare", &a, &both]);
+    assert_eq!(code, 2);
+    assert_says(&stderr, &["holds 2 results; name one", "b.jsonl#1"]);
+    let (code, stdout, stderr) = ran(&["compare", &a, &format!("{both}#2"), "--json", "-"]);
+    assert_eq!(code, 1, "{stdout}{stderr}");
+    let json: Value = serde_json::from_str(&stdout).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let row = |metric: &str| rows.iter().find(|row| row["metric"] == metric).unwrap();
+    for metric in ["TPOT mean", "ITL mean", "TPOT median"] {
+        // 30 / 20 in every resample of equal requests.
+        let interval = &row(metric)["interval"];
+        for end in ["low", "high"] {
+            assert!(
+                (interval[end].as_f64().unwrap() - 1.5).abs() < 1e-9,
+                "{metric}: {interval}"
+            );
+        }
+        assert_eq!(row(metric)["verdict"], "regression");
+    }
+    assert_eq!(row("TTFT mean")["verdict"], "same");
+    assert_eq!(row("requests")["interval"], Value::Null);
+}
+
+#[test]
+fn a_result_of_another_client_is_shown_with_what_is_wrong() {
+    let (code, stdout, _) = ran(&["show", &fixture("l40x4-vllm-block.txt")]);
+    assert_eq!(code, 0);
+    assert_says(
+        &stdout,
+        &[
+            "vLLM's client, imported, not measured here",
+            "44668.95",
+            "all at once",
+            "1972 tokens a step",
+            // 1000 / 92.72 * (44.66895 + 0.16263 * 51.897) = 572.79 in flight.
+            "572.79",
+        ],
+    );
+    let (code, csv, _) = ran(&["show", &fixture("h200-mooncake-1k-vllm-0.13.json"), "--csv"]);
+    assert_eq!(code, 0);
+    assert!(
+        csv.starts_with("file,metric,statistic,unit,value\n"),
+        "{csv}"
+    );
+    assert_says(&csv, &["TTFT,median,ms,170.3\n", "TTFT,p90,ms,11270.41\n"]);
+    let nothing = written("nothing.txt", "hello\n");
+    let (code, _, stderr) = ran(&["show", nothing.to_str().unwrap()]);
+    assert_eq!(code, 2);
+    assert_says(&stderr, &["no format that is known here"]);
+}
