@@ -209,7 +209,7 @@ mod tests {
     fn real_time_is_judged_where_this_machine_needs_little_beside_the_box() {
         let of = |median_us| cannot_judge((2, 2), median_us, played(0, 0));
         assert_eq!(of(104.0), None);
-        assert!(of(106.0).unwrap().contains("6.0% of the box's time"));
+        assert!(of(106.0).unwrap().contains("6.0% of the box's part"));
         let text = in_real_time(2, 104.0, played(0, 0)).to_string();
         assert!(
             text.starts_with("box 100.00 us, the rest 4.00 us"),

@@ -81,7 +81,9 @@ fn the_comparison_names_all_gpus_and_the_arm() {
     bench.variable("NCCL_P2P_LEVEL", "PIX");
     let todo = said("nccl-p2p-level", &bench)[0].todo.clone().unwrap();
     assert!(
-        todo.ends_with("cargo xtask allreduce --gpus 0,1 --arm \"sys: NCCL_P2P_LEVEL=SYS\""),
+        todo.contains(
+            "cargo xtask allreduce --gpus 0,1 --launches 6 --arm \"sys: NCCL_P2P_LEVEL=SYS\";"
+        ),
         "{todo}"
     );
 }

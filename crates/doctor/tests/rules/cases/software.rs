@@ -91,8 +91,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "known-versions",
         Ok,
-        "NCCL 2.30.7 on GB10",
-        |b| named(b, "NVIDIA GB10", "2.30.7"),
+        "NCCL 2.30.3 on GB10",
+        |b| named(b, "NVIDIA GB10", "2.30.3"),
         "none of",
     ),
     case(
