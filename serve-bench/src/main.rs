@@ -50,9 +50,9 @@ fn main() -> ExitCode {
             Command::Sweep(args) => {
                 interruptible(|interrupt| sweep::run(&args, interrupt, &|line| say!("{line}")))
             }
-            Command::Show { path, csv } => compare::show(&path, csv, |record| {
-                outputs::show(record, csv, RENDERING)
-            }),
+            Command::Show { path, csv } => {
+                compare::show(&path, csv, |record| outputs::show(record, csv, RENDERING))
+            }
             Command::Compare(args) => compare::run(&args),
         },
     })

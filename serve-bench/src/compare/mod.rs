@@ -79,10 +79,7 @@ fn opened(path: &Path) -> anyhow::Result<ServeResult> {
             file.display()
         ),
         Some(number) if (1..=count).contains(&number) => Ok(results.remove(number - 1)),
-        Some(number) => bail!(
-            "{} holds {count} results and no #{number}",
-            file.display()
-        ),
+        Some(number) => bail!("{} holds {count} results and no #{number}", file.display()),
     }
 }
 
