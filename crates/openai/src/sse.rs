@@ -38,6 +38,12 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// Bytes that are kept until the end of a line or an event comes.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.line.len() + if self.has_data { self.data.len() } else { 0 }
+    }
+
     /// Takes bytes from the front of `rest` until an event is complete; `None` once all of them are taken.
     ///
     /// # Errors
