@@ -1,15 +1,16 @@
 //! A serving engine as a pure scheduler in virtual time: requests in, steps with their durations and tokens out.
 //!
-//! Continuous batching, chunked prefill, a limit on sequences and on key-value blocks, first come first served. A step's
-//! duration is the sum of its parts: matrix products, attention, element-wise work, host, and the collectives of
-//! [`tp_plan::plan()`] on a [`Curve`]. Nothing here sleeps, reads a clock or opens a socket, no text is generated, and a
-//! running request is never preempted.
+//! Continuous batching, chunked prefill, a limit on sequences and on key-value blocks, first come first served, and a prefix
+//! cache where it is asked for. A step's duration is the sum of its parts: matrix products, attention, element-wise work, host,
+//! and the collectives of [`tp_plan::plan()`] on a [`Curve`]. Nothing here sleeps, reads a clock or opens a socket, no text is
+//! generated, and a running request is never preempted.
 #![forbid(unsafe_code)]
 
 mod curve;
 mod error;
 mod noise;
 mod placement;
+mod prefix;
 mod profile;
 mod scheduler;
 mod step;
@@ -17,6 +18,7 @@ mod step;
 pub use curve::Curve;
 pub use error::{EngineError, Refused};
 pub use placement::{Limits, surroundings};
+pub use prefix::PrefixCounts;
 pub use profile::Profile;
-pub use scheduler::{Emitted, Engine, Request, Step};
+pub use scheduler::{Admitted, Emitted, Engine, Request, Step};
 pub use step::{StepLoad, StepParts, StepTime};

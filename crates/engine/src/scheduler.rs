@@ -1,16 +1,22 @@
 //! The scheduler: which requests are in a step, and what comes out of it.
 //!
 //! As vLLM's: running requests first, then waiting ones in the order of their arrival, within the step's tokens, the
-//! sequences and the key-value blocks. Unlike vLLM's, blocks of a whole request are reserved when it is admitted, so that
-//! no request is ever preempted; and there is no prefix cache.
+//! sequences and the key-value blocks; with prefix caching, a prompt's first blocks are taken from earlier prompts. Unlike
+//! vLLM's, blocks of a whole request are reserved when it is admitted, so that no request is ever preempted; and blocks of
+//! replies are not cached.
 
+#[cfg(test)]
+mod prefix_tests;
+mod sequence;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use self::sequence::{Forming, Sequence};
 use crate::noise::Noise;
+use crate::prefix::{PrefixCache, PrefixCounts};
 use crate::{EngineError, Limits, Refused, StepLoad, StepParts, StepTime};
 
 /// A serving engine in virtual time. Instants are durations since an arbitrary start and must not go backwards.
@@ -25,8 +31,10 @@ pub struct Engine {
     /// Oldest first. At most the last one is in the middle of its prompt when a step has been formed, because nobody is
     /// admitted behind a prompt that did not fit whole.
     running: Vec<Sequence>,
-    /// Blocks reserved by the running requests; never above the limit.
+    /// Blocks reserved by the running requests, those that several share counted once; never above the limit.
     kv_blocks_used: u64,
+    /// Blocks of prompts by what stands in them; `None` where prefix caching is off.
+    cache: Option<PrefixCache>,
     steps: u64,
 }
 
@@ -65,6 +73,8 @@ pub struct Step {
     pub load: StepLoad,
     /// Those of its tokens that come from prompts.
     pub prompt_tokens: u32,
+    /// Requests that were admitted for it, in that order.
+    pub admitted: Vec<Admitted>,
     /// Requests that get one token each at the step's end, in the order of their admission.
     pub emitted: Vec<Emitted>,
 }
@@ -75,6 +85,15 @@ impl Step {
     pub fn ends(&self) -> Duration {
         self.started + Duration::from_secs_f64(self.duration_us * 1e-6)
     }
+}
+
+/// A request that has left the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Admitted {
+    /// The request.
+    pub id: u64,
+    /// Prompt tokens that are not computed but taken from the prefix cache.
+    pub cached_tokens: u32,
 }
 
 /// One token for one request.
@@ -89,46 +108,9 @@ pub struct Emitted {
 #[derive(Debug)]
 struct Waiting {
     request: Request,
+    /// Keys of the prompt's whole blocks, for the prefix cache.
+    keys: Vec<u64>,
     submitted: Duration,
-}
-
-#[derive(Debug)]
-struct Sequence {
-    request: Request,
-    /// Prompt tokens that have been computed.
-    prefilled: u32,
-    /// Output tokens that have been emitted.
-    emitted: u32,
-    /// Blocks reserved for the whole request.
-    blocks: u64,
-}
-
-impl Sequence {
-    /// Tokens that it would put into a step.
-    fn pending(&self) -> u32 {
-        match self.request.prompt_tokens - self.prefilled {
-            0 => 1,
-            rest => rest,
-        }
-    }
-
-    /// Whether its prompt has been computed.
-    fn decodes(&self) -> bool {
-        self.prefilled == self.request.prompt_tokens
-    }
-
-    /// Puts tokens into a step and returns those whose keys and values attention then reads.
-    fn advance(&mut self, tokens: u32) -> u64 {
-        if !self.decodes() {
-            self.prefilled += tokens;
-        }
-        // The last emitted token goes through the model now, so it counts in a decoding step.
-        let context = u64::from(self.prefilled) + u64::from(self.emitted);
-        if self.decodes() {
-            self.emitted += 1;
-        }
-        context
-    }
 }
 
 impl Engine {
@@ -167,21 +149,46 @@ impl Engine {
             waiting: VecDeque::new(),
             running: Vec::new(),
             kv_blocks_used: 0,
+            cache: None,
             steps: 0,
         })
     }
 
-    /// Queues a request that arrives at `now`.
+    /// The engine with prefix caching: what [`Engine::submit_with_prefix`] names is kept for later requests.
+    #[must_use]
+    pub fn with_prefix_caching(self) -> Self {
+        Self {
+            cache: Some(PrefixCache::default()),
+            ..self
+        }
+    }
+
+    /// Queues a request that arrives at `now` and whose prompt is like no other.
     ///
     /// # Errors
     /// It could never be served, or its number is in use.
     pub fn submit(&mut self, request: Request, now: Duration) -> Result<(), Refused> {
+        self.submit_with_prefix(request, Vec::new(), now)
+    }
+
+    /// As [`Engine::submit`], with a key for each whole block of [`Limits::block_tokens`] tokens that the prompt begins with. A
+    /// key stands for its block and all before it; two prompts have a key in common where they are the same up to there.
+    ///
+    /// # Errors
+    /// It could never be served, or its number is in use.
+    pub fn submit_with_prefix(
+        &mut self,
+        request: Request,
+        keys: Vec<u64>,
+        now: Duration,
+    ) -> Result<(), Refused> {
         self.limits.check(&request)?;
         if self.holds(request.id) {
             return Err(Refused::Duplicate(request.id));
         }
         self.waiting.push_back(Waiting {
             request,
+            keys,
             submitted: now,
         });
         Ok(())
@@ -203,18 +210,31 @@ impl Engine {
     pub fn step(&mut self, now: Duration) -> Result<Option<Step>, EngineError> {
         let mut forming = Forming::default();
         let mut budget = self.step_time.engine().max_batched_tokens;
+        let block_tokens = self.limits.block_tokens;
         for sequence in &mut self.running {
             budget -= forming.put(sequence, budget);
+            if let Some(cache) = &mut self.cache {
+                sequence.enter(cache, block_tokens);
+            }
         }
         while budget > 0
             && let Some(mut sequence) = self.admit(now)
         {
+            forming.admitted.push(Admitted {
+                id: sequence.request.id,
+                cached_tokens: sequence.prefilled,
+            });
             budget -= forming.put(&mut sequence, budget);
+            // At once, so that the next of this step finds them: attention writes keys and values before it reads them.
+            if let Some(cache) = &mut self.cache {
+                sequence.enter(cache, block_tokens);
+            }
             self.running.push(sequence);
         }
         let Forming {
             load,
             prompt_tokens,
+            admitted,
             emitted,
         } = forming;
         if load.sequences == 0 {
@@ -232,6 +252,7 @@ impl Engine {
             noise_factor,
             load,
             prompt_tokens,
+            admitted,
             emitted,
         };
         self.steps += 1;
@@ -263,36 +284,84 @@ impl Engine {
         &self.limits
     }
 
+    /// What the prefix cache was asked and had; zeros without one.
+    #[must_use]
+    pub fn prefix_counts(&self) -> PrefixCounts {
+        self.cache
+            .as_ref()
+            .map_or_else(PrefixCounts::default, |cache| cache.counts)
+    }
+
     /// Takes the oldest waiting request that has arrived, where there is room for it. Nobody overtakes it.
     fn admit(&mut self, now: Duration) -> Option<Sequence> {
         let first = self.waiting.front()?;
-        let blocks = self.limits.blocks(&first.request);
+        let hits = self.hits(first);
+        let whole = self.limits.blocks(&first.request);
+        // Blocks that others use are reserved already.
+        let idle = self
+            .cache
+            .as_ref()
+            .map_or(0, |cache| cache.unused_among(&first.keys[..hits]));
+        let needed = whole - hits as u64 + idle as u64;
         let room = first.submitted <= now
             && self.running.len() < self.max_num_seqs as usize
-            && self.kv_blocks_used + blocks <= self.limits.kv_blocks;
+            && self.kv_blocks_used + needed <= self.limits.kv_blocks;
         if !room {
             return None;
         }
-        self.kv_blocks_used += blocks;
-        self.waiting.pop_front().map(|waiting| Sequence {
-            request: waiting.request,
-            prefilled: 0,
+        let Waiting { request, keys, .. } = self.waiting.pop_front()?;
+        self.kv_blocks_used += needed;
+        let mut prefilled = 0;
+        if let Some(cache) = &mut self.cache {
+            keys[..hits].iter().for_each(|key| cache.hold(*key));
+            cache.shrink(self.limits.kv_blocks - self.kv_blocks_used);
+            prefilled = u32::try_from(hits).unwrap_or(u32::MAX) * self.limits.block_tokens;
+            cache.counts.queried_tokens += u64::from(request.prompt_tokens);
+            cache.counts.hit_tokens += u64::from(prefilled);
+        }
+        Some(Sequence {
+            request,
+            prefilled,
             emitted: 0,
-            blocks,
+            own_blocks: whole - hits as u64,
+            held: keys[..hits].to_vec(),
+            entered: hits,
+            keys,
         })
     }
 
-    /// Ends running requests and frees their blocks.
+    /// Blocks at the beginning of a prompt that are in the cache. Its last token is computed in any case: the first token of the
+    /// reply comes out of it.
+    fn hits(&self, waiting: &Waiting) -> usize {
+        let before_last = (waiting.request.prompt_tokens - 1) / self.limits.block_tokens;
+        let most = waiting.keys.len().min(before_last as usize);
+        self.cache
+            .as_ref()
+            .map_or(0, |cache| cache.hits(&waiting.keys[..most]))
+    }
+
+    /// Ends running requests and frees their blocks; those of the cache that nobody uses any more stay there as long as there is
+    /// room.
     fn release(&mut self, done: impl Fn(&Sequence) -> bool) {
-        let mut freed = 0;
-        self.running.retain(|sequence| {
-            let done = done(sequence);
-            if done {
-                freed += sequence.blocks;
+        let Self {
+            running,
+            cache,
+            kv_blocks_used,
+            ..
+        } = self;
+        running.retain(|sequence| {
+            if !done(sequence) {
+                return true;
             }
-            !done
+            *kv_blocks_used -= sequence.own_blocks;
+            // From the end on: a prompt's beginning is worth more than what follows it.
+            for key in sequence.held.iter().rev() {
+                if cache.as_mut().is_some_and(|cache| cache.release(*key)) {
+                    *kv_blocks_used -= 1;
+                }
+            }
+            false
         });
-        self.kv_blocks_used -= freed;
     }
 
     fn holds(&self, id: u64) -> bool {
@@ -301,37 +370,5 @@ impl Engine {
                 .running
                 .iter()
                 .any(|sequence| sequence.request.id == id)
-    }
-}
-
-/// A step as it fills.
-#[derive(Default)]
-struct Forming {
-    load: StepLoad,
-    prompt_tokens: u32,
-    emitted: Vec<Emitted>,
-}
-
-impl Forming {
-    /// Puts what fits of a sequence into the step and returns its tokens.
-    fn put(&mut self, sequence: &mut Sequence, budget: u32) -> u32 {
-        let tokens = sequence.pending().min(budget);
-        if tokens == 0 {
-            return 0;
-        }
-        if !sequence.decodes() {
-            self.prompt_tokens += tokens;
-        }
-        let before = sequence.emitted;
-        self.load.context_tokens += sequence.advance(tokens);
-        self.load.sequences += 1;
-        self.load.tokens += tokens;
-        if sequence.emitted > before {
-            self.emitted.push(Emitted {
-                id: sequence.request.id,
-                finished: sequence.emitted == sequence.request.output_tokens,
-            });
-        }
-        tokens
     }
 }

@@ -7,10 +7,10 @@ use crate::step::tests::{curve, facts, flat_profile, model};
 use crate::{EngineError, Profile};
 
 /// A generator for the loads of these tests (xorshift64*), not the one that the engine's noise uses.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn below(&mut self, bound: u32) -> u32 {
+    pub(super) fn below(&mut self, bound: u32) -> u32 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -28,12 +28,12 @@ fn limits(kv_blocks: u64) -> Limits {
 }
 
 /// An engine whose steps hold so many tokens and sequences, with so many blocks.
-fn engine(tp: u32, batched: u32, seqs: u32, blocks: u64, profile: Profile) -> Engine {
+pub(super) fn engine(tp: u32, batched: u32, seqs: u32, blocks: u64, profile: Profile) -> Engine {
     let time = StepTime::new(model(), facts(tp, batched, seqs), profile, curve()).unwrap();
     Engine::new(time, limits(blocks)).unwrap()
 }
 
-fn request(id: u64, prompt_tokens: u32, output_tokens: u32) -> Request {
+pub(super) fn request(id: u64, prompt_tokens: u32, output_tokens: u32) -> Request {
     Request {
         id,
         prompt_tokens,
@@ -42,7 +42,7 @@ fn request(id: u64, prompt_tokens: u32, output_tokens: u32) -> Request {
 }
 
 /// Steps until nothing is left and returns the steps.
-fn drain(engine: &mut Engine) -> Vec<Step> {
+pub(super) fn drain(engine: &mut Engine) -> Vec<Step> {
     let mut now = Duration::ZERO;
     let mut steps = Vec::new();
     while let Some(step) = engine.step(now).unwrap() {
