@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::svg::escape;
-use crate::{Curves, Verdicts, Waterfall};
+use crate::{Curves, Plot, Verdicts, Waterfall};
 
 /// A report in one file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,6 +36,8 @@ pub enum Block {
     Paragraph(String),
     /// Points.
     List(Vec<String>),
+    /// Points that are read before anything else.
+    Warnings(Vec<String>),
     /// Rows under heads.
     Table(Table),
     /// The waterfall.
@@ -44,6 +46,8 @@ pub enum Block {
     Curves(Curves),
     /// Verdicts over load.
     Verdicts(Verdicts),
+    /// A number over another.
+    Plot(Plot),
 }
 
 /// A table; rows shorter than the heads are filled with nothing.
@@ -116,19 +120,15 @@ impl Page {
             Block::Paragraph(text) => {
                 let _ = writeln!(html, "<p>{}</p>", escape(text));
             }
-            Block::List(points) => {
-                html.push_str("<ul>");
-                for point in points {
-                    let _ = write!(html, "<li>{}</li>", escape(point));
-                }
-                html.push_str("</ul>\n");
-            }
+            Block::List(points) => list(html, "", points),
+            Block::Warnings(points) => list(html, " class=\"warnings\"", points),
             Block::Table(table) => table.write(html),
             Block::Waterfall(waterfall) => self.picture(html, &waterfall.title, &waterfall.svg()),
             Block::Curves(curves) => self.picture(html, &curves.title, &curves.svg()),
             Block::Verdicts(verdicts) => {
                 self.picture(html, &verdicts.title, &verdicts.svg());
             }
+            Block::Plot(plot) => self.picture(html, &plot.title, &plot.svg()),
         }
     }
 
@@ -147,6 +147,14 @@ impl Page {
             escape(title)
         );
     }
+}
+
+fn list(html: &mut String, class: &str, points: &[String]) {
+    let _ = write!(html, "<ul{class}>");
+    for point in points {
+        let _ = write!(html, "<li>{}</li>", escape(point));
+    }
+    html.push_str("</ul>\n");
 }
 
 impl Table {

@@ -27,6 +27,9 @@ const PICTURE_STYLE: &str = include_str!("picture.css");
 const HATCH: &str = "<defs><pattern id=\"hatch\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" \
                      patternTransform=\"rotate(45)\"><line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"7\"/></pattern></defs>";
 
+/// Pixels of a unit at least: below, words of 12 units cannot be read.
+const LEAST: f64 = 0.75;
+
 /// A drawing under construction.
 #[derive(Debug)]
 pub struct Drawing {
@@ -45,14 +48,16 @@ pub enum Anchor {
 }
 
 impl Drawing {
-    /// Begins a drawing of this many units, which scales with the page and is read aloud by its title.
+    /// Begins a drawing of this many units, which scales with the page and is read aloud by its title; on a page that is too
+    /// narrow for its words it is moved sideways.
     pub(crate) fn begin(width: f64, height: f64, title: &str) -> Self {
         let mut body = String::new();
         let title = escape(title);
         // Writing to a String cannot fail, here and below.
         let _ = write!(
             body,
-            "<svg viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{title}\"><title>{title}</title>"
+            "<svg viewBox=\"0 0 {width:.0} {height:.0}\" style=\"min-width:{:.0}px\" role=\"img\" aria-label=\"{title}\"><title>{title}</title>",
+            width * LEAST
         );
         Self { body }
     }

@@ -1,0 +1,379 @@
+//! A number over another one: lines, steps or dots, intervals as bars; axes linear or logarithmic.
+//!
+//! Lines differ by dashes, not by colour only. It is drawn narrower than other pictures, so that its words can still be read on
+//! a telephone.
+
+use crate::scale::{Linear, Log};
+use crate::svg::{Anchor, Drawing};
+
+/// A picture of one or more series.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Plot {
+    /// What it shows, one line.
+    pub title: String,
+    /// The axis to the right.
+    pub across: Axis,
+    /// The axis upwards.
+    pub up: Axis,
+    /// What is drawn.
+    pub series: Vec<PlotSeries>,
+    /// Whether the numbers are those of a soft box, which the picture says then.
+    pub simulated: bool,
+}
+
+/// An axis.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Axis {
+    /// What it is, with its unit.
+    pub label: String,
+    /// Whether equal distances are equal factors; values are above zero then, others are not drawn.
+    pub logarithmic: bool,
+    /// From and to at least; without it, from the least to the largest value, a linear one from zero.
+    pub range: Option<(f64, f64)>,
+}
+
+/// One series.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlotSeries {
+    /// Its name in the legend.
+    pub name: String,
+    /// How its points are joined.
+    pub shape: Shape,
+    /// Its points in the order in which they are joined.
+    pub points: Vec<PlotPoint>,
+}
+
+/// How points are joined.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// By straight lines, with a dot at each.
+    #[default]
+    Dotted,
+    /// By straight lines.
+    Line,
+    /// By steps: a value holds until the next.
+    Steps,
+    /// Not at all.
+    Dots,
+}
+
+/// One point.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlotPoint {
+    /// Its place to the right.
+    pub x: f64,
+    /// Its place upwards.
+    pub y: f64,
+    /// The interval of its place upwards.
+    pub interval: Option<(f64, f64)>,
+    /// A word beside it.
+    pub label: Option<String>,
+}
+
+/// How many series can be told apart.
+pub const DISTINCT_SERIES: usize = 6;
+
+const WIDTH: f64 = 640.0;
+const LEFT: f64 = 60.0;
+const RIGHT: f64 = 622.0;
+const PLOT: f64 = 220.0;
+const LINE: f64 = 18.0;
+/// Part of a linear axis beyond the largest value.
+const ROOM: f64 = 0.06;
+/// Units that a character of the legend takes.
+const CHARACTER: f64 = 7.4;
+/// Characters of a name that are shown.
+const NAME: usize = 70;
+
+enum Scale {
+    Linear(Linear),
+    Log(Log),
+}
+
+impl Scale {
+    fn at(&self, value: f64) -> f64 {
+        match self {
+            Self::Linear(axis) => axis.at(value),
+            Self::Log(axis) => axis.at(value),
+        }
+    }
+
+    fn ticks(&self) -> Vec<f64> {
+        match self {
+            Self::Linear(axis) => axis.ticks(),
+            Self::Log(axis) => axis.ticks(),
+        }
+    }
+}
+
+impl Axis {
+    /// Whether a value has a place on it.
+    fn takes(&self, value: f64) -> bool {
+        value.is_finite() && (!self.logarithmic || value > 0.0)
+    }
+
+    fn scale(&self, values: impl Iterator<Item = f64>, from: f64, to: f64) -> Option<Scale> {
+        let asked = self.range.into_iter().flat_map(|(low, high)| [low, high]);
+        let (low, high) = values
+            .chain(asked)
+            .filter(|value| self.takes(*value))
+            .fold(None, |range: Option<(f64, f64)>, value| {
+                let (low, high) = range.unwrap_or((value, value));
+                Some((low.min(value), high.max(value)))
+            })?;
+        Some(if self.logarithmic {
+            Scale::Log(Log::over(low / 1.15, high * 1.15, from, to))
+        } else if self.range.is_some() {
+            Scale::Linear(Linear::over(low, high, from, to))
+        } else {
+            let low = low.min(0.0);
+            // Nothing but zeros is drawn at the bottom, and the largest value has room above it.
+            let high = if high > low { high } else { low + 1.0 };
+            Scale::Linear(Linear::over(low, high + (high - low) * ROOM, from, to))
+        })
+    }
+}
+
+impl Plot {
+    /// The picture as an SVG element; empty where there is no point to draw.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let drawn = |point: &&PlotPoint| self.across.takes(point.x) && self.up.takes(point.y);
+        let points = || {
+            let all = self.series.iter().flat_map(|series| &series.points);
+            all.filter(drawn)
+        };
+        if points().next().is_none() {
+            return String::new();
+        }
+        let places = self.legend();
+        let rows = places.last().map_or(0.0, |(_, row)| row + 1.0);
+        let top = 34.0 + LINE * rows;
+        let bottom = top + PLOT;
+        let ends = |point: &PlotPoint| {
+            let (low, high) = point.interval.unwrap_or((point.y, point.y));
+            [low, point.y, high]
+        };
+        let across = self
+            .across
+            .scale(points().map(|point| point.x), LEFT, RIGHT);
+        let up = self.up.scale(points().flat_map(ends), bottom, top);
+        let (Some(across), Some(up)) = (across, up) else {
+            return String::new();
+        };
+        let mut drawing = Drawing::begin(WIDTH, bottom + 46.0, &self.title);
+        self.frame(&mut drawing, (&across, &up), (top, bottom));
+        for (index, series) in self.series.iter().enumerate() {
+            let class = format!("plot{}", index % DISTINCT_SERIES);
+            let own: Vec<&PlotPoint> = series.points.iter().filter(drawn).collect();
+            let place = |point: &PlotPoint| (across.at(point.x), up.at(point.y));
+            let through: Vec<(f64, f64)> = own.iter().map(|point| place(point)).collect();
+            match series.shape {
+                Shape::Dots => {}
+                Shape::Steps => drawing.path(&format!("curve {class}"), &stairs(&through)),
+                Shape::Line | Shape::Dotted => drawing.path(&format!("curve {class}"), &through),
+            }
+            for point in own {
+                let (x, y) = place(point);
+                if let Some((low, high)) = point.interval.filter(|(low, _)| self.up.takes(*low)) {
+                    drawing.line("whisker", (x, up.at(low)), (x, up.at(high)));
+                }
+                if matches!(series.shape, Shape::Dots | Shape::Dotted) {
+                    drawing.dot(&format!("dot {class}"), (x, y));
+                }
+                if let Some(label) = &point.label {
+                    let (x, anchor) = match x > RIGHT - 60.0 {
+                        true => (x - 6.0, Anchor::End),
+                        false => (x + 6.0, Anchor::Start),
+                    };
+                    drawing.text("tick", (x, y - 6.0), anchor, label);
+                }
+            }
+            let (x, row) = places[index];
+            let y = 14.0 + LINE * row;
+            drawing.path(
+                &format!("curve {class}"),
+                &[(x, y - 4.0), (x + 24.0, y - 4.0)],
+            );
+            drawing.text("legend", (x + 30.0, y), Anchor::Start, &shown(&series.name));
+        }
+        drawing.end()
+    }
+
+    /// The lines and labels behind the series.
+    fn frame(
+        &self,
+        drawing: &mut Drawing,
+        (across, up): (&Scale, &Scale),
+        (top, bottom): (f64, f64),
+    ) {
+        for tick in up.ticks() {
+            let y = up.at(tick);
+            drawing.line("grid", (LEFT, y), (RIGHT, y));
+            drawing.text("tick", (LEFT - 8.0, y + 4.0), Anchor::End, &digits(tick));
+        }
+        for tick in across.ticks() {
+            let x = across.at(tick);
+            drawing.line("grid", (x, top), (x, bottom));
+            drawing.text("tick", (x, bottom + 18.0), Anchor::Middle, &digits(tick));
+        }
+        drawing.text("tick", (8.0, top - 10.0), Anchor::Start, &self.up.label);
+        drawing.text(
+            "tick",
+            (RIGHT, bottom + 38.0),
+            Anchor::End,
+            &self.across.label,
+        );
+        if self.simulated {
+            drawing.text("simulated", (RIGHT, top - 10.0), Anchor::End, "SIMULATED");
+        }
+    }
+
+    /// Where each name of the legend begins, and its row.
+    fn legend(&self) -> Vec<(f64, f64)> {
+        let (mut x, mut row) = (LEFT, 0.0);
+        let mut places = Vec::new();
+        for series in &self.series {
+            let width = 30.0 + CHARACTER * count(shown(&series.name).chars().count()) + 22.0;
+            if x > LEFT && x + width > RIGHT {
+                (x, row) = (LEFT, row + 1.0);
+            }
+            places.push((x, row));
+            x += width;
+        }
+        places
+    }
+}
+
+/// A name that is not longer than the picture is wide.
+fn shown(name: &str) -> String {
+    if name.chars().count() <= NAME {
+        return name.to_owned();
+    }
+    name.chars().take(NAME).chain(['…']).collect()
+}
+
+/// The corners of stairs: each value holds until the next.
+fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut corners: Vec<(f64, f64)> = Vec::with_capacity(points.len() * 2);
+    for &(x, y) in points {
+        if let Some(&(_, before)) = corners.last() {
+            corners.push((x, before));
+        }
+        corners.push((x, y));
+    }
+    corners
+}
+
+/// A number without zeros at its end, thousands as `k` and millions as `M`.
+fn digits(number: f64) -> String {
+    let (number, unit) = match number.abs() {
+        n if n >= 1e6 => (number / 1e6, "M"),
+        n if n >= 1e4 => (number / 1e3, "k"),
+        _ => (number, ""),
+    };
+    let text = format!("{number:.4}");
+    format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a picture has a handful of lines"
+)]
+fn count(number: usize) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(x: f64, y: f64) -> PlotPoint {
+        PlotPoint {
+            x,
+            y,
+            ..PlotPoint::default()
+        }
+    }
+
+    fn plot(points: Vec<PlotPoint>, shape: Shape, logarithmic: bool) -> Plot {
+        Plot {
+            title: "t <i>".to_owned(),
+            across: Axis {
+                label: "ms".to_owned(),
+                logarithmic,
+                range: None,
+            },
+            up: Axis {
+                label: "part".to_owned(),
+                ..Axis::default()
+            },
+            series: vec![PlotSeries {
+                name: "TTFT <b>".to_owned(),
+                shape,
+                points,
+            }],
+            simulated: true,
+        }
+    }
+
+    #[test]
+    fn steps_hold_a_value_until_the_next() {
+        assert_eq!(
+            stairs(&[(0.0, 1.0), (2.0, 5.0), (3.0, 4.0)]),
+            [(0.0, 1.0), (2.0, 1.0), (2.0, 5.0), (3.0, 5.0), (3.0, 4.0)]
+        );
+        assert_eq!(stairs(&[]), []);
+    }
+
+    #[test]
+    fn points_have_dots_bars_and_labels_and_names_are_no_markup() {
+        let mut labelled = point(2.0, 3.0);
+        labelled.interval = Some((2.5, 3.5));
+        labelled.label = Some("16 <u>".to_owned());
+        let svg = plot(vec![point(1.0, 2.0), labelled], Shape::Dotted, false).svg();
+        assert_eq!(svg.matches("<circle").count(), 2);
+        assert_eq!(svg.matches("class=\"whisker\"").count(), 1);
+        assert!(svg.contains("16 &lt;u&gt;") && svg.contains("TTFT &lt;b&gt;"));
+        assert!(svg.contains(">SIMULATED<") && !svg.contains("<b>") && !svg.contains("<i>"));
+    }
+
+    #[test]
+    fn what_has_no_place_is_not_drawn() {
+        assert_eq!(Plot::default().svg(), "");
+        assert_eq!(plot(vec![point(0.0, 1.0)], Shape::Dots, true).svg(), "");
+        let svg = plot(
+            vec![
+                point(-1.0, 1.0),
+                point(f64::NAN, 1.0),
+                point(10.0, f64::INFINITY),
+                point(10.0, 1.0),
+            ],
+            Shape::Dots,
+            true,
+        )
+        .svg();
+        assert_eq!(svg.matches("<circle").count(), 1);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+
+    #[test]
+    fn values_of_zero_alone_have_an_axis() {
+        let svg = plot(vec![point(0.0, 0.0), point(1.0, 0.0)], Shape::Line, false).svg();
+        assert!(svg.contains("<polyline") && !svg.contains("NaN"), "{svg}");
+    }
+
+    #[test]
+    fn a_long_legend_breaks_into_rows() {
+        let mut two = plot(vec![point(1.0, 1.0)], Shape::Dots, false);
+        two.series[0].name = "x".repeat(60);
+        two.series.push(two.series[0].clone());
+        // 60 x 7.4 + 52 = 496 of 562: one a row.
+        assert_eq!(two.legend(), [(LEFT, 0.0), (LEFT, 1.0)]);
+        assert_eq!(shown(&"y".repeat(99)).chars().count(), 71);
+        assert_eq!(
+            [digits(25_000.0), digits(0.5), digits(3.0), digits(2e6)],
+            ["25k", "0.5", "3", "2M"]
+        );
+    }
+}
