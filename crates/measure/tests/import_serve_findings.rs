@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use measure::import::serve::{FindingKind, Latency, ServeResult, read_all};
+use measure::import::serve::{FindingKind, Latency, ServeResult, across, read_all};
 use measure::import::{ImportError, ServeFormat};
 use serde_json::{Value, json};
 
@@ -162,13 +162,124 @@ fn a_burst_is_no_rate_and_two_groups_are_no_mean() {
 
 #[test]
 fn what_is_right_has_no_findings() {
-    for name in [
-        "rtxpro6000-mig-tp1.json",
-        "rtxpro6000-mig-tp2.json",
-        "r9700-c-8b-tp1-np1.json",
-    ] {
+    for name in ["rtxpro6000-mig-tp2.json", "r9700-c-8b-tp1-np1.json"] {
         assert_eq!(fixture(name).findings, [], "{name}");
     }
+}
+
+#[test]
+fn a_latency_over_its_tokens_is_no_tpot() {
+    // 15,724.2 / 256 = 61.4227 ms.
+    let run = fixture("rtxpro6000-mig-tp1.json");
+    assert_says(
+        &words(&run, FindingKind::LatencyPerToken),
+        &["the 61.42 ms", "whole latency of 15.72 s over 256 tokens"],
+    );
+    assert_eq!(run.findings.len(), 1, "{:?}", run.findings);
+    assert_eq!(run.run.tpot_ms, None);
+}
+
+#[test]
+fn all_six_rows_of_two_connectors_are_bursts_of_which_five_have_a_second_wave() {
+    let mut rows = all("h200-mooncake-vllm-0.13.jsonl");
+    rows.extend(all("h200-nixl-vllm-0.13-blocks.txt"));
+    // Requests over duration; offered; its part: 400 / 26.64 = 15.02 of 80 is 19%, 360 / 30.95 = 11.63 of 72 is 16%,
+    // 325 / 36.78 = 8.84 of 65 is 14%, 225 / 54.76 = 4.11 of 45 is 9%, 400 / 26.60 = 15.04 is 19%, 360 / 30.76 = 11.70 is 16%.
+    let expected = [
+        (
+            "15.02",
+            80.0,
+            "19%",
+            Some("mean of 3798 ms beside a median of 170 ms"),
+        ),
+        (
+            "11.63",
+            72.0,
+            "16%",
+            Some("mean of 4015 ms beside a median of 116 ms"),
+        ),
+        (
+            "8.84",
+            65.0,
+            "14%",
+            Some("mean of 3876 ms beside a median of 140 ms"),
+        ),
+        ("4.11", 45.0, "9%", None),
+        (
+            "15.04",
+            80.0,
+            "19%",
+            Some("mean of 3832 ms beside a median of 175 ms"),
+        ),
+        (
+            "11.70",
+            72.0,
+            "16%",
+            Some("mean of 3986 ms beside a median of 125 ms"),
+        ),
+    ];
+    assert_eq!(rows.len(), expected.len());
+    for (row, (rate, offered, part, wave)) in rows.iter().zip(expected) {
+        assert_eq!(row.run.request_rate_asked, Some(offered));
+        assert_eq!(row.output_each(), Some(1024.0));
+        let burst = format!("{rate} requests/s completed of {offered} offered ({part})");
+        assert_says(&words(row, FindingKind::BurstNotRate), &[&burst]);
+        match wave {
+            Some(wave) => assert_says(&words(row, FindingKind::SecondWave), &[wave]),
+            None => assert!(!has(row, FindingKind::SecondWave), "{:?}", row.findings),
+        }
+    }
+    // 15.015 * 16.67943 = 250.4 in flight in the mean of the 400 that came within 5 s.
+    assert!((rows[0].in_flight().unwrap() - 250.4).abs() < 0.1);
+    assert_eq!(across(&rows).len(), 0);
+}
+
+#[test]
+fn a_sweep_whose_long_replies_fail_has_survivors_and_a_limit() {
+    let rows = all("mxc500-sweep-evalscope.jsonl");
+    // Requests/s times latency: 7.7, 15.7, 31.3, 59.5, 84.8, 96.7, 104.7, 108.0.
+    let short = [64.0, 100.0, 128.0, 150.0, 200.0].map(Some);
+    for row in &rows {
+        let asked = row.run.concurrency_asked;
+        let failed = row.run.failed.unwrap();
+        // 0.37 * 20.94 = 7.75 of 8 and 31.3 of 32 are in order; 1.08 * 55.09 = 59.5 of 64 is, as 986 * 64 / 1050 = 60.1 less 5%.
+        let is_less = asked >= Some(100.0);
+        assert_eq!(
+            has(row, FindingKind::InFlight),
+            is_less,
+            "{:?}",
+            row.findings
+        );
+        // Above 1% of 1000.
+        assert_eq!(has(row, FindingKind::FailuresDropped), failed > 10);
+        assert_eq!(failed > 10, short.contains(&asked));
+        assert!(has(row, FindingKind::LatencyAsTtft) && has(row, FindingKind::InverseThroughput));
+    }
+    let found = across(&rows);
+    let kinds: Vec<FindingKind> = found.iter().map(|one| one.kind).collect();
+    assert_eq!(kinds, [FindingKind::Survivors, FindingKind::Saturated]);
+    // 109.62 / 0.37 = 296.3 and 364.43 / 1.47 = 247.9 tokens.
+    assert_says(
+        &found[0].words,
+        &[
+            "fall from 296 tokens at 8 in flight to 248 at 200",
+            "from 0.0% to 16.4%",
+        ],
+    );
+    // 1.48 less 5% is 1.41: 1.37 at 100 is below, 1.44 at 128 is not.
+    assert_says(&found[1].words, &["from 128 in flight", "1.47 at 200"]);
+}
+
+#[test]
+fn an_unlimited_burst_of_long_prompts_waits_and_is_mixed() {
+    let run = fixture("mxc500-sharegpt-unlimited-vllm-0.6-block.txt");
+    // 2.60 * (129.740 + 0.48716 * (197.2 - 1)) = 585.9 in flight of 1000 that came at once.
+    assert!(
+        (run.in_flight().unwrap() - 585.9).abs() < 0.5,
+        "{:?}",
+        run.in_flight()
+    );
+    assert_eq!(run.run.request_rate_asked, Some(f64::INFINITY));
 }
 
 #[test]
@@ -299,4 +410,31 @@ fn appended_results_are_numbered_and_what_is_none_names_its_file() {
     assert!(results[1].run.origin.ends_with("appended.jsonl#2"));
     let error = read_text("half.jsonl", &format!("{}\nnonsense\n", detailed())).unwrap_err();
     assert!(error.to_string().contains("no format that is known here"));
+}
+
+#[test]
+fn times_that_do_not_make_the_latency_have_another_unit() {
+    // 20 + 7 * 10 = 90 ms.
+    let file = |ttft: f64| {
+        json!({
+            "duration": 2.0, "completed": 16, "total_input_tokens": 160, "total_output_tokens": 128,
+            "request_throughput": 8.0, "output_throughput": 64.0,
+            "mean_ttft_ms": ttft, "median_ttft_ms": ttft, "mean_tpot_ms": 10.0, "median_tpot_ms": 10.0,
+            "mean_e2el_ms": 90.0, "median_e2el_ms": 90.0,
+        })
+        .to_string()
+    };
+    let read = |ttft| read_text("times.json", &file(ttft)).unwrap().remove(0);
+    assert!(!has(&read(20.0), FindingKind::Parts));
+    assert_says(
+        &words(&read(223.0), FindingKind::Parts),
+        &["223.000 ms is above", "90.000 ms"],
+    );
+    // Seconds: 0.02 + 70 is 22% below 90, more than half of it is needed where lengths differ; in milliseconds of 5 per token 35.02.
+    let seconds = file(0.02).replace("10.0", "5.0");
+    let found = read_text("times.json", &seconds).unwrap().remove(0);
+    assert_says(
+        &words(&found, FindingKind::Parts),
+        &["7.0 times TPOT 5.000 ms are 35.020 ms"],
+    );
 }

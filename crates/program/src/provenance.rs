@@ -1,10 +1,15 @@
 //! Where a record comes from: host, kernel, binary, arguments.
 
+use std::fs::File;
+use std::io::Read;
 use std::time::SystemTime;
 
 use measure::record::{Provenance, allowed_environment, redacted_arguments};
 use sha2::{Digest, Sha256};
 use topology::{Machine, Sysfs};
+
+/// Bytes of the program that are hashed at a time.
+const HASHED_BYTES: usize = 64 << 10;
 
 /// The provenance of this run.
 #[must_use]
@@ -48,11 +53,19 @@ fn kernel() -> Option<String> {
     ))
 }
 
+/// The running program, in pieces, since it may be large.
 fn binary_sha256() -> Option<String> {
-    let bytes = Sysfs::real().root().join("proc/self/exe");
-    let bytes = std::fs::read(bytes).ok()?;
+    let mut program = File::open(Sysfs::real().root().join("proc/self/exe")).ok()?;
+    let mut hash = Sha256::new();
+    let mut part = vec![0; HASHED_BYTES];
+    loop {
+        match program.read(&mut part).ok()? {
+            0 => break,
+            bytes => hash.update(&part[..bytes]),
+        }
+    }
     Some(
-        Sha256::digest(bytes)
+        hash.finalize()
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect(),

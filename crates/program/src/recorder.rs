@@ -69,6 +69,15 @@ impl<P: Growing> Recorder<P> {
         self.journal.append(&P::line(event))
     }
 
+    /// Adds one of very many events: written at once, so that a killed program has it, and flushed to the disk each second.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn add_soon(&mut self, event: P::Event) -> Result<(), FolderError> {
+        self.payload.grow(event.clone());
+        self.journal.append_soon(&P::line(event))
+    }
+
     /// Ends a run that could measure nothing: exit 3.
     #[must_use]
     pub fn refuse(self, reason: String) -> Ended {

@@ -4,7 +4,7 @@ use super::{Metric, tokens_of_chunks};
 use crate::record::ServeRequest;
 
 /// Length of the window, ms.
-const WINDOW_MS: f64 = 1000.0;
+pub(crate) const WINDOW_MS: f64 = 1000.0;
 
 /// The definition.
 pub const METRIC: Metric = Metric {

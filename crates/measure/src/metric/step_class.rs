@@ -60,6 +60,13 @@ impl Classes {
 /// The classes of a run's steps. A request whose chunks have unknown tokens is left out; its prefill counts for the others.
 #[must_use]
 pub fn of(requests: &[ServeRequest]) -> Classes {
+    of_beside(requests, &[])
+}
+
+/// The same where the server's counters tell of prompts of others: steps that end within these times, ms, are mixed.
+#[must_use]
+pub fn of_beside(requests: &[ServeRequest], others: &[(f64, f64)]) -> Classes {
+    let is_others = |at: f64| others.iter().any(|(from, to)| (*from..=*to).contains(&at));
     let prefills = Prefills::of(requests);
     let mut classes = Classes::default();
     for request in requests.iter().filter(|request| request.error.is_none()) {
@@ -69,7 +76,8 @@ pub fn of(requests: &[ServeRequest]) -> Classes {
         // Time and tokens of pure and of mixed steps.
         let mut sums = [(0.0, 0u32); 2];
         for (pair, count) in request.token_chunks_ms.windows(2).zip(&tokens[1..]) {
-            let sum = &mut sums[usize::from(prefills.within(pair[0], pair[1]))];
+            let is_mixed = prefills.within(pair[0], pair[1]) || is_others(pair[1]);
+            let sum = &mut sums[usize::from(is_mixed)];
             sum.0 += pair[1] - pair[0];
             sum.1 += count;
         }
@@ -150,6 +158,15 @@ mod tests {
         let second = request(30.0, &[100.0]);
         let classes = of(&[first, second]);
         assert_eq!((classes.decode, classes.mixed), (vec![20.0], vec![60.0]));
+    }
+
+    #[test]
+    fn a_step_beside_somebody_elses_prompt_is_mixed() {
+        let alone = request(0.0, &[20.0, 40.0, 120.0, 140.0]);
+        // Others' prompts from 100 to 130: the gap that ends at 120; the others are (20 + 20) / 2.
+        let classes = of_beside(std::slice::from_ref(&alone), &[(100.0, 130.0)]);
+        assert_eq!((classes.decode, classes.mixed), (vec![20.0], vec![80.0]));
+        assert!(of(&[alone]).mixed.is_empty());
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod provenance;
 mod serve;
 mod serve_client;
 mod serve_load;
+mod serve_server;
 mod soft;
 mod summary;
 
@@ -51,6 +52,10 @@ pub use serve::{
 };
 pub use serve_client::{ServeClient, Stamps};
 pub use serve_load::{Arrivals, Goals};
+pub use serve_server::{
+    ServeServer, ServerChange, ServerCounters, ServerMachine, ServerMean, ServerReading, ServerSum,
+    ServerValues,
+};
 
 pub(crate) use folder::read_bounded;
 pub(crate) use summary::failures;

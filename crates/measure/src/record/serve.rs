@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::serve_client::ServeClient;
 use super::serve_load::{Arrivals, Goals};
+use super::serve_server::ServeServer;
 use crate::caveat::Caveat;
 use crate::metric::total_throughput;
 use crate::stats::Distribution;
@@ -22,6 +23,9 @@ pub struct Serve {
     /// What the load generator itself took and how late it was; `None` in records of 2026 and before, and of runs without an end.
     #[serde(default)]
     pub client: Option<ServeClient>,
+    /// What was read of the server beside the load; `None` in records from before, and where nothing was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServeServer>,
     /// Reservations about the whole record.
     pub caveats: Vec<Caveat>,
 }
@@ -52,6 +56,11 @@ pub enum ServeEvent {
         /// Its own figures.
         client: Box<ServeClient>,
     },
+    /// What was read of the server beside the load.
+    Server {
+        /// What was read.
+        server: Box<ServeServer>,
+    },
     /// A reservation about the whole record.
     Caveat {
         /// The reservation.
@@ -70,6 +79,7 @@ impl Serve {
             ServeEvent::Request { request } => self.requests.push(*request),
             ServeEvent::Summary { summary } => self.summary = Some(*summary),
             ServeEvent::Client { client } => self.client = Some(*client),
+            ServeEvent::Server { server } => self.server = Some(*server),
             ServeEvent::Caveat { caveat } => self.caveats.push(caveat),
         }
     }

@@ -9,7 +9,7 @@ use crate::metric::{
     peak_in_flight, peak_output, queue_time, request_throughput, step_class, total_throughput,
     tpot, ttfc, ttft,
 };
-use crate::stats::{distribution, distribution_pooled};
+use crate::stats::{distribution, distribution_of_successive, distribution_pooled};
 
 /// The metrics over the measured requests; those of streams only where replies were streamed, goodput only with goals.
 ///
@@ -21,26 +21,36 @@ pub fn summarise(
     streamed: bool,
     goals: Option<&Goals>,
 ) -> Option<ServeSummary> {
-    let completed: Vec<&ServeRequest> = requests
+    let mut completed: Vec<&ServeRequest> = requests
         .iter()
         .filter(|request| request.error.is_none())
         .collect();
+    // Whoever sends without waiting for replies makes a queue, in which requests resemble those before them.
+    let is_open_loop = requests.iter().any(|request| request.intended_ms.is_some());
+    if is_open_loop {
+        completed.sort_by_key(|request| request.id);
+    }
+    let of_groups = |groups: &[Vec<f64>]| match is_open_loop {
+        true => distribution_of_successive(groups),
+        false => distribution_pooled(groups),
+    };
     let count = u32::try_from(completed.len()).ok().filter(|n| *n > 0)?;
     let duration_s = duration_s(requests)?;
     let failures = failures(requests);
     let input_tokens = total(&completed, |request| request.input_tokens);
     let output_tokens = total(&completed, |request| request.output_tokens);
     let of_all = |metric: fn(&ServeRequest) -> Option<f64>| {
-        let values: Vec<f64> = completed
-            .iter()
-            .filter_map(|request| metric(request))
-            .collect();
-        distribution(&values)
+        let values = completed.iter().filter_map(|request| metric(request));
+        if is_open_loop {
+            distribution_of_successive(&values.map(|value| vec![value]).collect::<Vec<_>>())
+        } else {
+            distribution(&values.collect::<Vec<f64>>())
+        }
     };
     let of_streams = |metric| of_all(metric).filter(|_| streamed);
     let gaps = |metric: fn(&ServeRequest) -> Vec<f64>| {
         let gaps: Vec<Vec<f64>> = completed.iter().map(|request| metric(request)).collect();
-        distribution_pooled(&gaps).filter(|_| streamed)
+        of_groups(&gaps).filter(|_| streamed)
     };
     let steps = if streamed {
         step_class::of(requests)
@@ -69,7 +79,9 @@ pub fn summarise(
         input_lengths: of_all(lengths::input),
         output_lengths: of_all(lengths::output),
         peak_in_flight: peak_in_flight::of(requests),
-        peak_output_tokens_per_s: peak_output::of(requests).filter(|_| streamed),
+        // A run that is shorter than the window has no peak of it.
+        peak_output_tokens_per_s: peak_output::of(requests)
+            .filter(|_| streamed && duration_s >= peak_output::WINDOW_MS / 1e3),
         total_tokens_per_s: input_tokens
             .zip(output_tokens)
             .map(|(input, output)| total_throughput::of(input, output, duration_s)),
@@ -229,13 +241,13 @@ mod tests {
         assert_eq!(mean(&summary.queue_ms), Some(50.0));
         assert_eq!(mean(&summary.e2el_intended_ms), Some(160.0));
         assert_eq!(mean(&summary.ttfc_ms), Some(5.0));
-        // From 0 to 220 ms; both good: 2 / 0.22; eight and twenty tokens: 28 / 0.22.
-        assert_eq!(summary.good, Some(2));
-        assert!((summary.goodput_per_s.unwrap() - 9.0909).abs() < 1e-3);
+        // From 0 to 220 ms; TTFT of 50 ms and, with the queue, of 150: 1 / 0.22; eight and twenty tokens: 28 / 0.22.
+        assert_eq!(summary.good, Some(1));
+        assert!((summary.goodput_per_s.unwrap() - 4.5454).abs() < 1e-3);
         assert!((summary.total_tokens_per_s.unwrap() - 127.2727).abs() < 1e-3);
         assert_eq!(summary.peak_in_flight, Some(1));
-        // All eight within one second.
-        assert_eq!(summary.peak_output_tokens_per_s, Some(8.0));
+        // 220 ms hold no window of a second.
+        assert_eq!(summary.peak_output_tokens_per_s, None);
         assert_eq!(mean(&summary.tpot_decode_ms), Some(20.0));
         assert_eq!(
             (&summary.tpot_mixed_ms, summary.mixed_part),

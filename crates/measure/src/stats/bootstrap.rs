@@ -1,4 +1,7 @@
 //! The percentile bootstrap of a ratio of sums over independent units: a mean over requests, or over the gaps of requests.
+//!
+//! Few or skewed units are resampled. Of many, the distribution that resampling would draw from is known well enough from its
+//! first three cumulants, which cost one pass instead of two thousand.
 
 use super::median::MIN_FOR_INTERVAL;
 use super::random::{SEED, SplitMix};
@@ -6,6 +9,12 @@ use super::sorted;
 
 /// How often the units are resampled.
 const RESAMPLES: usize = 2000;
+
+/// From so many units on, the bootstrap's distribution is expanded where its skewness is small.
+const MIN_FOR_EXPANSION: usize = 200;
+
+/// Skewness of the bootstrap's distribution up to which its expansion to that order holds.
+const MAX_SKEWNESS: f64 = 0.2;
 
 /// The standard normal quantile of 97.5%.
 const Z: f64 = 1.959_964;
@@ -20,6 +29,16 @@ pub(super) fn interval_of_ratio(units: &[(f64, f64)]) -> Option<(f64, f64)> {
     if n < MIN_FOR_INTERVAL {
         return None;
     }
+    if n >= MIN_FOR_EXPANSION
+        && let Some(ends) = expanded(units)
+    {
+        return Some(ends);
+    }
+    resampled(units)
+}
+
+fn resampled(units: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let n = units.len();
     let mut random = SplitMix::new(SEED);
     let mut draws = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
@@ -41,6 +60,35 @@ pub(super) fn interval_of_ratio(units: &[(f64, f64)]) -> Option<(f64, f64)> {
     ))
 }
 
+/// The same interval by the Cornish-Fisher expansion of the bootstrap's distribution; `None` where it is too skewed for it.
+///
+/// With u = (a - r b) / mean(b) and y = b / mean(b) of a unit, and means over resampled units marked by *, the ratio is to second
+/// order r + u* - u* (y* - 1). Its mean is r - cov(u, y) / n, its variance var(u) / n, its skewness (skewness(u) - 6 cov(u, y) / std(u)) / sqrt(n).
+#[expect(clippy::cast_precision_loss, reason = "a number of requests")]
+fn expanded(units: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let n = units.len() as f64;
+    let (top, bottom) = units
+        .iter()
+        .fold((0.0, 0.0), |sum, unit| (sum.0 + unit.0, sum.1 + unit.1));
+    let (ratio, mean) = (top / bottom, bottom / n);
+    let (mut second, mut third, mut with_size) = (0.0, 0.0, 0.0);
+    for (top, bottom) in units {
+        let u = (top - ratio * bottom) / mean;
+        second += u * u / n;
+        third += u * u * u / n;
+        with_size += u * (bottom / mean - 1.0) / n;
+    }
+    let std = second.sqrt();
+    if std == 0.0 {
+        return Some((ratio, ratio));
+    }
+    let skewness = (third / (second * std) - 6.0 * with_size / std) / n.sqrt();
+    let end =
+        |z: f64| ratio - with_size / n + std / n.sqrt() * (z + skewness * (z * z - 1.0) / 6.0);
+    // What is not a number is not within it.
+    (skewness.abs() <= MAX_SKEWNESS).then(|| (end(-quantile(n)), end(quantile(n))))
+}
+
 /// How many draws lie beyond each end of the interval.
 #[expect(
     clippy::cast_precision_loss,
@@ -49,8 +97,12 @@ pub(super) fn interval_of_ratio(units: &[(f64, f64)]) -> Option<(f64, f64)> {
     reason = "a fraction of 2000 draws"
 )]
 fn beyond(n: usize) -> usize {
-    let n = n as f64;
-    (RESAMPLES as f64 * normal_tail(t_quantile(n - 1.0) * (n / (n - 1.0)).sqrt())) as usize
+    (RESAMPLES as f64 * normal_tail(quantile(n as f64))) as usize
+}
+
+/// The normal quantile that makes up for what the bootstrap of `n` units lacks in variance and in tails.
+fn quantile(n: f64) -> f64 {
+    t_quantile(n - 1.0) * (n / (n - 1.0)).sqrt()
 }
 
 /// Student's 97.5% quantile by its expansion about the normal one (Abramowitz and Stegun, 26.7.5), for 5 degrees or more.
@@ -118,6 +170,46 @@ mod tests {
         }
         let share = f64::from(covered) / 600.0;
         assert!((0.92..=0.985).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn many_units_have_the_interval_that_resampling_gives() {
+        // 300 units whose tops are exponential (skewness 2, so 0.12 of their mean), and bottoms that grow with them or against
+        // them or not at all. An end of 2000 draws has a standard error of about sqrt(0.025 * 0.975 / 2000) / density(1.96) = 6%
+        // of the standard deviation, 1.5% of the width; four of them are 6% of it.
+        let mut random = SplitMix::new(7);
+        #[expect(clippy::cast_precision_loss, reason = "53 bits")]
+        let mut uniform = || ((random.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+        for with in [0.0, 0.5, -0.1] {
+            let units: Vec<(f64, f64)> = (0..300)
+                .map(|_| {
+                    let top = -uniform().ln();
+                    (top, (2.0 + with * top + 0.2 * uniform()).max(0.5))
+                })
+                .collect();
+            let (low, high) = expanded(&units).unwrap();
+            let (drawn_low, drawn_high) = resampled(&units).unwrap();
+            let width = drawn_high - drawn_low;
+            assert!(
+                (low - drawn_low).abs() < 0.06 * width,
+                "{with}: {low} {drawn_low}"
+            );
+            assert!(
+                (high - drawn_high).abs() < 0.06 * width,
+                "{with}: {high} {drawn_high}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_mean_that_one_unit_rules_is_resampled() {
+        // One of 1000 is 1000 times the others: skewness sqrt(1000) / sqrt(1000) = 1.
+        let mut units = vec![(1.0, 1.0); 999];
+        units.push((1000.0, 1.0));
+        assert_eq!(expanded(&units), None);
+        assert_eq!(interval_of_ratio(&units), resampled(&units));
+        assert_eq!(expanded(&[(2.0, 1.0); 200]), Some((2.0, 2.0)));
+        assert_eq!(expanded(&[(1.0, 0.0); 200]), None);
     }
 
     #[test]

@@ -8,15 +8,17 @@ mod outlier;
 mod percentile;
 mod random;
 mod ratio;
+mod successive;
 
 pub use distribution::{Distribution, distribution, distribution_pooled};
 pub use launches::{OverLaunches, over_launches, ratio_by_launch};
 pub use median::{Interval, LEVEL, MIN_FOR_INTERVAL, median, median_interval};
 pub use outlier::outliers;
-pub(crate) use percentile::interpolated;
+pub(crate) use percentile::of_any as percentile_of_any;
 pub use percentile::percentile;
 pub use random::SplitMix;
 pub use ratio::{Ratio, ratio_of_medians};
+pub use successive::{blocks, distribution_of_successive};
 
 /// The values in ascending order; not-a-number must not occur.
 #[must_use]

@@ -27,11 +27,13 @@ pub fn percentile(values: &[f64], fraction: f64) -> Option<f64> {
 ///
 /// The position is `fraction * (n - 1)`; between two values the line through them is taken (Hyndman and Fan, 1996, type 7).
 pub(crate) fn interpolated(ascending: &[f64], fraction: f64) -> Option<f64> {
-    if !is_enough(ascending.len(), fraction) {
-        return None;
-    }
+    is_enough(ascending.len(), fraction).then(|| of_any(ascending, fraction))?
+}
+
+/// The same of any number of values, as numpy gives it: of few the 99th percentile is about the largest. `None` without values.
+pub(crate) fn of_any(ascending: &[f64], fraction: f64) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "sample counts are small")]
-    let position = fraction * (ascending.len() - 1) as f64;
+    let position = fraction * ascending.len().checked_sub(1)? as f64;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -5,7 +5,7 @@ use crate::metric::{e2el, e2el_intended, itl, queue_time, tpot, ttft};
 use crate::record::{
     Distribution, Payload, Record, Serve, ServeLoad, ServeRequest, ServeSummary, ServeTarget,
 };
-use crate::stats::{interpolated, sorted};
+use crate::stats::{percentile_of_any, sorted};
 
 /// A metric of vLLM's `--percentile-metrics`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,7 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    /// Of the completed requests; a percentile only where two values lie beyond it.
+    /// Of the completed requests; percentiles of however few, as vLLM gives them and its readers expect.
     pub(super) fn of(
         metric: VllmMetric,
         serve: &Serve,
@@ -194,14 +194,7 @@ impl Statistics {
             .flat_map(|request| metric.values(request))
             .collect();
         let ascending = sorted(&values);
-        let percentile = |p: &f64| {
-            let value = if ascending.is_empty() {
-                None
-            } else {
-                interpolated(&ascending, p / 100.0)
-            };
-            (p.to_string(), value)
-        };
+        let percentile = |p: &f64| (p.to_string(), percentile_of_any(&ascending, p / 100.0));
         Self {
             mean: of.map(|of| of.mean),
             median: of.map(|of| of.median),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::form::{Statistics, VllmForm, parts};
 use super::{ExportError, date};
-use crate::metric::{e2el, itl, queue_time, ttft};
+use crate::metric::{e2el, itl, peak_output, queue_time, ttft};
 use crate::record::{Arrivals, Record, ServeLoad, ServeRequest, ServeSummary, ServeTarget};
 
 /// The record in vLLM's keys, with lists of all requests in the order of completion.
@@ -23,7 +23,7 @@ pub fn vllm_json(record: &Record, form: &VllmForm) -> Result<Value, ExportError>
         map.insert(key.clone(), Value::from(value.clone()));
     }
     map.extend(traffic(load));
-    map.extend(counts(summary));
+    map.extend(counts(summary, &serve.requests));
     for metric in form.shown(load) {
         let of = Statistics::of(metric, serve, summary, &form.percentiles);
         let key = metric.key();
@@ -94,7 +94,7 @@ fn traffic(load: &ServeLoad) -> Map<String, Value> {
     map
 }
 
-fn counts(summary: &ServeSummary) -> Map<String, Value> {
+fn counts(summary: &ServeSummary, requests: &[ServeRequest]) -> Map<String, Value> {
     object(json!({
         "duration": summary.duration_s,
         "completed": summary.completed,
@@ -105,7 +105,7 @@ fn counts(summary: &ServeSummary) -> Map<String, Value> {
         "request_goodput": summary.goodput_per_s,
         "output_throughput": summary.output_tokens_per_s,
         "total_token_throughput": summary.total(),
-        "max_output_tokens_per_s": summary.peak_output_tokens_per_s,
+        "max_output_tokens_per_s": peak_output::of(requests),
         "max_concurrent_requests": summary.peak_in_flight,
         // Seconds of audio per second: there is no audio.
         "rtfx": 0.0,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::ExportError;
 use super::form::{Statistics, VllmForm, parts};
+use crate::metric::peak_output;
 use crate::record::{Arrivals, Record};
 
 /// Width of the block.
@@ -44,7 +45,7 @@ pub fn vllm_text(record: &Record, form: &VllmForm) -> Result<String, ExportError
     );
     block.number(
         "Peak output token throughput (tok/s):",
-        summary.peak_output_tokens_per_s,
+        peak_output::of(&serve.requests),
     );
     block.number(
         "Peak concurrent requests:",

@@ -247,6 +247,8 @@ pub(super) const TPOT: Alias = alias(
         "mean_tpot",
         "tpot_mean",
         "average_time_per_output_token",
+        "time_per_output_token",
+        "per_output_token",
     ],
 );
 pub(super) const ITL: Alias = alias(
@@ -312,7 +314,7 @@ const ACCEPTED: [(&str, &[&str]); 27] = [
         TTFT.keys,
     ),
     (
-        "mean TPOT (with _s or _ms in the key), taken where TTFT and latency agree with it",
+        "mean TPOT (with _s or _ms in the key, such as ms_per_output_token), taken where TTFT and latency agree with it",
         TPOT.keys,
     ),
     (

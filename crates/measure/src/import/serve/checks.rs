@@ -4,12 +4,13 @@
 
 use super::result::{Finding, FindingKind, Latency, ServeResult, float};
 use super::run::ServeFormat;
+use super::times::parts_of_latency;
 use crate::metric::step_class;
 
 /// A check; `None` where nothing is wrong or the figures that it needs are missing.
 type Check = fn(&ServeResult) -> Option<Finding>;
 
-const CHECKS: [Check; 13] = [
+const CHECKS: [Check; 15] = [
     in_flight,
     requests_missing,
     failures_dropped,
@@ -19,9 +20,11 @@ const CHECKS: [Check; 13] = [
     mixed_steps_by_request,
     latency_as_ttft,
     inverse_throughput,
+    latency_per_token,
     fewer_output_tokens,
     prompt_lengths,
     totals,
+    parts_of_latency,
     peak_below_mean,
 ];
 
@@ -140,6 +143,10 @@ fn burst_not_rate(result: &ServeResult) -> Option<Finding> {
 fn second_wave(result: &ServeResult) -> Option<Finding> {
     let ttft = result.run.ttft_ms.as_ref()?;
     let median = ttft.median.filter(|median| ttft.mean > APART * median)?;
+    // What is no time to first token says nothing of waiting.
+    if parts_of_latency(result).is_some() {
+        return None;
+    }
     let tail = result.p90(Latency::Ttft).map(|p90| ("90th", p90));
     let tail = tail
         .or(ttft.p99.map(|p99| ("99th", p99)))
@@ -256,6 +263,21 @@ fn inverse_throughput(result: &ServeResult) -> Option<Finding> {
             format!(
                 "the {tpot:.2} ms that it calls time per output token are 1 / {rate:.2} tokens/s of all requests together, not the pace \
                  of one: there is no TPOT"
+            ),
+        )
+    })
+}
+
+fn latency_per_token(result: &ServeResult) -> Option<Finding> {
+    let tpot = result.said.tpot_ms.filter(|_| !result.run.streamed)?;
+    let (latency, each) = (result.run.e2el_ms.as_ref()?.mean, result.output_each()?);
+    (each > 2.0 && is_near(tpot * each, latency, ROUNDED)).then(|| {
+        Finding::new(
+            FindingKind::LatencyPerToken,
+            format!(
+                "the {tpot:.2} ms that it calls time per output token are the whole latency of {:.2} s over {each:.0} tokens, waiting and \
+                 prefill included: an upper bound of TPOT and not TPOT",
+                latency / 1e3
             ),
         )
     })

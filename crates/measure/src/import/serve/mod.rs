@@ -1,6 +1,7 @@
 //! Serving results: ours, vLLM's and SGLang's JSON and printed blocks, and flat summaries such as evalscope's; and what in them
 //! contradicts what.
 
+mod across;
 mod aliases;
 mod block;
 mod checks;
@@ -10,9 +11,11 @@ mod read;
 mod result;
 mod run;
 mod summary;
+mod times;
 mod tokens;
 mod vllm;
 
+pub use across::across;
 pub use aliases::accepted_keys;
 pub use read::{read, read_all};
 pub use result::{Asked, Finding, FindingKind, Latency, Said, ServeResult};

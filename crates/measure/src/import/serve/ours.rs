@@ -5,7 +5,7 @@ use super::run::{ServeFormat, ServeRun, Spread};
 use crate::control;
 use crate::import::error::ImportError;
 use crate::metric::decode_gap;
-use crate::record::{Distribution, Payload, Record, ServeLoad, ServeRequest};
+use crate::record::{Arrivals, Distribution, Payload, Record, ServeLoad, ServeRequest};
 use crate::stats::distribution_pooled;
 
 /// The result in a record.
@@ -39,7 +39,7 @@ pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, Impor
         tp: target.tp,
         streamed: target.streamed,
         concurrency_asked: load.concurrency.map(f64::from),
-        request_rate_asked: load.arrivals.rate(),
+        request_rate_asked: rate(load),
         completed: u64::from(summary.completed),
         failed: Some(u64::from(summary.failed)),
         duration_s: summary.duration_s,
@@ -85,6 +85,14 @@ pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, Impor
         clocked: true,
         findings: Vec::new(),
     })
+}
+
+/// The rate that was asked for: infinite where all came at once, and none where a limit held them back, which is a closed loop.
+fn rate(load: &ServeLoad) -> Option<f64> {
+    match (&load.arrivals, load.concurrency) {
+        (Arrivals::AllAtOnce, None) => Some(f64::INFINITY),
+        (arrivals, _) => arrivals.rate(),
+    }
 }
 
 /// Whether all requests were asked for the same lengths.

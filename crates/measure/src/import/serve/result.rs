@@ -82,6 +82,14 @@ pub enum FindingKind {
     LatencyAsTtft,
     /// One over the throughput stands under the name of TPOT.
     InverseThroughput,
+    /// The whole latency over the tokens stands under the name of TPOT.
+    LatencyPerToken,
+    /// TTFT and TPOT do not make the latency.
+    Parts,
+    /// Of several results: those with more failures have shorter replies.
+    Survivors,
+    /// Of several results: more in flight give no more requests per second.
+    Saturated,
     /// Failed requests are in no average.
     FailuresDropped,
     /// Requests that were asked for are in no count.

@@ -5,7 +5,9 @@ mod collectives;
 mod links;
 mod numa;
 mod record;
+mod requests;
 mod serve;
 
 pub use collectives::NOT_JUDGED;
 pub use record::{links, record};
+pub use requests::requests;

@@ -3,7 +3,7 @@
 use super::cell::{ABSENT, significant};
 use super::header::{cautions, indented, is_caution, numbers_right, opening, table};
 use super::record::{line, reservations};
-use super::serve_client;
+use super::{serve_client, serve_server};
 use crate::caveat::Caveat;
 use crate::metric::{
     Metric, e2el, e2el_intended, in_flight, itl, itl_per_token, lengths, queue_time, step_class,
@@ -23,12 +23,10 @@ pub(super) fn block(record: &Record, serve: &Serve, soft: Option<&str>) -> Strin
     let mut text = opening(record, soft, None);
     text.push_str(&cautions(&serve.caveats));
     text.push_str(&serve_client::cautions(serve.client.as_ref()));
-    if let Some(target) = &serve.target {
-        line(&mut text, &target_line(target));
-    }
-    if let Some(load) = &serve.load {
-        line(&mut text, &load_line(load));
-    }
+    text.push_str(&serve_server::cautions(serve.server.as_ref()));
+    serve_heads(serve)
+        .iter()
+        .for_each(|head| line(&mut text, head));
     let mark = if soft.is_some() { " [simulated]" } else { "" };
     let broken_off = match &serve.summary {
         Some(_) => None,
@@ -38,7 +36,8 @@ pub(super) fn block(record: &Record, serve: &Serve, soft: Option<&str>) -> Strin
             summarise(&serve.requests, streamed, goals)
         }
     };
-    match serve.summary.as_ref().or(broken_off.as_ref()) {
+    let summary = serve.summary.as_ref().or(broken_off.as_ref());
+    match summary {
         Some(summary) => {
             line(&mut text, &format!("\nServing benchmark result{mark}"));
             if broken_off.is_some() {
@@ -51,6 +50,7 @@ pub(super) fn block(record: &Record, serve: &Serve, soft: Option<&str>) -> Strin
         }
         None => line(&mut text, &without_summary(serve)),
     }
+    text.push_str(&serve_server::figures(serve.server.as_ref(), summary, mark));
     let general: Vec<String> = serve
         .caveats
         .iter()
@@ -59,6 +59,14 @@ pub(super) fn block(record: &Record, serve: &Serve, soft: Option<&str>) -> Strin
         .collect();
     reservations(&mut text, &general);
     text
+}
+
+/// The server that was asked and the load, a line each.
+#[must_use]
+pub fn serve_heads(serve: &Serve) -> Vec<String> {
+    let target = serve.target.as_ref().map(target_line);
+    let load = serve.load.as_ref().map(load_line);
+    target.into_iter().chain(load).collect()
 }
 
 /// Says over what the numbers of a run without an end are.
@@ -202,8 +210,20 @@ fn without_summary(serve: &Serve) -> String {
     )
 }
 
-/// Counts and rates in vLLM's labels and order, then ours.
+/// Counts and rates as text.
 fn counts(summary: &ServeSummary, load: Option<&ServeLoad>) -> String {
+    serve_counts(summary, load)
+        .into_iter()
+        .map(|(label, value)| format!("  {label:<LABEL$}{value}\n"))
+        .collect()
+}
+
+/// Counts and rates in vLLM's labels and order, then ours.
+#[must_use]
+pub fn serve_counts(
+    summary: &ServeSummary,
+    load: Option<&ServeLoad>,
+) -> Vec<(&'static str, String)> {
     let or_absent = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
     let tokens = |count: Option<u64>| or_absent(count.map(|count| count.to_string()));
     let rate = |value: Option<f64>| or_absent(value.map(significant));
@@ -258,12 +278,13 @@ fn counts(summary: &ServeSummary, load: Option<&ServeLoad>) -> String {
         ),
     ];
     rows.into_iter()
-        .filter_map(|(label, value)| Some(format!("  {label:<LABEL$}{}\n", value?)))
+        .filter_map(|(label, value)| Some((label, value?)))
         .collect()
 }
 
-/// The rows: vLLM's metrics in its order, then ours where they say something that the others do not.
-fn rows(summary: &ServeSummary) -> Vec<(Metric, &Distribution)> {
+/// The latencies: vLLM's metrics in its order, then ours where they say something that the others do not.
+#[must_use]
+pub fn serve_latencies(summary: &ServeSummary) -> Vec<(Metric, &Distribution)> {
     let varies = |of: &&Distribution| of.min < of.max;
     // Where every first chunk holds a token, this is TTFT again.
     let before_token = summary.ttfc_ms.as_ref().filter(|any| {
@@ -317,7 +338,7 @@ fn metrics(summary: &ServeSummary) -> String {
         "n",
     ]);
     let mut notes = Vec::new();
-    for (metric, of) in rows(summary) {
+    for (metric, of) in serve_latencies(summary) {
         let number = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), significant);
         table.add_row([
             format!("{} ({})", metric.name, metric.unit),
@@ -344,7 +365,13 @@ fn metrics(summary: &ServeSummary) -> String {
             part * 100.0
         ));
     }
-    notes.push("intervals: of the mean by bootstrap over requests, of the median by order statistics (ITL: bootstrap); none below 6 requests; p90 needs 20 values, p99 200".to_owned());
+    let open_loop = match summary.queue_ms {
+        Some(_) => {
+            "; of an open loop over blocks of successive requests, none below 30 or where blocks still resemble each other"
+        }
+        None => "",
+    };
+    notes.push(format!("intervals: of the mean by bootstrap over requests, of the median by order statistics (ITL: bootstrap){open_loop}; none below 6 requests; p90 needs 20 values, p99 200"));
     notes
         .iter()
         .for_each(|note| line(&mut text, &format!("  {note}")));
