@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use measure::exit;
 use measure::record::{Payload, Record, Serve, Status, load};
 use program::Stop;
 use supervisor::Interrupt;
@@ -80,7 +81,9 @@ fn left(parts: &Path, name: &str) -> Option<PathBuf> {
     let entries = parts.read_dir().ok()?.flatten();
     let is_of = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == name);
     let mut mine = entries.map(|entry| entry.path()).filter(is_of);
-    mine.find(|path| complete(path).is_some())
+    // One with failures may have lost its server to whatever killed the program.
+    let is_good = |path: &PathBuf| complete(path).is_some_and(|it| it.exit_code == exit::DONE);
+    mine.find(is_good)
 }
 
 /// A folder that nobody else has.

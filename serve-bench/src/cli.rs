@@ -6,9 +6,11 @@ use clap::{Parser, Subcommand};
 
 use crate::compare::CompareArgs;
 use crate::explain::ExplainArgs;
+use crate::page::PageArgs;
 use crate::slo::SloArgs;
 use crate::study::{DemoArgs, StudyArgs};
 use crate::sweep::SweepArgs;
+use crate::sweep_report::SweepReportArgs;
 use crate::{load, selftest, server};
 
 /// What the codes of `measure::exit` mean here.
@@ -44,15 +46,23 @@ pub(crate) enum Command {
     Slo(Box<SloArgs>),
     /// Runs a matrix of loads, each into a folder of its own, on servers that it starts.
     Sweep(Box<SweepArgs>),
+    /// Says what a narrower link costs, from sweeps of one or several machines.
+    SweepReport(SweepReportArgs),
     /// Prints what an earlier run measured, also one that was killed, or what another client's file says and what is wrong with it.
     Show {
         /// A result folder, a journal.jsonl or a record.json; or a result of vLLM's or SGLang's client, evalscope's, or a flat
-        /// JSON summary.
-        path: PathBuf,
+        /// JSON summary. Several results, of one file or of many, become rows of tables.
+        #[arg(value_name = "PATH", required = true)]
+        paths: Vec<PathBuf>,
         /// Print CSV instead of tables.
         #[arg(long)]
         csv: bool,
+        /// Write a run of ours to this file as a page, too.
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
     },
+    /// Writes several results as one page: throughput against latency, TTFT and TPOT by concurrency and by rate.
+    Page(PageArgs),
     /// Compares two results, ours or anybody's, the first being the baseline.
     ///
     /// Refused with the reason and exit code 3 where they are not comparable: another model, streamed against not, other lengths

@@ -3,15 +3,18 @@
 #![forbid(unsafe_code)]
 
 mod attempt;
+mod beside;
 mod cli;
 mod compare;
 mod explain;
 mod load;
+mod page;
 mod selftest;
 mod server;
 mod slo;
 mod study;
 mod sweep;
+mod sweep_report;
 
 use std::process::ExitCode;
 
@@ -50,9 +53,14 @@ fn main() -> ExitCode {
             Command::Sweep(args) => {
                 interruptible(|interrupt| sweep::run(&args, interrupt, &|line| say!("{line}")))
             }
-            Command::Show { path, csv } => {
-                compare::show(&path, csv, |record| outputs::show(record, csv, RENDERING))
+            Command::SweepReport(args) => sweep_report::run(&args),
+            Command::Show { paths, csv, html } => {
+                let shown =
+                    compare::show(&paths, csv, |record| outputs::show(record, csv, RENDERING));
+                let page = html.map(|html| page::show(&paths, &html));
+                exit::fold([shown, page.unwrap_or(exit::DONE)])
             }
+            Command::Page(args) => page::several(&args),
             Command::Compare(args) => compare::run(&args),
         },
     })

@@ -191,3 +191,101 @@ fn a_result_of_another_client_is_shown_with_what_is_wrong() {
     assert_eq!(code, 2);
     assert_says(&stderr, &["no format that is known here"]);
 }
+
+#[test]
+fn field_case_2_is_one_table_of_two_sizes() {
+    let (a, b) = (
+        fixture("rtxpro6000-mig-tp1.json"),
+        fixture("rtxpro6000-mig-tp2.json"),
+    );
+    let (code, stdout, stderr) = ran(&["show", &a, &b]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_says(
+        &stdout,
+        &[
+            "2 results, imported and not measured here",
+            "1  rtxpro6000-mig-tp1.json (a summary; Qwen2.5-VL-72B-Instruct-FP8, TP1; closed loop, 16 in flight)",
+            "2  rtxpro6000-mig-tp2.json (a summary; Qwen2.5-VL-72B-Instruct-FP8, TP2; closed loop, 16 in flight)",
+            // 64 / 62.9261 and 64 / 47.0797.
+            "1.017",
+            "1.359",
+            "1: the 61.42 ms that it calls time per output token are the whole latency",
+        ],
+    );
+    // They were not streamed.
+    assert!(
+        !stdout.contains("TTFT (ms)") && stdout.contains("E2EL (ms)"),
+        "{stdout}"
+    );
+}
+
+#[test]
+fn field_case_4_is_one_table_of_six_rows_of_json_and_text() {
+    let (json, text) = (
+        fixture("h200-mooncake-vllm-0.13.jsonl"),
+        fixture("h200-nixl-vllm-0.13-blocks.txt"),
+    );
+    let (code, stdout, stderr) = ran(&["show", &json, &text]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_says(
+        &stdout,
+        &[
+            "6 results, imported and not measured here",
+            "4  h200-mooncake-vllm-0.13.jsonl#4 (vLLM's client; Qwen/Qwen3-30B-A3B, TP8; 45 requests/s)",
+            "6  h200-nixl-vllm-0.13-blocks.txt#2 (vLLM's client; model not told; 72 requests/s)",
+            "1: 15.02 requests/s completed of 80 offered (19%): 400 requests came within 5.0 s and took 26.6 s, which is a burst of 400",
+            "1: TTFT has a mean of 3798 ms beside a median of 170 ms, 90th percentile 11270 ms",
+            "6: TTFT has a mean of 3986 ms beside a median of 125 ms, 90th percentile 13974 ms",
+        ],
+    );
+    // A row of each table: TPOT of the fourth, as printed.
+    let row = stdout
+        .lines()
+        .find(|line| line.starts_with("4 ") && line.contains("49.93"));
+    let cells: Vec<&str> = row.unwrap().split_whitespace().collect();
+    assert_eq!(cells, ["4", "—", "49.17", "49.38", "49.87", "49.93"]);
+    assert!(!stdout.contains("4: TTFT has"), "{stdout}");
+}
+
+#[test]
+fn field_case_5_is_one_table_of_its_sweep_with_what_holds_over_all_rows() {
+    let (code, stdout, stderr) = ran(&["show", &fixture("mxc500-sweep-evalscope.jsonl")]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_says(
+        &stdout,
+        &[
+            "8 results, imported and not measured here",
+            // 1.37 * 61.88 = 84.8.
+            "5: 1.370 requests/s times a latency of 61.88 s are 84.8 requests in flight where 100 were asked for",
+            "5: the 61.88 s that it calls time to first token are the whole latency",
+            "Found over all rows:",
+            "fall from 296 tokens at 8 in flight to 248 at 200, as failures rise from 0.0% to 16.4%",
+            "from 128 in flight on more give no more",
+        ],
+    );
+    let bindings = ["unbound", "node0", "nodes0-3"]
+        .map(|binding| fixture(&format!("mxc500-{binding}-evalscope-0.5.txt")));
+    let arguments = ["show", &bindings[0], &bindings[1], &bindings[2]];
+    let (code, stdout, _) = ran(&arguments);
+    assert_eq!(code, 0);
+    // 0.766 * 73.051, 0.869 * 71.212 and 0.653 * 71.199 of 100.
+    for (row, in_flight) in ["1: 0.766", "2: 0.869", "3: 0.653"]
+        .iter()
+        .zip(["56.0", "61.9", "46.5"])
+    {
+        assert_says(
+            &stdout,
+            &[
+                row,
+                &format!("are {in_flight} requests in flight where 100"),
+            ],
+        );
+    }
+    let streamed = ran(&[
+        "show",
+        &fixture("mxc500-sharegpt-vllm-0.6-block.txt"),
+        &fixture("mxc500-sharegpt-unlimited-vllm-0.6-block.txt"),
+    ]);
+    assert_eq!(streamed.0, 0);
+    assert_says(&streamed.1, &["129740.24", "487.16", "1109.58", "623.20"]);
+}

@@ -1,5 +1,5 @@
 //! `serve-bench sweep` with the embedded engine as its server: a sweep that is killed again and again ends with the cells of an
-//! unbroken one; what cannot be swept is said.
+//! unbroken one; what cannot be swept is said; a server that crashes is started again, and one that the user runs is waited for.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
@@ -200,6 +200,19 @@ fn a_plan_can_be_listed_narrowed_and_only_gone_on_with_as_it_was() {
     assert_eq!(listed.lines().count(), 3, "{listed}");
     assert!(!scratch.0.join("out").exists(), "a list runs nothing");
 
+    // A server is the same one whatever is narrowed: 64 + 4 + 16 tokens of the longest cell that the plan has for it.
+    let two = PLAN.replace("inputs = [16]", "inputs = [16, 64]");
+    scratch.plan(&two);
+    let listed = scratch
+        .sweep("out")
+        .args(["--list", "--only", "input=16"])
+        .output()
+        .unwrap();
+    ended(&listed, 0);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains("--max-model-len 84"), "{listed}");
+    scratch.plan(PLAN);
+
     let one = scratch
         .sweep("out")
         .args(["--only", "config=B", "--only", "n=1"])
@@ -224,4 +237,240 @@ fn why_a_server_did_not_come_up_is_said_with_the_remedy() {
         "{said}"
     );
     assert!(said.contains("write their folder under [paths]"), "{said}");
+}
+
+/// Whether a file beside this program is there; where not, the test is noted as skipped.
+fn has(program: &str) -> bool {
+    let file = Path::new(env!("CARGO_BIN_EXE_serve-bench")).with_file_name(program);
+    let is_there = file.is_file();
+    if let Some(log) = std::env::var_os("TPLENS_SKIP_LOG").filter(|_| !is_there) {
+        use std::io::Write as _;
+        let mut log = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(log)
+            .unwrap();
+        writeln!(log, "{program} is not built; `cargo xtask test` builds it").unwrap();
+    }
+    is_there
+}
+
+#[test]
+fn what_certainly_does_not_fit_is_left_out_and_said() {
+    let scratch = Scratch::new("fit");
+    // 141.2 GB of weights are no 40 GiB; the 16.1 GB of the other are.
+    let plan = PLAN
+        .replace("slack = 16", "slack = 16\nmemory = \"40 GiB\"")
+        .replace("models = [\"8B\"]", "models = [\"8B\", \"70B\"]")
+        .replace(
+            "8B = \"llama-3.1-8b\"",
+            "8B = \"llama-3.1-8b\"\n70B = \"llama-3.3-70b\"",
+        )
+        .replace("configs = [\"A\", \"B\"]", "configs = [\"A\"]");
+    scratch.plan(&plan);
+    let checked = scratch.sweep("out").arg("--check").output().unwrap();
+    ended(&checked, 3);
+    let table = String::from_utf8(checked.stdout).unwrap();
+    for part in [
+        "each GPU has 40.00 GiB (server.memory)",
+        "takes 1.00 GiB: activations, runtime, captured graphs (assumed; server.reserve says otherwise)",
+        "the engine uses 0.9 of a GPU's memory, vLLM's default",
+        // 70,553,706,496 parameters of two bytes; 0.9 * 40.
+        "A_70B_TP1: does not fit: weights of 131.42 GiB on each GPU are more than the 36.00 GiB that the engine uses",
+    ] {
+        assert!(table.contains(part), "no `{part}` in {table}");
+    }
+    assert!(!scratch.0.join("out").exists(), "a check runs nothing");
+    let fitting = scratch
+        .sweep("out")
+        .args(["--check", "--only", "model=8B"])
+        .output()
+        .unwrap();
+    ended(&fitting, 0);
+
+    let swept = scratch.sweep("out").output().unwrap();
+    ended(&swept, 3);
+    let said = String::from_utf8(swept.stdout).unwrap();
+    assert!(said.starts_with("3 of 6 cells are done"), "{said}");
+    assert!(
+        said.contains("does not fit, not run: A_70B_TP1_16_np1: weights of 131.42 GiB"),
+        "{said}"
+    );
+    assert_eq!(cells(&scratch.0.join("out")).len(), 3);
+
+    let without = PLAN.replace("slack = 16", "slack = 17");
+    scratch.plan(&without);
+    let refused = scratch.sweep("other").arg("--check").output().unwrap();
+    assert!(ended(&refused, 2).contains("add server.memory"));
+}
+
+/// Lines of a child's standard error, as they come.
+struct Said(std::io::Lines<std::io::BufReader<std::process::ChildStderr>>);
+
+impl Said {
+    fn of(child: &mut std::process::Child) -> Self {
+        use std::io::BufRead as _;
+        let stderr = child.stderr.take().unwrap();
+        Self(std::io::BufReader::new(stderr).lines())
+    }
+
+    /// Reads on to a line with these words; all that was read where there is none.
+    #[track_caller]
+    fn until(&mut self, words: &str) -> String {
+        let mut read = String::new();
+        for line in self.0.by_ref() {
+            let line = line.unwrap();
+            read.push_str(&line);
+            read.push('\n');
+            if line.contains(words) {
+                return read;
+            }
+        }
+        panic!("no `{words}` in {read}");
+    }
+
+    fn rest(self) -> String {
+        self.0.map(|line| line.unwrap() + "\n").collect()
+    }
+}
+
+#[test]
+fn a_server_that_crashes_is_started_again_and_its_cell_done_again() {
+    let scratch = Scratch::new("crash");
+    let pid = scratch.0.join("pid");
+    // The shell becomes the engine, so that the number is its own. The last cell takes 200 tokens of some 10 ms.
+    let shell = format!("echo $$ > {}; exec \"$@\"", pid.display());
+    let plan = PLAN
+        .replace(
+            "[\"PROGRAM\"",
+            &format!("[\"sh\", \"-c\", {shell:?}, \"sh\", \"PROGRAM\""),
+        )
+        .replace("\"--speed\", \"1000\"", "\"--speed\", \"1\"")
+        .replace("slack = 16", "slack = 16\nrestarts = 1")
+        .replace("outputs = [4]", "outputs = [200]")
+        .replace("configs = [\"A\", \"B\"]", "configs = [\"A\"]")
+        .replace("1..2,4", "1");
+    scratch.plan(&plan);
+    let mut sweep = scratch
+        .sweep("out")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = Said::of(&mut sweep);
+    said.until("A_8B_TP1_16_np1: 1 requests");
+    let number = std::fs::read_to_string(&pid).unwrap();
+    let killed = Command::new("kill")
+        .args(["-9", number.trim()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    let rest = said.rest();
+    assert!(
+        rest.contains("A_8B_TP1_16_np1: the server ended; it is started again"),
+        "{rest}"
+    );
+    assert_eq!(sweep.wait().unwrap().code(), Some(0), "{rest}");
+    // Without an error, and with the tokens of the whole reply.
+    let cells = cells(&scratch.0.join("out"));
+    assert_eq!(cells["A_8B_TP1_16_np1"][1][0][2], 200);
+    assert_ne!(std::fs::read_to_string(&pid).unwrap(), number);
+}
+
+#[test]
+fn a_server_that_the_user_runs_is_not_taken_for_the_next_one() {
+    let scratch = Scratch::new("theirs");
+    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = free.local_addr().unwrap().port().to_string();
+    drop(free);
+    let plan = PLAN
+        .replace(
+            "manage = true",
+            &format!("manage = false\nbase_url = \"http://127.0.0.1:{port}\""),
+        )
+        .replace("1..2,4", "1..2");
+    scratch.plan(&plan);
+    let engine = |soft: &str| {
+        let mut engine = Command::new(env!("CARGO_BIN_EXE_serve-bench"));
+        engine.args([
+            "engine",
+            "--model",
+            "llama-3.1-8b",
+            "--speed",
+            "1000",
+            "--box",
+            soft,
+            "--port",
+            &port,
+        ]);
+        engine
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut sweep = scratch
+        .sweep("out")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = Said::of(&mut sweep);
+    let asked = said.until("--port");
+    assert!(asked.contains("start the server of A_8B_TP1:"), "{asked}");
+    let mut first = engine("rtxpro6000-mig");
+    let asked = said.until("end the server of A_8B_TP1");
+    assert!(asked.contains("then start that of B_8B_TP1"), "{asked}");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    said.until("the server of A_8B_TP1 is gone");
+    let mut second = engine("l40x4");
+    let rest = said.rest();
+    let code = sweep.wait().unwrap().code();
+    drop(second.kill());
+    second.wait().unwrap();
+    assert_eq!(code, Some(0), "{rest}");
+    for (cell, soft) in [
+        ("A_8B_TP1_16_np2", "rtxpro6000-mig"),
+        ("B_8B_TP1_16_np1", "l40x4"),
+        ("B_8B_TP1_16_np2", "l40x4"),
+    ] {
+        let record = scratch.0.join("out/cells").join(cell).join("record.json");
+        let text = std::fs::read_to_string(record).unwrap();
+        assert!(text.contains(soft), "{cell} is not of {soft}");
+    }
+}
+
+#[test]
+fn a_server_is_bound_to_the_nodes_of_its_gpus() {
+    if !has("p2p-bw") {
+        return;
+    }
+    let scratch = Scratch::new("bound");
+    let plan = PLAN
+        .replace(
+            "slack = 16",
+            "slack = 16\nbind = \"gpus\"\nbind_flags = [\"--backend\", \"host\"]\nenv = { HIP_VISIBLE_DEVICES = \"{gpus}\", OTHER = \"x\" }",
+        )
+        .replace("[paths]", "[gpus]\nA = \"0\"\nB = \"0,1\"\n\n[paths]")
+        .replace("configs = [\"A\", \"B\"]", "configs = [\"A\"]")
+        .replace("1..2,4", "1");
+    scratch.plan(&plan);
+    let listed = scratch.sweep("out").arg("--list").output().unwrap();
+    ended(&listed, 0);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    // Its own variable behind the binding, which would else number other devices.
+    for part in [
+        "A_8B_TP1: OTHER=x ",
+        "p2p-bw numa exec --gpus 0 --backend host -- env HIP_VISIBLE_DEVICES=0 ",
+    ] {
+        assert!(listed.contains(part), "no `{part}` in {listed}");
+    }
+    ended(&scratch.sweep("out").output().unwrap(), 0);
+    assert_eq!(cells(&scratch.0.join("out")).len(), 1);
+    let log = std::fs::read_to_string(scratch.0.join("out/server_A_8B_TP1.log")).unwrap();
+    assert!(
+        log.contains("numa exec: as numactl --cpunodebind="),
+        "{log}"
+    );
 }

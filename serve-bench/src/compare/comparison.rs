@@ -2,7 +2,7 @@
 
 use measure::import::serve::{Finding, Latency, ServeFormat, ServeResult};
 use measure::quantity::Unit;
-use measure::stats::{Interval, ratio_of_medians};
+use measure::stats::{Interval, blocks, ratio_of_medians};
 use program::compare::{Threshold, Verdict, both_simulated, judge};
 use serde::Serialize;
 
@@ -185,10 +185,24 @@ fn numbers(a: &ServeResult, b: &ServeResult) -> Vec<Number> {
     numbers
 }
 
+/// The values of each request, in an open loop of blocks of successive ones: there a request that came late makes the next one
+/// late. `None` where not even blocks are independent.
+fn independent(one: &ServeResult, latency: Latency) -> Option<Vec<Vec<f64>>> {
+    let values = one.values(latency);
+    match one.run.request_rate_asked {
+        None => Some(values),
+        Some(_) => blocks(&values),
+    }
+}
+
 /// Mean, median and 99th percentile of a latency.
 fn times(a: &ServeResult, b: &ServeResult, latency: Latency) -> [Number; 3] {
     let (spread_a, spread_b) = (a.spread(latency), b.spread(latency));
-    let (values_a, values_b) = (a.values(latency), b.values(latency));
+    let (values_a, values_b) = (independent(a, latency), independent(b, latency));
+    let both = values_a.as_deref().zip(values_b.as_deref());
+    let is_open_loop = [a, b]
+        .iter()
+        .any(|one| one.run.request_rate_asked.is_some());
     let number = |statistic: &str, a, b, interval| Number {
         metric: format!("{} {statistic}", latency.name()),
         unit: "ms",
@@ -198,15 +212,15 @@ fn times(a: &ServeResult, b: &ServeResult, latency: Latency) -> [Number; 3] {
         interval,
     };
     // Gaps of one request resemble each other, and a median over them has no interval of this kind.
-    let of_medians = (latency != Latency::Itl)
-        .then(|| ratio_of_medians(&values_b.concat(), &values_a.concat()))
-        .flatten();
+    let of_medians = both
+        .filter(|_| latency != Latency::Itl && !is_open_loop)
+        .and_then(|(a, b)| ratio_of_medians(&b.concat(), &a.concat()));
     [
         number(
             "mean",
             spread_a.map(|of| of.mean),
             spread_b.map(|of| of.mean),
-            ratio::interval(&values_a, &values_b),
+            both.and_then(|(a, b)| ratio::interval(a, b)),
         ),
         number(
             "median",

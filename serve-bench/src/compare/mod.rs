@@ -4,8 +4,9 @@
 //! two results may be compared at all.
 
 mod comparison;
-mod ratio;
-mod refusal;
+pub(crate) mod ratio;
+pub(crate) mod refusal;
+mod rows;
 mod show;
 mod text;
 

@@ -13,7 +13,7 @@ const SEED: u64 = 0x7365_7276_6563_6d70;
 ///
 /// Values of one request resemble each other, so requests are drawn and not values. Requests of one run share batches and are not
 /// independent either: the interval covers what varies between requests, and nothing that varies from run to run.
-pub(super) fn interval(a: &[Vec<f64>], b: &[Vec<f64>]) -> Option<Interval> {
+pub(crate) fn interval(a: &[Vec<f64>], b: &[Vec<f64>]) -> Option<Interval> {
     if a.len() < MIN_FOR_INTERVAL || b.len() < MIN_FOR_INTERVAL {
         return None;
     }

@@ -17,7 +17,7 @@ const RULES: [Rule; 6] = [model, streamed, failures, lengths, arrivals, in_fligh
 type Tells = fn(&ServeResult) -> bool;
 
 /// Every reason against comparing; empty where they are comparable as far as they tell.
-pub(super) fn reasons(a: &ServeResult, b: &ServeResult) -> Vec<String> {
+pub(crate) fn reasons(a: &ServeResult, b: &ServeResult) -> Vec<String> {
     RULES.iter().filter_map(|rule| rule(a, b)).collect()
 }
 

@@ -1,28 +1,36 @@
 //! `serve-bench show` of a result of another client: its figures as a table, and what is wrong with them.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use measure::exit;
 use measure::import::ImportError;
-use measure::import::serve::{Finding, Latency, ServeFormat, ServeResult, read_all};
+use measure::import::serve::{Finding, Latency, ServeFormat, ServeResult, ServeRun, read_all};
 use measure::record::Record;
 use program::compare::{columns, section, significant};
 use program::{outputs, say};
 
-/// Shows a record of ours by `ours`, and a result of another client as a table or CSV; gives the exit code.
-pub(crate) fn show(path: &Path, csv: bool, ours: impl Fn(&Record) -> u8) -> u8 {
+use super::rows;
+
+/// Shows a record of ours by `ours`, a result of another client as a table or CSV, and several results, of one file or of many, as
+/// rows of tables; gives the exit code.
+pub(crate) fn show(paths: &[PathBuf], csv: bool, ours: impl Fn(&Record) -> u8) -> u8 {
+    let [path] = paths else {
+        return match several(paths) {
+            Ok(results) => shown(&results, csv),
+            Err(error) => {
+                say!("error: {error}");
+                exit::USAGE
+            }
+        };
+    };
     match read_all(path) {
         Ok(results)
             if results
                 .iter()
                 .all(|one| one.run.format != ServeFormat::Tplens) =>
         {
-            outputs::print(&if csv {
-                table_csv(&results)
-            } else {
-                text(&results)
-            })
+            shown(&results, csv)
         }
         // What is there of a record is shown also where it has no summary.
         Err(error) if !is_of_a_record(path, &error) => {
@@ -31,6 +39,23 @@ pub(crate) fn show(path: &Path, csv: bool, ours: impl Fn(&Record) -> u8) -> u8 {
         }
         _ => outputs::opened(path).map_or_else(|code| code, |record| ours(&record)),
     }
+}
+
+/// Every result of several files, in their order.
+fn several(paths: &[PathBuf]) -> Result<Vec<ServeResult>, ImportError> {
+    let mut results = Vec::new();
+    for path in paths {
+        results.extend(read_all(path)?);
+    }
+    Ok(results)
+}
+
+fn shown(results: &[ServeResult], csv: bool) -> u8 {
+    outputs::print(&match results {
+        _ if csv => table_csv(results),
+        [result] => one(result),
+        results => rows::of(results),
+    })
 }
 
 /// Whether an error is about a record of ours, or a file that cannot be read, about both of which the record's reader says more.
@@ -54,11 +79,6 @@ pub(super) fn words(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(|one| one.words.clone()).collect()
 }
 
-fn text(results: &[ServeResult]) -> String {
-    let parts: Vec<String> = results.iter().map(one).collect();
-    parts.join("\n")
-}
-
 fn one(result: &ServeResult) -> String {
     let run = &result.run;
     let told = |value: Option<f64>| value.map_or_else(|| "—".to_owned(), significant);
@@ -72,13 +92,6 @@ fn one(result: &ServeResult) -> String {
     if let Some(soft) = &run.simulated {
         lines.push(format!("SIMULATED on soft box {soft}"));
     }
-    let arrivals = match (run.request_rate_asked, run.concurrency_asked) {
-        (Some(rate), _) if rate.is_infinite() => "all at once".to_owned(),
-        (Some(rate), None) => format!("{rate} requests/s"),
-        (Some(rate), Some(limit)) => format!("{rate} requests/s, at most {limit} in flight"),
-        (None, Some(limit)) => format!("closed loop, {limit} in flight"),
-        (None, None) => "—".to_owned(),
-    };
     let facts = [
         ("model", run.model.clone().unwrap_or_else(|| "—".to_owned())),
         ("tensor parallel size", count(run.tp.map(u64::from))),
@@ -91,7 +104,7 @@ fn one(result: &ServeResult) -> String {
             }
             .to_owned(),
         ),
-        ("load", arrivals),
+        ("load", arrivals(run)),
         ("completed", run.completed.to_string()),
         ("failed", count(run.failed)),
         ("duration (s)", significant(run.duration_s)),
@@ -119,6 +132,17 @@ fn one(result: &ServeResult) -> String {
         .iter()
         .map(|line| line.trim_end().to_owned() + "\n")
         .collect()
+}
+
+/// How requests came, in words.
+pub(super) fn arrivals(run: &ServeRun) -> String {
+    match (run.request_rate_asked, run.concurrency_asked) {
+        (Some(rate), _) if rate.is_infinite() => "all at once".to_owned(),
+        (Some(rate), None) => format!("{rate} requests/s"),
+        (Some(rate), Some(limit)) => format!("{rate} requests/s, at most {limit} in flight"),
+        (None, Some(limit)) => format!("closed loop, {limit} in flight"),
+        (None, None) => "—".to_owned(),
+    }
 }
 
 fn latencies(result: &ServeResult) -> Vec<String> {

@@ -44,7 +44,8 @@ pub(super) fn of(comparison: &Comparison) -> String {
         lines.push(String::new());
         lines.push(
             "intervals: bootstrap over requests, where both files have every request; they cover what varies between requests of a \
-             run, not from run to run; rates and p99 are one number a run and have none"
+             run, not from run to run; of an open loop over blocks of successive requests, and none where these still resemble each other; \
+             rates and p99 are one number a run and have none"
                 .to_owned(),
         );
     }

@@ -20,6 +20,17 @@ const STARVED: f64 = 0.05;
 /// Reads that must be stamped by the kernel for the instants to be free of the thread's own waiting.
 const STAMPED: f64 = 0.95;
 
+/// Chunks that came with the one before in one read, above which a waiting thread makes instants wrong in spite of the kernel's
+/// stamps: where several packets are read at once, only the stamp of the last is left.
+const TOGETHER: f64 = 0.01;
+
+/// Part of the time that the thread may have stood still.
+const STILL: f64 = 0.02;
+
+/// Requests from which a percentile of 99 or of 90 stands for the latest of them; of fewer it is the latest itself.
+const FOR_P99: usize = 200;
+const FOR_P90: usize = 20;
+
 /// A measured part below this is too short to judge what the thread took of it, s.
 const SHORTEST_S: f64 = 1.0;
 
@@ -66,6 +77,7 @@ pub(super) fn figures(serve: &Serve, sent: &Sent, tally: &Tally, lags: &SendLags
     client.invalid = [
         busy(serve, &client),
         starved(serve, &client),
+        stood_still(serve, sent),
         late(serve, &client),
     ]
     .into_iter()
@@ -93,29 +105,68 @@ fn busy(serve: &Serve, client: &ServeClient) -> Option<String> {
 }
 
 fn starved(serve: &Serve, client: &ServeClient) -> Option<String> {
-    // What the kernel stamped came in when it says, however long the thread waited to read it.
-    let stamped = client.kernel_stamped.is_some_and(|part| part >= STAMPED);
     let starved = client
         .starved
-        .filter(|starved| *starved > STARVED && !stamped && is_long(serve))?;
+        .filter(|starved| *starved > STARVED && is_long(serve))?;
+    let next = "quieten this machine, give it a CPU of its own, or ask from another";
+    let part = starved * 100.0;
+    // What the kernel stamped came in when it says, however long the thread waited to read it.
+    if client.kernel_stamped.is_none_or(|part| part < STAMPED) {
+        return Some(format!(
+            "its thread waited for a CPU {part:.0}% of the time (limit {:.0}% where the kernel does not stamp replies), so times \
+             hold its own delay; {next}",
+            STARVED * 100.0
+        ));
+    }
+    let together = together(serve).filter(|together| *together > TOGETHER)?;
     Some(format!(
-        "its thread waited for a CPU {:.0}% of the time (limit {:.0}% where the kernel does not stamp replies), so times hold its \
-         own delay; quieten this machine, give it a CPU of its own, or ask from another",
-        starved * 100.0,
-        STARVED * 100.0
+        "its thread waited for a CPU {part:.0}% of the time (limit {:.0}%), and {:.0}% of the chunks were read together with the one \
+         before, of which the kernel keeps the instant of the last only: TTFT is too high and TPOT too low; {next}",
+        STARVED * 100.0,
+        together * 100.0
     ))
+}
+
+/// Part of the chunks behind the first that came in one read with the one before.
+fn together(serve: &Serve) -> Option<f64> {
+    let (mut gaps, mut none) = (0_u64, 0_u64);
+    for request in &serve.requests {
+        for pair in request.token_chunks_ms.windows(2) {
+            gaps += 1;
+            none += u64::from(pair[0] >= pair[1]);
+        }
+    }
+    (gaps > 0).then(|| none as f64 / gaps as f64)
+}
+
+/// A thread that does not run reads nothing and sends nothing, and the server waits for it.
+fn stood_still(serve: &Serve, sent: &Sent) -> Option<String> {
+    let duration_s = serve.summary.as_ref()?.duration_s;
+    let still_s = sent.stood_still.as_secs_f64();
+    (still_s > duration_s * STILL).then(|| {
+        format!(
+            "its thread stood still for {still_s:.2} of {duration_s:.2} s (limit {:.0}%): the process or the machine was stopped, or \
+             others had its CPU; run again on a quiet machine",
+            STILL * 100.0
+        )
+    })
 }
 
 /// Only of a rate: in a closed loop, and where all leave at once, a late request is a load a little lower, not a wrong time.
 fn late(serve: &Serve, client: &ServeClient) -> Option<String> {
     serve.load.as_ref()?.arrivals.rate()?;
-    let p99 = client.send_lag_ms.as_ref()?.p99?;
+    let lags = client.send_lag_ms.as_ref()?;
+    let (latest, which) = match lags.n {
+        FOR_P99.. => (lags.p99?, "99th percentile, "),
+        FOR_P90.. => (lags.p90?, "90th percentile, "),
+        _ => (lags.max, ""),
+    };
     let ttft = serve.summary.as_ref()?.ttft_ms.as_ref();
     let limit = LATE_MS.max(ttft.map_or(0.0, |ttft| ttft.median * LATE));
-    (p99 > limit).then(|| {
+    (latest > limit).then(|| {
         format!(
-            "requests left up to {p99:.1} ms late (99th percentile, limit {limit:.1} ms), so the load was not the one asked for; \
-             lower --request-rate, or give it a CPU of its own"
+            "requests left up to {latest:.1} ms late ({which}limit {limit:.1} ms), so the load was not the one asked for; lower \
+             --request-rate, or give it a CPU of its own"
         )
     })
 }
@@ -124,7 +175,7 @@ fn late(serve: &Serve, client: &ServeClient) -> Option<String> {
 mod tests {
     use std::time::Duration;
 
-    use measure::record::{Arrivals, ServeLoad, ServeSummary};
+    use measure::record::{Arrivals, ServeLoad, ServeRequest, ServeSummary};
 
     use super::super::own::Own;
     use super::*;
@@ -153,6 +204,7 @@ mod tests {
             },
             backlog: None,
             connections_made: 0,
+            stood_still: Duration::ZERO,
         }
     }
 
@@ -177,6 +229,24 @@ mod tests {
             ..Tally::default()
         };
         assert_eq!(invalid(&poisson, &sent(0.5, 0.2), &stamped, 0), [""; 0]);
+        // One of 50 gaps is none: 2% of the chunks came with the one before.
+        let mut together = poisson.clone();
+        let mut chunks: Vec<f64> = (0..50).map(f64::from).collect();
+        chunks.push(49.0);
+        together.requests.push(ServeRequest {
+            token_chunks_ms: chunks,
+            ..ServeRequest::default()
+        });
+        assert_eq!(invalid(&together, &sent(0.5, 0.05), &stamped, 0), [""; 0]);
+        let starved = invalid(&together, &sent(0.5, 0.2), &stamped, 0);
+        assert!(starved.len() == 1 && starved[0].contains("2% of the chunks were read together"));
+        // 50 of 2000 ms are above 2%.
+        let still = Sent {
+            stood_still: Duration::from_millis(50),
+            ..sent(0.1, 0.0)
+        };
+        let still = invalid(&poisson, &still, &stamped, 0);
+        assert!(still.len() == 1 && still[0].contains("stood still for 0.05 of 2.00 s"));
         // Half a second is too short to judge.
         let mut short = poisson;
         if let Some(summary) = &mut short.summary {
@@ -203,6 +273,21 @@ mod tests {
             summary.ttft_ms = distribution(&[400.0; 10]);
         }
         assert_eq!(invalid(&poisson, &quiet, &none, 19), [""; 0]);
+    }
+
+    #[test]
+    fn few_requests_are_judged_by_their_90th_percentile_or_the_latest() {
+        let poisson = serve(Arrivals::Poisson { rate: 1.0 });
+        let quiet = sent(0.1, 0.0);
+        for (late, on_time, says) in [(30, 120, "90th percentile"), (1, 5, "late (limit")] {
+            let lags = [vec![11.0; late], vec![1.0; on_time]].concat();
+            let found = figures(&poisson, &quiet, &Tally::default(), &SendLags(lags)).invalid;
+            assert!(found.len() == 1 && found[0].contains(says), "{found:?}");
+        }
+        // One of twenty is not their 90th percentile.
+        let lags = [vec![11.0; 1], vec![1.0; 19]].concat();
+        let found = figures(&poisson, &quiet, &Tally::default(), &SendLags(lags)).invalid;
+        assert_eq!(found, [""; 0]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The instants are taken at the socket: right before the first write of a request, and right after each read, before HTTP,
 //! events or JSON are looked at. Where the kernel stamps packets (SO_TIMESTAMPING), the instant at which it received the bytes
 //! comes along, so that a client that is late to read does not take its own delay for the server's. Where several packets are
-//! read at once, the kernel keeps the stamp of the last.
+//! read at once, the kernel keeps the stamp of the last. TLS, where it is, stands behind the stamped read and before the first write.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -21,9 +21,13 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 use super::clock::Clock;
+use super::tls::{Filter, Trust};
 
 /// Bytes of one read at most.
 const READ_BYTES: usize = 128 << 10;
+
+/// What to look at where a handshake breaks off.
+const NOT_TLS: &str = "TLS was not agreed on, does it answer http:// and not https://?";
 
 /// A connection.
 pub(super) struct Connection {
@@ -31,6 +35,8 @@ pub(super) struct Connection {
     peer: Option<SocketAddr>,
     /// Whether the socket took the wish for time stamps.
     stamping: bool,
+    /// Of a server at an `https://` address.
+    tls: Option<Box<RefCell<Filter>>>,
 }
 
 /// When bytes came.
@@ -64,19 +70,52 @@ thread_local! {
 }
 
 impl Connection {
-    /// Connects.
-    pub(super) async fn open(addresses: &[SocketAddr]) -> io::Result<Self> {
+    /// Connects, with TLS where there is something to trust in.
+    pub(super) async fn open(addresses: &[SocketAddr], trust: Option<&Trust>) -> io::Result<Self> {
         let stream = TcpStream::connect(addresses).await?;
         stream.set_nodelay(true)?;
         let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
             | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
         let stamping = setsockopt(&stream, sockopt::Timestamping, &flags).is_ok();
         let peer = stream.peer_addr().ok();
-        Ok(Self {
+        let begun = trust.map(Filter::begin).transpose()?;
+        let connection = Self {
             stream,
             peer,
             stamping,
-        })
+            tls: begun.map(|tls| Box::new(RefCell::new(tls))),
+        };
+        if let Some(tls) = &connection.tls {
+            connection.shake_hands(tls).await?;
+        }
+        Ok(connection)
+    }
+
+    async fn shake_hands(&self, tls: &RefCell<Filter>) -> io::Result<()> {
+        loop {
+            let bytes = tls.borrow_mut().outgoing()?;
+            self.write([&bytes, b"", b""], &mut Instant::now()).await?;
+            if !tls.borrow().is_shaking_hands() {
+                return Ok(());
+            }
+            let take = |bytes: &[u8], arrival| tls.borrow_mut().decrypt(bytes, arrival);
+            // Such as a reset by a server that takes the first bytes of TLS for a wrong request.
+            let failed =
+                |error: io::Error| io::Error::new(error.kind(), format!("{error}; {NOT_TLS}"));
+            match self.receive_raw(take).await.map_err(failed)? {
+                Some(Ok(())) => {}
+                Some(Err(error)) => {
+                    // The server is told why, where there is room for it.
+                    let alert = tls.borrow_mut().outgoing()?;
+                    drop(self.stream.try_write(&alert));
+                    return Err(error);
+                }
+                None => {
+                    let why = format!("the server closed the connection; {NOT_TLS}");
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
+                }
+            }
+        }
     }
 
     /// The address at the other end.
@@ -94,6 +133,17 @@ impl Connection {
     /// # Errors
     /// Nothing of it could be written, or not all and the server did not say why.
     pub(super) async fn send(&self, parts: [&[u8]; 3], sent: &mut Instant) -> io::Result<Written> {
+        match &self.tls {
+            None => self.write(parts, sent).await,
+            // What encryption takes is the client's own, and so before the instant.
+            Some(tls) => {
+                let bytes = tls.borrow_mut().encrypt(parts)?;
+                self.write([&bytes, b"", b""], sent).await
+            }
+        }
+    }
+
+    async fn write(&self, parts: [&[u8]; 3], sent: &mut Instant) -> io::Result<Written> {
         let mut parts = parts.map(IoSlice::new);
         let mut left = &mut parts[..];
         let mut begun = false;
@@ -122,6 +172,30 @@ impl Connection {
 
     /// Waits for bytes and gives them to `take` with the instant at which they came; `None` where the server closed.
     pub(super) async fn receive<R>(
+        &self,
+        mut take: impl FnMut(&[u8], Arrival) -> R,
+    ) -> io::Result<Option<R>> {
+        let Some(tls) = &self.tls else {
+            return self.receive_raw(take).await;
+        };
+        loop {
+            let taken = tls.borrow_mut().take();
+            if let Some((bytes, arrival)) = taken {
+                return Ok(Some(take(&bytes, arrival)));
+            }
+            if tls.borrow().is_closed() {
+                return Ok(None);
+            }
+            let decrypt = |bytes: &[u8], arrival| tls.borrow_mut().decrypt(bytes, arrival);
+            match self.receive_raw(decrypt).await? {
+                Some(decrypted) => decrypted?,
+                None => tls.borrow_mut().close(),
+            }
+        }
+    }
+
+    /// The same with the bytes of the wire.
+    async fn receive_raw<R>(
         &self,
         mut take: impl FnMut(&[u8], Arrival) -> R,
     ) -> io::Result<Option<R>> {
@@ -179,10 +253,35 @@ impl Connection {
 
     /// Whether there are bytes, or an end, to be read.
     fn input(&self) -> Input {
+        if let Some(tls) = &self.tls {
+            return self.input_within(tls);
+        }
         let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
         match recv(self.stream.as_raw_fd(), &mut [0], flags) {
             Err(Errno::EAGAIN) => Input::None,
             _ => Input::Some,
+        }
+    }
+
+    /// The same within TLS, whose own messages, such as tickets behind a handshake, are nothing to be read.
+    fn input_within(&self, tls: &RefCell<Filter>) -> Input {
+        loop {
+            let pulled = INBOX.with_borrow_mut(|inbox| {
+                let (bytes, arrival) = inbox.read(self.stream.as_raw_fd(), self.stamping)?;
+                let mut tls = tls.borrow_mut();
+                match bytes {
+                    0 => tls.close(),
+                    _ => tls.decrypt(&inbox.bytes[..bytes], arrival)?,
+                }
+                Ok::<(), io::Error>(())
+            });
+            let tls = tls.borrow();
+            match pulled {
+                _ if tls.has_plain() || tls.is_closed() => return Input::Some,
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Input::None,
+                Err(_) => return Input::Some,
+            }
         }
     }
 }
@@ -258,7 +357,7 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let connection = Connection::open(&addresses).await.unwrap();
+            let connection = Connection::open(&addresses, None).await.unwrap();
             let (mut server, _) = listener.accept().unwrap();
             assert!(connection.is_open());
             let mut sent = Instant::now();

@@ -3,6 +3,7 @@
 //! Runs behind each read, after its instant was taken; it keeps instants and counts, and no text. A chunk carries the instant of
 //! the read that completed it.
 
+use std::cell::Cell;
 use std::time::Instant;
 
 use measure::record::RequestErrorKind;
@@ -16,6 +17,18 @@ const OPENING_BYTES: usize = 4 << 10;
 /// Bytes that are kept of an error's body.
 const ERROR_BYTES: usize = 64 << 10;
 
+/// Bytes that the replies of a thread keep together before those with more than their part of them are given up. Without it, many
+/// endless lines at once would fill the memory although each of them is within its limit.
+const MAX_HELD_BYTES: usize = 256 << 20;
+
+/// Bytes that a reply may keep whatever the others do: the chunks of serving engines are smaller.
+const PART_BYTES: usize = 1 << 20;
+
+thread_local! {
+    /// What all replies of the thread keep.
+    static HELD: Cell<usize> = const { Cell::new(0) };
+}
+
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure(pub(super) RequestErrorKind, pub(super) String);
@@ -27,6 +40,10 @@ pub(super) struct Content {
     reader: Reader,
     /// The body's beginning, until an event came; all of it where it is not a stream.
     kept: Vec<u8>,
+    /// What this one keeps of what the thread's replies do.
+    held: usize,
+    /// Bytes of an error's body.
+    error_bytes: usize,
     /// When the first bytes came.
     pub(super) first: Option<Instant>,
     /// When each chunk with tokens came.
@@ -43,6 +60,8 @@ pub(super) struct Content {
     pub(super) model: Option<String>,
     /// Whether the reply says that it is complete.
     pub(super) is_complete: bool,
+    /// Whether the stream said that nothing follows.
+    is_over: bool,
     failure: Option<Failure>,
 }
 
@@ -101,6 +120,29 @@ impl Content {
     /// # Errors
     /// It is too large to be kept.
     pub(super) fn take(&mut self, bytes: &[u8], at: Instant, success: bool) -> Result<(), Broke> {
+        let taken = self.take_part(bytes, at, success);
+        let held = self.reader.kept() + self.kept.len();
+        // Between events nothing is kept, so that this is all that most reads see of it.
+        if held == self.held {
+            return taken;
+        }
+        let all = self.hold(held);
+        if held > PART_BYTES && all > MAX_HELD_BYTES {
+            return Err(Broke::TooLarge(
+                "the replies in flight keep more than 256 MiB of lines without an end",
+            ));
+        }
+        taken
+    }
+
+    /// Notes how much it keeps; gives what all keep.
+    fn hold(&mut self, bytes: usize) -> usize {
+        let all = HELD.get() + bytes - std::mem::replace(&mut self.held, bytes);
+        HELD.set(all);
+        all
+    }
+
+    fn take_part(&mut self, bytes: &[u8], at: Instant, success: bool) -> Result<(), Broke> {
         if self.first.is_none() {
             self.first = Some(at);
         }
@@ -115,6 +157,12 @@ impl Content {
         match self.form {
             Form::Error => {
                 self.keep(bytes, ERROR_BYTES);
+                self.error_bytes += bytes.len();
+                if self.error_bytes > MAX_LINE_BYTES {
+                    return Err(Broke::TooLarge(
+                        "the body of the error is larger than 16 MiB",
+                    ));
+                }
                 Ok(())
             }
             Form::Object if self.kept.len() + bytes.len() > MAX_LINE_BYTES => Err(Broke::TooLarge(
@@ -141,6 +189,8 @@ impl Content {
         if let Some(event) = reader.finish() {
             self.event(event, at);
         }
+        // What it keeps from here on is another thread's.
+        self.hold(0);
     }
 
     /// Why it failed by what stands in it; the body of a reply with an error status is not looked at.
@@ -250,12 +300,12 @@ impl Content {
             self.form = Form::Stream { events: true };
             self.kept = Vec::new();
         }
-        // What stands behind a failure says nothing more.
-        if self.failure.is_some() {
+        // What stands behind a failure, or behind the end, says nothing more.
+        if self.failure.is_some() || self.is_over {
             return;
         }
         if event.data.trim_ascii() == b"[DONE]" {
-            self.is_complete = true;
+            (self.is_complete, self.is_over) = (true, true);
             return;
         }
         let failure = match look(event.data) {
@@ -337,4 +387,39 @@ fn differences(totals: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
             more
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_without_an_end_have_a_limit_together_that_streams_beside_them_do_not_feel() {
+        let (at, piece) = (Instant::now(), vec![b'x'; 1 << 20]);
+        let endless = || {
+            let mut content = Content::default();
+            content.take(b"data: ", at, true).unwrap();
+            let taken = (0..15).try_for_each(|_| content.take(&piece, at, true));
+            (content, taken.is_ok())
+        };
+        // 15 MiB are within the limit of a line; 17 of them are 255 of 256 MiB, and an 18th is too many.
+        let mut all: Vec<Content> = Vec::new();
+        for number in 1..=18 {
+            let (content, fits) = endless();
+            assert_eq!(fits, number <= 17, "{number}");
+            all.push(content);
+        }
+        let mut beside = Content::default();
+        for part in [
+            &br#"data: {"choices":[{"index":0,"te"#[..],
+            b"xt\":\"a\",\"finish_reason\":null}]}\n\n",
+        ] {
+            beside.take(part, at, true).unwrap();
+        }
+        assert_eq!(beside.token_chunks().instants, [at]);
+        for content in &mut all {
+            content.end(at);
+        }
+        assert!(endless().1);
+    }
 }

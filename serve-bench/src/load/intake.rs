@@ -98,6 +98,14 @@ impl Intake {
         let Some((head, used)) = Head::parse(bytes).map_err(not_http)? else {
             return Ok(None);
         };
+        let coding = head.header("content-encoding").map(str::trim);
+        if let Some(coding) =
+            coding.filter(|it| !it.is_empty() && !it.eq_ignore_ascii_case("identity"))
+        {
+            return Err(Broke::NotHttp(format!(
+                "the reply is compressed ({coding}), which was not asked for; switch that off in the server or the proxy before it"
+            )));
+        }
         let body = Body::new(head.framing);
         self.under_way = Some((head, body));
         Ok(Some(used))
@@ -170,6 +178,16 @@ mod tests {
             read(followed, 99),
             ("a".to_owned(), Some(End { keep: false }))
         );
+    }
+
+    #[test]
+    fn a_compressed_reply_is_not_read_as_text() {
+        let head = |coding: &str| {
+            let text = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n");
+            Intake::default().take(text.as_bytes(), |_, _| Ok(()))
+        };
+        assert!(matches!(head("gzip"), Err(Broke::NotHttp(why)) if why.contains("(gzip)")));
+        assert!(head("Identity").is_ok());
     }
 
     #[test]

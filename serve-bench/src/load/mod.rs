@@ -9,21 +9,25 @@ mod content;
 mod data;
 mod dispatch;
 mod intake;
+mod key;
 mod own;
 mod progress;
 mod read;
 mod reply;
 mod request;
 mod run;
+mod secrets;
 mod session;
 mod setup;
 mod simulated;
 mod slot;
 mod tally;
 mod target;
+mod tls;
 
 pub(crate) use args::Args;
 pub(crate) use run::run;
+pub(crate) use secrets::without_headers;
 
 /// The header with which the embedded engine says which soft box it plays.
 const SOFT_BOX_HEADER: &str = "x-tplens-soft-box";

@@ -104,13 +104,19 @@ fn failure_of(reply: &Reply, streamed: bool) -> Option<Failure> {
 fn ended(reply: &Reply, streamed: bool) -> Option<Failure> {
     let is_complete = reply.content.is_complete;
     let (kind, seen) = match &reply.broke {
-        // All of it was there before the connection broke.
-        Some(Broke::Cut(_)) if is_complete && streamed => return None,
+        // All of it was there before the connection broke, or before it was given up.
+        Some(Broke::Cut(_) | Broke::TimedOut(_) | Broke::Stalled(_)) if is_complete && streamed => {
+            return None;
+        }
         Some(Broke::Refused(why)) => (RequestErrorKind::Refused, why.clone()),
         Some(Broke::Connect(why)) => (RequestErrorKind::Connect, why.clone()),
         Some(Broke::TimedOut(limit)) => (
             RequestErrorKind::TimedOut,
             format!("not done after {} s (--timeout)", limit.as_secs_f64()),
+        ),
+        Some(Broke::Stalled(limit)) => (
+            RequestErrorKind::TimedOut,
+            format!("no byte for {} s (--stall-timeout)", limit.as_secs_f64()),
         ),
         Some(Broke::NotHttp(why)) => (RequestErrorKind::Garbled, why.clone()),
         Some(Broke::TooLarge(what)) => (RequestErrorKind::Garbled, (*what).to_owned()),

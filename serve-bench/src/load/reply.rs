@@ -32,6 +32,8 @@ pub(super) struct Reply {
     pub(super) turnaround: Option<Duration>,
     /// Connections that had to be made anew for it.
     pub(super) reconnects: u32,
+    /// How often it was sent again, because the server had closed the connection.
+    pub(super) resent: u32,
 }
 
 /// The reads of a socket.
@@ -63,6 +65,8 @@ pub(super) enum Broke {
     Connect(String),
     /// It took longer than this.
     TimedOut(Duration),
+    /// No byte came for this long.
+    Stalled(Duration),
     /// The connection ended.
     Cut(String),
     /// What came was not HTTP.
@@ -87,6 +91,7 @@ impl Reply {
             broke: None,
             turnaround: None,
             reconnects: 0,
+            resent: 0,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use measure::exit;
 use measure::export::{VllmForm, vllm_file_name, vllm_json, vllm_text};
 use measure::record::{Payload, Record, summarise};
+use measure::render::csv;
 use program::outputs::{self, Rendering};
 use program::say;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use supervisor::Interrupt;
 
 use super::args::{Args, Backend, Format};
 use super::session;
-use crate::RENDERING;
+use crate::{RENDERING, page};
 
 /// The key that marks a file in vLLM's form as one of a run without an end.
 const BROKEN_OFF: &str = "broken_off";
@@ -40,6 +41,12 @@ pub(crate) fn run(args: &Args) -> u8 {
                     .as_ref()
                     .map(|path| logged(path, record)),
             );
+            let results = &args.results;
+            codes.extend(results.request_csv.as_ref().map(|path| {
+                let csv = csv::requests(record).ok_or("no serving benchmark".to_owned());
+                outputs::write(path, csv)
+            }));
+            codes.extend(results.html.as_ref().map(|path| page::write(path, record)));
             let outputs = &args.results.outputs;
             match args.results.format {
                 Format::Table => codes.push(outputs.finish(&ended, RENDERING)),
@@ -146,7 +153,8 @@ fn export(path: &Path, record: &Record, form: &VllmForm) -> u8 {
             if let (true, Some(map)) = (is_broken, json.as_object_mut()) {
                 map.insert(BROKEN_OFF.to_owned(), Value::Bool(true));
             }
-            serde_json::to_string_pretty(&json).map_err(|error| error.to_string())
+            // One line, as vLLM writes it: its Rust client reads the last line of a file that results are appended to.
+            serde_json::to_string(&json).map_err(|error| error.to_string())
         });
     let code = outputs::write(path, text.map(|text| text + "\n"));
     if is_broken && code == exit::DONE {

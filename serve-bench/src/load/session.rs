@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use measure::caveat::Caveat;
 use measure::exit;
-use measure::record::{Goals, RequestErrorKind, Serve, ServeEvent, ServeTarget, summarise};
+use measure::record::{
+    Goals, RequestErrorKind, Serve, ServeEvent, ServeServer, ServeTarget, summarise,
+};
 use program::{Break, Ended, Recorder, Stop, result_folder, seed_of_now};
 use supervisor::Interrupt;
 use tokio::sync::oneshot;
@@ -18,15 +20,24 @@ use topology::{Machine, Sysfs};
 use super::args::Args;
 use super::caveats::caveats;
 use super::client::{self, SendLags};
-use super::dispatch::{self, Sent, Told, Work};
-use super::progress::LoadProgress;
+use super::dispatch::{self, Pace, Sent, Told, Work};
+use super::progress::{self, LoadProgress};
 use super::read::{AskedFor, Read, read};
 use super::request::asked_for;
+use super::secrets::Secrets;
 use super::setup::{self, Plan};
 use super::simulated;
 use super::slot::Destination;
 use super::tally::Tally;
 use super::target::{self, BaseUrl};
+use crate::beside::{self, Beside};
+
+/// After replies those of this time are kept together: a thread that is woken for each takes turns from the load.
+const KEPT: Duration = Duration::from_millis(100);
+
+/// What a run that was broken off does not hold.
+const BROKEN_OFF: &str = "requests that were in flight when it was broken off are in no number, so that long ones are fewer than they \
+                          were, and how busy the load's thread was is not known";
 
 /// Runs what the command line asks for.
 ///
@@ -42,11 +53,24 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
     };
     let base = BaseUrl::parse(&url).map_err(Stop::Usage)?;
     let headers = target::headers(args, &base).map_err(Stop::Usage)?;
+    let secrets = Secrets::of(&headers, args.extra_body.as_ref());
+    let trust = base.trust(args).map_err(Stop::Usage)?;
     let machine = Machine::read(&Sysfs::real()).context("reading sysfs")?;
     let patience = Duration::from_secs(args.ready_check_timeout_sec.into());
-    let answers = match setup::ask(&base, &headers, patience, interrupt)? {
-        Ok(answers) => answers,
-        Err(reason) => {
+    let answers = match setup::ask(
+        &base,
+        trust.as_ref(),
+        &headers,
+        patience,
+        args.timeout,
+        interrupt,
+    )? {
+        Ok(mut answers) => {
+            secrets.hide_in_answers(&mut answers);
+            answers
+        }
+        Err(mut reason) => {
+            secrets.hide(&mut reason);
             let next = match args.base_url {
                 Some(_) => "",
                 None => {
@@ -84,12 +108,20 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
         return recorder.end(Err(error.into()), exit_code);
     }
     let output_tokens = bodies.output_tokens.clone();
+    let server = beside::Server {
+        base_url: base.to_string(),
+        address: answers.address,
+        headers: &headers,
+    };
+    let beside = Beside::start(&args.results.beside, &server).map_err(Stop::Usage)?;
     let work = Work {
         to: Destination {
             addresses: answers.address.into_iter().collect(),
             path: base.path(args.endpoint().path()).map_err(Stop::Usage)?,
             headers,
+            trust,
             timeout: args.timeout,
+            stall: args.stall_timeout,
         },
         bodies,
         pace,
@@ -98,6 +130,7 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
         args,
         asked,
         output_tokens,
+        secrets,
         goals,
         interrupt,
         say,
@@ -105,6 +138,8 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
         recorder,
         tally: Tally::default(),
         lags: SendLags::default(),
+        beside,
+        began: None,
     };
     let outcome = session.measure(work, notes);
     let Session { recorder, .. } = session;
@@ -133,6 +168,8 @@ struct Session<'a> {
     asked: AskedFor,
     /// Output tokens that each request asks for, in the order of their bodies.
     output_tokens: Vec<u32>,
+    /// What no words of the server may repeat.
+    secrets: Secrets,
     goals: Option<Goals>,
     interrupt: &'a Interrupt,
     say: &'a dyn Fn(&str),
@@ -140,6 +177,10 @@ struct Session<'a> {
     recorder: Recorder<Serve>,
     tally: Tally,
     lags: SendLags,
+    /// What is read of the server meanwhile.
+    beside: Beside,
+    /// When the measured part began.
+    began: Option<Instant>,
 }
 
 impl Session<'_> {
@@ -153,6 +194,10 @@ impl Session<'_> {
             (self.say)(&note);
             self.note(note)?;
         }
+        let due = match &work.pace {
+            Pace::Open { instants, .. } => instants.clone(),
+            Pace::Closed { .. } => Vec::new(),
+        };
         let (tell, told) = mpsc::channel();
         let (go, leave) = oneshot::channel();
         let stop = Arc::new(AtomicBool::new(false));
@@ -165,8 +210,11 @@ impl Session<'_> {
                 .context("starting the load's thread")
                 .map_err(Stop::Internal)?
         };
-        let heard = self.hear(&told, go);
+        let heard = self.hear(&told, go, due);
         stop.store(true, Ordering::Relaxed);
+        let server = self
+            .began
+            .and_then(|began| std::mem::take(&mut self.beside).end(began));
         let ran = thread
             .join()
             .map_err(|_| Stop::Internal(anyhow!("the load's thread crashed")))?;
@@ -174,16 +222,25 @@ impl Session<'_> {
             .map_err(Stop::Internal)?;
         match heard? {
             Heard::Refused(reason) => Ok(Some(reason)),
-            Heard::Ended(sent) => self.sum_up(&sent).map(|()| None),
-            Heard::Stopped => match self.interrupt.signal() {
-                Some(signal) => Err(Break::Signal(signal)),
-                None => Err(Stop::Internal(anyhow!("the load ended before its time")).into()),
-            },
+            Heard::Ended(sent) => self.sum_up(&sent, server).map(|()| None),
+            Heard::Stopped => {
+                self.keep(server)?;
+                self.judge_unfinished()?;
+                match self.interrupt.signal() {
+                    Some(signal) => Err(Break::Signal(signal)),
+                    None => Err(Stop::Internal(anyhow!("the load ended before its time")).into()),
+                }
+            }
         }
     }
 
     /// Keeps each request as it ends, until the load says no more.
-    fn hear(&mut self, told: &Receiver<Told>, go: oneshot::Sender<()>) -> Result<Heard, Break> {
+    fn hear(
+        &mut self,
+        told: &Receiver<Told>,
+        go: oneshot::Sender<()>,
+        due: Vec<Duration>,
+    ) -> Result<Heard, Break> {
         let mut go = Some(go);
         let mut start = Instant::now();
         let mut warmups = Vec::new();
@@ -201,14 +258,29 @@ impl Session<'_> {
             "{} requests to warm up, then {until}{limit}",
             load.warmups
         ));
-        let total = asked.map_or(0, |_| load.requests);
-        let quiet = |_: &str| {};
+        let watched = progress::Asked {
+            total: asked.map_or(0, |_| load.requests as usize),
+            limit: load.concurrency.map(|limit| limit as usize),
+            due,
+        };
         let is_quiet = self.args.results.disable_tqdm;
-        let mut progress =
-            LoadProgress::new(total as usize, if is_quiet { &quiet } else { self.say });
-        while let Ok(told) = told.recv() {
+        let mut progress = LoadProgress::new(watched, is_quiet, self.say);
+        let mut rest = Duration::ZERO;
+        loop {
+            let told = match next(told, std::mem::take(&mut rest)) {
+                Ok(told) => told,
+                Err(RecvTimeoutError::Timeout) => {
+                    progress.draw();
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
             match told {
-                Told::Warmup(reply) => warmups.push(read(&reply, &self.asked, start)),
+                Told::Warmup(reply) => {
+                    let mut read = read(&reply, &self.asked, start);
+                    self.secrets.hide_in(&mut read);
+                    warmups.push(read);
+                }
                 Told::WarmedUp => {
                     let failed = failures(&warmups);
                     if let Some(reason) = refusal(&warmups) {
@@ -219,20 +291,27 @@ impl Session<'_> {
                         progress.note(&text);
                         self.note(text)?;
                     }
+                    self.beside.begin(|| self.interrupt.signal().is_some());
                     // That the load has ended meanwhile shows in the channel.
                     let _ = go.take().map(|go| go.send(()));
                 }
-                Told::Began(instant) => start = instant,
+                Told::Began(instant) => {
+                    start = instant;
+                    self.began = Some(instant);
+                    progress.begin(instant);
+                }
                 Told::Reply(reply) => {
+                    rest = KEPT;
                     let mut read = read(&reply, &self.asked_of(reply.id), start);
                     let ms = |instant: Instant| {
                         instant.saturating_duration_since(start).as_secs_f64() * 1e3
                     };
                     read.request.intended_ms = reply.intended.map(ms);
+                    self.secrets.hide_in(&mut read);
                     self.tally.add(&reply, &read);
                     self.lags.add(&reply);
                     progress.add(&read.request);
-                    self.recorder.add(ServeEvent::Request {
+                    self.recorder.add_soon(ServeEvent::Request {
                         request: Box::new(read.request),
                     })?;
                 }
@@ -253,13 +332,21 @@ impl Session<'_> {
     }
 
     /// Adds summary, the client's own figures and caveats.
-    fn sum_up(&mut self, sent: &Sent) -> Result<(), Break> {
+    fn sum_up(&mut self, sent: &Sent, mut server: Option<ServeServer>) -> Result<(), Break> {
         let serve = &self.recorder.payload;
-        let summary = summarise(&serve.requests, !self.args.no_stream, self.goals.as_ref());
+        let mut summary = summarise(&serve.requests, !self.args.no_stream, self.goals.as_ref());
+        let others = beside::others_prompts(server.as_ref(), &serve.requests, summary.as_mut());
         if let Some(summary) = summary {
             self.recorder.add(ServeEvent::Summary {
                 summary: Box::new(summary),
             })?;
+        }
+        if let Some(server) = &mut server {
+            beside::judge(server, &self.recorder.payload);
+        }
+        self.keep(server)?;
+        if let Some(text) = others {
+            self.note(text)?;
         }
         let client = client::figures(&self.recorder.payload, sent, &self.tally, &self.lags);
         self.recorder.add(ServeEvent::Client {
@@ -278,11 +365,42 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Adds what the client says of itself where requests have ended before the run was broken off.
+    fn judge_unfinished(&mut self) -> Result<(), Break> {
+        let mut serve = self.recorder.payload.clone();
+        serve.summary = summarise(&serve.requests, !self.args.no_stream, self.goals.as_ref());
+        if serve.summary.is_none() {
+            return Ok(());
+        }
+        let client = client::figures(&serve, &Sent::of_unfinished(), &self.tally, &self.lags);
+        self.recorder.add(ServeEvent::Client {
+            client: Box::new(client),
+        })?;
+        self.note(BROKEN_OFF.to_owned())
+    }
+
+    /// Keeps what was read of the server.
+    fn keep(&mut self, server: Option<ServeServer>) -> Result<(), Break> {
+        if let Some(server) = server.map(Box::new) {
+            self.recorder.add(ServeEvent::Server { server })?;
+        }
+        Ok(())
+    }
+
     fn note(&mut self, text: String) -> Result<(), Break> {
         let caveat = Caveat::Note { text };
         self.recorder.add(ServeEvent::Caveat { caveat })?;
         Ok(())
     }
+}
+
+/// The next thing that the load tells; looked for after a rest where nothing waits, and for so long as the display may stand still.
+fn next(told: &Receiver<Told>, rest: Duration) -> Result<Told, RecvTimeoutError> {
+    if let Ok(told) = told.try_recv() {
+        return Ok(told);
+    }
+    std::thread::sleep(rest);
+    told.recv_timeout(progress::REDRAW)
 }
 
 /// How the load ended.

@@ -14,16 +14,15 @@ use super::args::Args;
 use super::data::Data;
 use super::dispatch::{Pace, schedule};
 use super::request::{Bodies, bodies};
+use super::secrets::without_headers;
 use super::target::{self, Answers, BaseUrl};
+use super::tls::Trust;
 
 /// How often a signal is looked for while the server is asked.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How long between two questions to a server that does not answer yet.
 const AGAIN: Duration = Duration::from_millis(500);
-
-/// What a header of the command line is replaced by in the record.
-const REDACTED: &str = "<redacted>";
 
 /// Requests of a run that only a time ends, at most.
 const MOST_BY_TIME: u64 = 10_000_000;
@@ -40,6 +39,9 @@ pub(super) struct Plan {
     pub(super) notes: Vec<String>,
 }
 
+/// The latest instant at which a request may leave.
+const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+
 /// Makes the requests and their instants.
 ///
 /// # Errors
@@ -52,6 +54,13 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
     if instants.is_empty() && arrivals.is_open_loop() {
         return Err(
             "no request is due within --duration at this rate; raise one of them".to_owned(),
+        );
+    }
+    if instants.last().is_some_and(|last| *last > LONGEST) {
+        return Err(
+            "the last request would leave after more than 30 days, or never; raise --request-rate, --ramp-up-start-rps or \
+             --burstiness, or ask for fewer --num-prompts"
+                .to_owned(),
         );
     }
     let each = data.output_tokens.unwrap_or(1);
@@ -70,6 +79,12 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
         ));
     }
     let mut notes = data.notes.clone();
+    if args.insecure && args.url().starts_with("https") {
+        notes.push(
+            "--insecure: the server's certificate was not checked, so it is not known who answered"
+                .to_owned(),
+        );
+    }
     if let Some(entries) = data
         .entries()
         .filter(|entries| *entries < requests as usize && is_exact)
@@ -126,11 +141,14 @@ pub(super) fn recorder(
     Recorder::begin(folder, header(machine, soft_box))
 }
 
-/// Asks the server what it is, again and again for as long as it may take to be ready; a signal ends the wait.
+/// Asks the server what it is, again and again for as long as it may take to be ready (`patience`); a signal ends the wait. A question
+/// may take `timeout`.
 pub(super) fn ask(
     base: &BaseUrl,
+    trust: Option<&Trust>,
     headers: &hyper::HeaderMap,
     patience: Duration,
+    timeout: Duration,
     interrupt: &Interrupt,
 ) -> Result<Result<Answers, String>, Stop> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -149,7 +167,7 @@ pub(super) fn ask(
         };
         let answers = async {
             loop {
-                let answers = target::ask(base, headers).await;
+                let answers = target::ask(base, trust, headers, timeout).await;
                 if answers.is_ok() || begun.elapsed() >= patience {
                     return answers;
                 }
@@ -180,53 +198,4 @@ fn header(machine: &Machine, soft_box: Option<String>) -> Header {
     let mut header = program::header(program, version, machine, soft_box);
     without_headers(&mut header.provenance.arguments);
     header
-}
-
-fn without_headers(arguments: &mut [String]) {
-    let mut is_value = false;
-    for argument in arguments {
-        if argument.starts_with("--header=") {
-            *argument = format!("--header={REDACTED}");
-            // Further values may follow this one, too.
-            is_value = true;
-        } else if argument.starts_with("--") {
-            is_value = argument == "--header";
-        } else if is_value {
-            REDACTED.clone_into(argument);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_of_headers_are_not_recorded() {
-        let mut arguments = [
-            "run",
-            "--header",
-            "X-A: canary",
-            "x-b=canary",
-            "--header=B: canary",
-            "c=canary",
-            "--tp",
-            "2",
-        ]
-        .map(str::to_owned);
-        without_headers(&mut arguments);
-        assert_eq!(
-            arguments,
-            [
-                "run",
-                "--header",
-                REDACTED,
-                REDACTED,
-                "--header=<redacted>",
-                REDACTED,
-                "--tp",
-                "2"
-            ]
-        );
-    }
 }

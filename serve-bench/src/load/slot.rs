@@ -2,7 +2,7 @@
 //!
 //! A connection is used again where the server keeps it. Where the server closes it after a reply, as llama.cpp does a few
 //! milliseconds after each stream, every later request of the slot gets a new one, made before its clock starts. A request
-//! that fell into that gap is sent once more; both are counted.
+//! that fell into that gap is sent once more, and its clock goes on; both are counted.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -16,6 +16,11 @@ use super::SOFT_BOX_HEADER;
 use super::connection::{Connection, Written};
 use super::intake::{End, Intake, broken};
 use super::reply::{Broke, Reply};
+use super::tls::Trust;
+
+/// A server that did not look at a request closes its connection this soon after it arrived; one that closes later may have worked
+/// on it.
+const UNREAD: Duration = Duration::from_millis(10);
 
 /// A connection that is found closed this soon after a reply was closed because of that reply, not for idleness.
 const CLOSED_AFTER_REPLY: Duration = Duration::from_secs(1);
@@ -29,8 +34,12 @@ pub(super) struct Destination {
     pub(super) path: Uri,
     /// Headers of every request, `Host` among them.
     pub(super) headers: HeaderMap<HeaderValue>,
+    /// What connections are secured with, if they are.
+    pub(super) trust: Option<Trust>,
     /// How long one request may take, connecting included.
     pub(super) timeout: Duration,
+    /// How long a reply may bring no byte, where that is limited.
+    pub(super) stall: Option<Duration>,
 }
 
 impl Destination {
@@ -69,6 +78,8 @@ pub(super) struct Slot {
     fresh_each: bool,
     /// When the last reply ended.
     free_since: Option<Instant>,
+    /// How long making the connection took: a way there and back, or more.
+    reach: Duration,
 }
 
 impl Slot {
@@ -81,6 +92,7 @@ impl Slot {
             used: false,
             fresh_each: false,
             free_since: None,
+            reach: Duration::ZERO,
         }
     }
 
@@ -99,7 +111,10 @@ impl Slot {
             Err(_) => Some(Broke::TimedOut(limit)),
         };
         if broke.is_some() {
-            reply.ended = Instant::now();
+            // All of it may have come, and only the end of its body not.
+            if !reply.content.is_complete {
+                reply.ended = Instant::now();
+            }
             // What is left of the exchange must not meet the next request.
             self.connection = None;
         }
@@ -114,6 +129,7 @@ impl Slot {
 
     async fn exchange(&mut self, body: &[u8], reply: &mut Reply) -> Result<(), Broke> {
         let length = format!("{}\r\n\r\n", body.len());
+        let mut first = None;
         loop {
             let used = self.connect(&mut reply.reconnects).await?;
             let Some(connection) = &self.connection else {
@@ -121,8 +137,12 @@ impl Slot {
             };
             let request = [&self.head[..], length.as_bytes(), body];
             let mut intake = Intake::default();
-            let ended = match connection.send(request, &mut reply.sent).await {
-                Ok(written) => receive(connection, &mut intake, reply)
+            let mut sent = reply.sent;
+            let written = connection.send(request, &mut sent).await;
+            // A request that is sent again took all that time.
+            reply.sent = *first.get_or_insert(sent);
+            let ended = match written {
+                Ok(written) => receive(connection, self.to.stall, &mut intake, reply)
                     .await
                     .map(|end| end.keep && written == Written::All),
                 Err(error) => Err(broken(&error)),
@@ -136,7 +156,14 @@ impl Slot {
                     return Ok(());
                 }
                 // The server closed a kept connection while the request was on its way, so it was not looked at.
-                Err(Broke::Cut(_)) if used && intake.is_untouched() => self.lost(),
+                Err(Broke::Cut(_))
+                    if used
+                        && intake.is_untouched()
+                        && sent.elapsed() < self.reach * 2 + UNREAD =>
+                {
+                    reply.resent += 1;
+                    self.lost();
+                }
                 Err(broke) => return Err(broke),
             }
         }
@@ -153,7 +180,9 @@ impl Slot {
         if std::mem::take(&mut self.used) {
             *reconnects += 1;
         }
-        let opened = Connection::open(&self.to.addresses).await;
+        let begun = Instant::now();
+        let opened = Connection::open(&self.to.addresses, self.to.trust.as_ref()).await;
+        self.reach = begun.elapsed();
         self.connection = Some(opened.map_err(|error| match error.kind() {
             std::io::ErrorKind::ConnectionRefused => Broke::Refused(error.to_string()),
             _ => Broke::Connect(error.to_string()),
@@ -172,6 +201,7 @@ impl Slot {
 /// Reads a reply to its end.
 async fn receive(
     connection: &Connection,
+    stall: Option<Duration>,
     intake: &mut Intake,
     reply: &mut Reply,
 ) -> Result<End, Broke> {
@@ -186,7 +216,15 @@ async fn receive(
                 content.take(part, at, (200..300).contains(&head.status))
             })
         });
-        let end = match received.await {
+        let received = match stall {
+            None => received.await,
+            // A timer for each read, for those only who ask for it.
+            Some(limit) => match tokio::time::timeout(limit, received).await {
+                Ok(received) => received,
+                Err(_) => return Err(Broke::Stalled(limit)),
+            },
+        };
+        let end = match received {
             Ok(Some(taken)) => taken,
             Ok(None) => intake.closed().map(Some),
             Err(error) => Err(broken(&error)),
@@ -216,7 +254,9 @@ mod tests {
             addresses: vec![listener.local_addr().unwrap()],
             path: Uri::from_static("/"),
             headers: HeaderMap::new(),
+            trust: None,
             timeout: Duration::from_secs(60),
+            stall: None,
         };
         drop(listener);
         let runtime = tokio::runtime::Builder::new_current_thread()

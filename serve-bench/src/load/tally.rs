@@ -15,6 +15,8 @@ pub(super) struct Tally {
     pub(super) turnarounds: Vec<Duration>,
     /// Connections made anew because the server had closed one.
     pub(super) reconnects: u32,
+    /// Requests that were sent again, because the server had closed their connection.
+    pub(super) resent: u32,
     /// Prompt tokens that the server took from its cache; `None` where it never said.
     pub(super) cached_tokens: Option<u64>,
     /// Soft boxes that replies named.
@@ -32,6 +34,7 @@ impl Tally {
     pub(super) fn add(&mut self, reply: &Reply, read: &Read) {
         self.turnarounds.extend(reply.turnaround);
         self.reconnects += reply.reconnects;
+        self.resent += u32::from(reply.resent > 0);
         if let Some(cached) = read.cached_tokens {
             *self.cached_tokens.get_or_insert(0) += u64::from(cached);
         }

@@ -1,5 +1,6 @@
 //! The server before the load: its address, its model, and what it says of itself.
 
+use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -12,10 +13,12 @@ use super::SOFT_BOX_HEADER;
 use super::args::Args;
 use super::connection::Connection;
 use super::intake::{Intake, broken};
+use super::key::authorization;
 use super::reply::Broke;
 use super::slot::head;
+use super::tls::Trust;
 
-/// How long the questions before the load may take.
+/// How long a question before the load may take at most.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes of an answer that are read.
@@ -27,6 +30,8 @@ const FRAMEWORKS: [&str; 3] = ["uvicorn", "hypercorn", "nginx"];
 /// A base URL, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BaseUrl {
+    /// Whether it is an `https://` address.
+    is_https: bool,
     host: String,
     port: u16,
     /// Path before `/v1`, without a slash at its end.
@@ -37,29 +42,23 @@ impl BaseUrl {
     /// Takes a URL apart.
     ///
     /// # Errors
-    /// In words: not a URL, not plain http, or with credentials, which would end in the record.
+    /// In words: not a URL, neither http nor https, or with credentials, which would end in the record.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let uri: Uri = text.parse().map_err(|error| {
             // The text is not repeated: a URL that is wrong may still hold a password.
             format!("--base-url is not a URL ({error}); it looks like http://127.0.0.1:8000")
         })?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => {
-                return Err(
-                    "--base-url: https is not supported, encryption would be timed too; ask the server's plain port, or put a \
-                     local proxy before it"
-                        .to_owned(),
-                );
-            }
-            _ => return Err("--base-url needs http:// at its beginning".to_owned()),
-        }
+        let is_https = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err("--base-url needs http:// or https:// at its beginning".to_owned()),
+        };
         let authority = uri
             .authority()
             .ok_or("--base-url names no host; it looks like http://127.0.0.1:8000")?;
         if authority.as_str().contains('@') {
             return Err(
-                "--base-url holds credentials, which would be recorded; use --api-key-env or --header"
+                "--base-url holds credentials, which would be recorded; use --api-key-env, --api-key-file or --header"
                     .to_owned(),
             );
         }
@@ -67,9 +66,21 @@ impl BaseUrl {
             return Err("--base-url has a query; it ends with a path".to_owned());
         }
         let path = uri.path().trim_end_matches('/');
+        let usual = if is_https { 443 } else { 80 };
+        let host = authority.host();
+        let told = authority.as_str().strip_prefix(host).unwrap_or_default();
+        let port = match told.strip_prefix(':') {
+            None => usual,
+            Some(port) => port
+                .parse()
+                .ok()
+                .filter(|port| *port > 0)
+                .ok_or_else(|| format!("--base-url: `{port}` is no port from 1 to 65535"))?,
+        };
         Ok(Self {
+            is_https,
             host: authority.host().to_owned(),
-            port: authority.port_u16().unwrap_or(80),
+            port,
             prefix: path
                 .strip_suffix("/v1")
                 .unwrap_or(path)
@@ -85,37 +96,51 @@ impl BaseUrl {
             .map_err(|error| format!("--base-url: {path} is not a path: {error}"))
     }
 
+    /// What connections to it are secured with; `None` where its address says that they are not.
+    ///
+    /// # Errors
+    /// In words: nothing to check a certificate with, or a build without TLS.
+    pub(super) fn trust(&self, args: &Args) -> Result<Option<Trust>, String> {
+        self.is_https
+            .then(|| Trust::of(self.bare_host(), args.ca_file.as_deref(), args.insecure))
+            .transpose()
+    }
+
     fn addresses(&self) -> std::io::Result<Vec<SocketAddr>> {
-        let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        Ok((host, self.port).to_socket_addrs()?.collect())
+        Ok((self.bare_host(), self.port).to_socket_addrs()?.collect())
+    }
+
+    /// The host without the brackets of an IPv6 address.
+    fn bare_host(&self) -> &str {
+        self.host.trim_start_matches('[').trim_end_matches(']')
     }
 }
 
 impl std::fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "http://{}:{}{}", self.host, self.port, self.prefix)
+        let scheme = if self.is_https { "https" } else { "http" };
+        write!(f, "{scheme}://{}:{}{}", self.host, self.port, self.prefix)
     }
 }
 
 /// Headers of every request: the host, and what the user asked for.
 ///
 /// # Errors
-/// In words: a variable that is not set, or a value that no header can hold.
+/// In words: a key that is not there or that others can read, or a value that no header can hold.
 pub(super) fn headers(args: &Args, base: &BaseUrl) -> Result<HeaderMap<HeaderValue>, String> {
     let mut headers = HeaderMap::new();
     let host = HeaderValue::try_from(format!("{}:{}", base.host, base.port))
         .map_err(|_| "--base-url: the host is not one".to_owned())?;
     headers.insert(HOST, host);
-    if let Some(name) = &args.api_key_env {
-        let key = std::env::var(name).map_err(|_| {
-            format!("--api-key-env: the environment variable {name} is not set, or not text")
-        })?;
-        let mut value = HeaderValue::try_from(format!("Bearer {}", key.trim()))
-            .map_err(|_| format!("--api-key-env: what {name} holds cannot be a header"))?;
-        value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
+    if let Some(key) = authorization(args)? {
+        headers.insert(AUTHORIZATION, key);
     }
     for (name, value) in &args.header {
+        // A request has one host (RFC 9112, section 3.2).
+        if name == HOST {
+            headers.insert(name, value.clone());
+            continue;
+        }
         headers.append(name, value.clone());
     }
     Ok(headers)
@@ -136,22 +161,35 @@ pub(super) struct Answers {
     pub(super) soft_box: Option<String>,
 }
 
-/// Asks a server for its models and its version.
+/// Asks a server for its models and its version; each question may take `timeout`, and half a minute at most.
 ///
 /// # Errors
 /// In words: no answer at all.
 pub(super) async fn ask(
     base: &BaseUrl,
+    trust: Option<&Trust>,
     headers: &HeaderMap<HeaderValue>,
+    timeout: Duration,
 ) -> Result<Answers, String> {
-    let no_answer = |why: String| {
-        format!("no answer from {base}: {why}; is the server started, and is this its address?")
+    let no_answer = |why: Silence| match why {
+        Silence::Nothing(why) => {
+            format!("no answer from {base}: {why}; is the server started, and is this its address?")
+        }
+        Silence::Untrusted(why) => format!("no answer from {base}: {why}"),
     };
     let addresses = base
         .addresses()
-        .map_err(|error| no_answer(error.to_string()))?;
+        .map_err(|error| no_answer(Silence::Nothing(error.to_string())))?;
     let mut answers = Answers::default();
-    let models = get(&addresses, base, headers, "/v1/models", &mut answers)
+    let server = Server {
+        addresses,
+        base,
+        trust,
+        headers,
+        patience: PATIENCE.min(timeout),
+    };
+    let models = server
+        .get("/v1/models", &mut answers)
         .await
         .map_err(no_answer)?;
     let mut owner = None;
@@ -173,7 +211,7 @@ pub(super) async fn ask(
         (status, _) => answers.no_models = Some(format!("it answers {status}")),
     }
     // Only some engines have it, so a failure here says nothing.
-    let version = get(&addresses, base, headers, "/version", &mut answers).await;
+    let version = server.get("/version", &mut answers).await;
     let version = match version {
         Ok((StatusCode::OK, Some(version))) => {
             if let Some(name) = version["tplens_soft_box"].as_str() {
@@ -191,42 +229,78 @@ pub(super) async fn ask(
     Ok(answers)
 }
 
-/// Gets one path; notes address, engine and soft box from connection and headers.
-async fn get(
-    addresses: &[SocketAddr],
-    base: &BaseUrl,
-    headers: &HeaderMap<HeaderValue>,
-    path: &str,
-    answers: &mut Answers,
-) -> Result<(StatusCode, Option<Value>), String> {
-    let exchange = async {
-        let connection = Connection::open(addresses)
-            .await
-            .map_err(|error| error.to_string())?;
-        answers.address = connection.peer();
-        let request = head(&Method::GET, &base.path(path)?, headers);
-        let (head, body) = answer(&connection, &request)
-            .await
-            .map_err(|broke| format!("{path}: {}", words(broke)))?;
-        if let Some(name) = head.header(SOFT_BOX_HEADER) {
-            answers.soft_box = Some(name.to_owned());
+/// Why there is no answer.
+enum Silence {
+    /// None came, or none that is HTTP.
+    Nothing(String),
+    /// Somebody is there who is not believed; what to do stands in the words.
+    Untrusted(String),
+}
+
+impl Silence {
+    /// A connection that was not made.
+    fn of(error: std::io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::InvalidData => Self::Untrusted(error.to_string()),
+            _ => Self::Nothing(error.to_string()),
         }
-        answers.server = head
-            .header(SERVER.as_str())
-            .filter(|name| {
-                !FRAMEWORKS
-                    .iter()
-                    .any(|framework| name.starts_with(framework))
-            })
-            .map(str::to_owned)
-            .or(answers.server.take());
-        let status = StatusCode::from_u16(head.status)
-            .map_err(|_| format!("{path} answers with the status {}", head.status))?;
-        Ok((status, serde_json::from_slice(&body).ok()))
-    };
-    match tokio::time::timeout(PATIENCE, exchange).await {
-        Ok(answer) => answer,
-        Err(_) => Err(format!("{path} took longer than {} s", PATIENCE.as_secs())),
+    }
+}
+
+/// Where and how questions before the load are asked.
+struct Server<'a> {
+    addresses: Vec<SocketAddr>,
+    base: &'a BaseUrl,
+    trust: Option<&'a Trust>,
+    headers: &'a HeaderMap<HeaderValue>,
+    /// How long one question may take.
+    patience: Duration,
+}
+
+impl Server<'_> {
+    /// Gets one path; notes address, engine and soft box from connection and headers.
+    async fn get(
+        &self,
+        path: &str,
+        answers: &mut Answers,
+    ) -> Result<(StatusCode, Option<Value>), Silence> {
+        let exchange = async {
+            let connection = Connection::open(&self.addresses, self.trust)
+                .await
+                .map_err(Silence::of)?;
+            answers.address = connection.peer();
+            let request = head(
+                &Method::GET,
+                &self.base.path(path).map_err(Silence::Nothing)?,
+                self.headers,
+            );
+            let (head, body) = answer(&connection, &request)
+                .await
+                .map_err(|broke| Silence::Nothing(format!("{path}: {}", words(broke))))?;
+            if let Some(name) = head.header(SOFT_BOX_HEADER) {
+                answers.soft_box = Some(name.to_owned());
+            }
+            answers.server = head
+                .header(SERVER.as_str())
+                .filter(|name| {
+                    !FRAMEWORKS
+                        .iter()
+                        .any(|framework| name.starts_with(framework))
+                })
+                .map(str::to_owned)
+                .or(answers.server.take());
+            let status = StatusCode::from_u16(head.status).map_err(|_| {
+                Silence::Nothing(format!("{path} answers with the status {}", head.status))
+            })?;
+            Ok((status, serde_json::from_slice(&body).ok()))
+        };
+        match tokio::time::timeout(self.patience, exchange).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Silence::Nothing(format!(
+                "{path} took longer than {} s",
+                self.patience.as_secs_f64()
+            ))),
+        }
     }
 }
 
@@ -265,7 +339,9 @@ async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8
 fn words(broke: Broke) -> String {
     match broke {
         Broke::Refused(why) | Broke::Connect(why) | Broke::Cut(why) | Broke::NotHttp(why) => why,
-        Broke::TimedOut(limit) => format!("not done after {} s", limit.as_secs_f64()),
+        Broke::TimedOut(limit) | Broke::Stalled(limit) => {
+            format!("not done after {} s", limit.as_secs_f64())
+        }
         Broke::TooLarge(what) => what.to_owned(),
     }
 }
@@ -285,6 +361,7 @@ mod tests {
             ("http://box:8000/v1/", "http://box:8000", "/v1/models"),
             ("http://box/a/b/v1", "http://box:80/a/b", "/a/b/v1/models"),
             ("http://[::1]:1/", "http://[::1]:1", "/v1/models"),
+            ("https://box/v1", "https://box:443", "/v1/models"),
         ] {
             let base = BaseUrl::parse(text).unwrap();
             assert_eq!(base.to_string(), shown);
@@ -295,11 +372,13 @@ mod tests {
     #[test]
     fn a_base_url_that_cannot_be_asked_is_refused_without_its_secret() {
         for (text, says) in [
-            ("https://box:8000", "https is not supported"),
             ("box:8000", "needs http://"),
+            ("https://user:canary@box", "credentials"),
             ("http://user:canary@box", "credentials"),
             ("http://box/?key=canary", "query"),
             ("http://", "not a URL"),
+            ("http://box:99999", "`99999` is no port"),
+            ("http://[::1]:0/v1", "`0` is no port"),
         ] {
             let refusal = BaseUrl::parse(text).unwrap_err();
             assert!(refusal.contains(says), "{text}: {refusal}");

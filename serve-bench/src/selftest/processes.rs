@@ -133,7 +133,7 @@ pub(super) fn client(
         ["run", "--base-url", url, "--endpoint"].as_slice(),
         &[load.mode.endpoint, "--concurrency", streams, "--requests"],
         &[requests, "--output-tokens", tokens, "--input-tokens", "16"],
-        &["--warmups", "0", "--seed", "1", "--out"],
+        &["--warmups", "0", "--seed", "1", "--no-metrics", "--out"],
     ]
     .concat()
     .into_iter()

@@ -1,22 +1,18 @@
 //! The answers that need no engine: models, version, and responses with the headers that all share.
 
-use http_body_util::{Either, Full};
+use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
+use super::broken::{Reply, whole};
 use super::error::ApiError;
-use super::stream::Stream;
-
-/// The body of any response.
-pub(super) type Reply = Either<Full<bytes::Bytes>, Stream>;
 
 /// The header that says which box is simulated.
 pub(super) const SOFT_BOX: &str = "x-tplens-soft-box";
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 
 /// A JSON response.
 pub(super) fn json(status: StatusCode, body: String) -> Response<Reply> {
@@ -35,14 +31,19 @@ pub(super) fn error(error: &ApiError) -> Response<Reply> {
 
 /// An empty response, as vLLM's `/health`.
 pub(super) fn empty() -> Response<Reply> {
-    Response::new(Either::Left(Full::default()))
+    Response::new(whole(Full::default()))
 }
 
-/// A streamed reply.
-pub(super) fn events(stream: Stream) -> Response<Reply> {
-    let mut response = Response::new(Either::Right(stream));
-    response.headers_mut().insert(CONTENT_TYPE, EVENTS);
+/// A reply of this content type that comes bit by bit.
+pub(super) fn bit_by_bit(body: Reply, kind: HeaderValue) -> Response<Reply> {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, kind);
     response
+}
+
+/// A JSON response that may break off.
+pub(super) fn broken_json(body: Reply) -> Response<Reply> {
+    bit_by_bit(body, JSON)
 }
 
 /// The body of `/v1/models`.
@@ -74,7 +75,7 @@ pub(super) fn version(soft_box: &str, speed: f64) -> String {
 }
 
 fn full(status: StatusCode, body: String, kind: HeaderValue) -> Response<Reply> {
-    let mut response = Response::new(Either::Left(Full::from(body)));
+    let mut response = Response::new(whole(Full::from(body)));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, kind);
     response

@@ -1,6 +1,5 @@
-//! What the server counts while it runs, and its rendering for `/metrics`.
+//! What the server counts while it runs. How engines name it is in [`super::metrics`].
 
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -22,6 +21,22 @@ pub(super) struct Counters {
     pub(super) finished: AtomicU64,
     /// Reserved part of the key-value blocks, parts in a million.
     pub(super) kv_used_ppm: AtomicU64,
+    /// Prompt tokens that were looked up in the prefix cache.
+    pub(super) prefix_queried: AtomicU64,
+    /// Those that were there.
+    pub(super) prefix_hits: AtomicU64,
+    /// From arrivals to first tokens.
+    pub(super) ttft: Times,
+    /// From each token to the next of its request.
+    pub(super) itl: Times,
+    /// From arrivals to last tokens.
+    pub(super) e2e: Times,
+    /// From arrivals to leaving the queue.
+    pub(super) queued: Times,
+    /// From leaving the queue to first tokens.
+    pub(super) prefill: Times,
+    /// Sequences of all steps that ended.
+    pub(super) sequences: AtomicU64,
     /// Steps that ended.
     pub(super) steps: AtomicU64,
     /// Steps that ended more than a millisecond late.
@@ -32,6 +47,32 @@ pub(super) struct Counters {
     pub(super) token_lag_max_us: AtomicU64,
     /// All hand-overs together.
     pub(super) token_lag_sum_us: AtomicU64,
+}
+
+/// Durations, their number and sum.
+#[derive(Debug, Default)]
+pub(super) struct Times {
+    count: AtomicU64,
+    sum_ns: AtomicU64,
+}
+
+impl Times {
+    /// Adds one.
+    pub(super) fn add(&self, time: Duration) {
+        self.count.fetch_add(1, Relaxed);
+        let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.sum_ns.fetch_add(ns, Relaxed);
+    }
+
+    /// How many.
+    pub(super) fn count(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+
+    /// All together.
+    pub(super) fn sum(&self) -> Duration {
+        Duration::from_nanos(self.sum_ns.load(Relaxed))
+    }
 }
 
 impl Counters {
@@ -50,24 +91,6 @@ impl Counters {
         self.token_lag_sum_us.fetch_add(micros(lag), Relaxed);
     }
 
-    /// Prometheus text: vLLM's names with its labels, and our own under `tplens:`.
-    pub(super) fn prometheus(&self, model: &str, soft_box: &str) -> String {
-        let labels = format!(
-            "engine=\"0\",model_name=\"{}\",tplens_soft_box=\"{}\"",
-            escaped(model),
-            escaped(soft_box)
-        );
-        let mut text = String::new();
-        for (name, kind, help, value) in self.rows() {
-            // Writing to a String does not fail.
-            let _ = write!(
-                text,
-                "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{{{labels}}} {value}\n"
-            );
-        }
-        text
-    }
-
     /// How late the server was, in a sentence for the log.
     pub(super) fn lag_line(&self) -> String {
         let count = |counter: &AtomicU64| counter.load(Relaxed);
@@ -81,90 +104,8 @@ impl Counters {
             Duration::from_micros(count(&self.token_lag_max_us)).as_secs_f64() * 1e3,
         )
     }
-
-    /// Name, kind, help and value of every metric.
-    fn rows(&self) -> [(&'static str, &'static str, &'static str, String); 10] {
-        let count = |counter: &AtomicU64| format!("{}.0", counter.load(Relaxed));
-        let seconds = |counter: &AtomicU64| {
-            format!(
-                "{:?}",
-                Duration::from_micros(counter.load(Relaxed)).as_secs_f64()
-            )
-        };
-        let kv_used = f64::from(u32::try_from(self.kv_used_ppm.load(Relaxed)).unwrap_or(u32::MAX));
-        [
-            (
-                "vllm:num_requests_running",
-                "gauge",
-                "Number of requests in model execution batches.",
-                count(&self.running),
-            ),
-            (
-                "vllm:num_requests_waiting",
-                "gauge",
-                "Number of requests waiting to be processed.",
-                count(&self.waiting),
-            ),
-            (
-                "vllm:kv_cache_usage_perc",
-                "gauge",
-                "KV-cache usage. 1 means 100 percent usage.",
-                format!("{:?}", kv_used / 1e6),
-            ),
-            (
-                "vllm:prompt_tokens_total",
-                "counter",
-                "Number of prefill tokens processed.",
-                count(&self.prompt_tokens),
-            ),
-            (
-                "vllm:generation_tokens_total",
-                "counter",
-                "Number of generation tokens processed.",
-                count(&self.generated_tokens),
-            ),
-            (
-                "tplens:steps_total",
-                "counter",
-                "Steps that ended.",
-                count(&self.steps),
-            ),
-            (
-                "tplens:steps_late_total",
-                "counter",
-                "Steps that ended more than 1 ms of wall time after their time.",
-                count(&self.steps_late),
-            ),
-            (
-                "tplens:step_lag_seconds_max",
-                "gauge",
-                "The latest end of a step after its time.",
-                seconds(&self.step_lag_max_us),
-            ),
-            (
-                "tplens:token_lag_seconds_max",
-                "gauge",
-                "The latest hand-over of a token to its connection after its step's time.",
-                seconds(&self.token_lag_max_us),
-            ),
-            (
-                "tplens:token_lag_seconds_sum",
-                "counter",
-                "All hand-overs of tokens after their steps' times together.",
-                seconds(&self.token_lag_sum_us),
-            ),
-        ]
-    }
 }
 
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
-/// A label value as the Prometheus text format escapes it.
-fn escaped(value: &str) -> String {
-    value
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
 }

@@ -60,6 +60,16 @@ impl ApiError {
         )
     }
 
+    /// An error of this status that nothing went wrong for.
+    pub(super) fn on_purpose(status: u16) -> Self {
+        Self::new(
+            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            "InternalServerError",
+            None,
+            "This error was asked for with --fault.",
+        )
+    }
+
     fn new(
         status: StatusCode,
         kind: &'static str,

@@ -1,6 +1,7 @@
 //! Wall time around the engine: a thread that ends each step when virtual time says so and hands out its tokens.
 //!
-//! It owns the engine and waits on one channel, so it needs no lock. It knows nothing of HTTP.
+//! It owns the engine and waits on one channel, so it needs no lock. It knows nothing of HTTP. What truly became of each request is
+//! written down here, in [`super::ledger`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,10 +10,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use engine::{Engine, Request, Step};
+use engine::{Admitted, Engine, Request, Step};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::counters::Counters;
+use super::ledger::{Arrived, Ledger};
 
 /// One token of a reply.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +23,10 @@ pub(super) struct Token {
     pub(super) last: bool,
     /// When its step was to end.
     pub(super) due: Instant,
+    /// When its request left the queue.
+    pub(super) admitted: Instant,
+    /// Prompt tokens of its request that came from the prefix cache.
+    pub(super) cached: u32,
 }
 
 /// The tokens of one request as they come. Dropping it before the last cancels the request.
@@ -71,6 +77,9 @@ pub(super) struct Pacer {
 enum Order {
     Submit {
         request: Request,
+        /// Keys of the prompt's blocks.
+        keys: Vec<u64>,
+        arrived: Arrived,
         tokens: UnboundedSender<Token>,
     },
     Cancel(u64),
@@ -83,6 +92,7 @@ impl Pacer {
         engine: Engine,
         speed: f64,
         counters: Arc<Counters>,
+        ledger: Ledger,
     ) -> std::io::Result<Self> {
         let (orders, received) = channel();
         let thread = std::thread::Builder::new()
@@ -94,6 +104,7 @@ impl Pacer {
                     counters,
                     started: Instant::now(),
                     replies: HashMap::new(),
+                    ledger,
                 }
                 .run(&received);
             })?;
@@ -104,18 +115,20 @@ impl Pacer {
         })
     }
 
-    /// Queues a request that the engine's limits allow.
-    pub(super) fn submit(&self, prompt_tokens: u32, output_tokens: u32) -> Tokens {
+    /// Queues a request that the engine's limits allow, with the keys of its prompt's blocks.
+    pub(super) fn submit(&self, arrived: Arrived, keys: Vec<u64>) -> Tokens {
         let (sender, tokens) = unbounded_channel();
         let id = self.next_id.fetch_add(1, Relaxed);
         let request = Request {
             id,
-            prompt_tokens,
-            output_tokens,
+            prompt_tokens: arrived.prompt_tokens,
+            output_tokens: arrived.asked_tokens,
         };
         // Where the pacer is gone the sender is dropped with the order, and the reply ends without a last token.
         let _ = self.orders.send(Order::Submit {
             request,
+            keys,
+            arrived,
             tokens: sender,
         });
         Tokens {
@@ -144,6 +157,7 @@ struct Pace {
     counters: Arc<Counters>,
     started: Instant,
     replies: HashMap<u64, UnboundedSender<Token>>,
+    ledger: Ledger,
 }
 
 impl Pace {
@@ -182,14 +196,22 @@ impl Pace {
     fn apply(&mut self, order: Order) {
         let now = self.virtual_now();
         match order {
-            Order::Submit { request, tokens } => {
-                if self.engine.submit(request, now).is_ok() {
+            Order::Submit {
+                request,
+                keys,
+                arrived,
+                tokens,
+            } => {
+                let taken = self.engine.submit_with_prefix(request, keys, now);
+                if taken.is_ok() {
                     self.replies.insert(request.id, tokens);
+                    self.ledger.arrived(request.id, arrived, now);
                 }
             }
             Order::Cancel(id) => {
                 self.engine.cancel(id);
                 self.replies.remove(&id);
+                self.ledger.cancelled(id);
             }
             Order::Stop => {}
         }
@@ -209,11 +231,17 @@ impl Pace {
         self.counters.step_ended(lag);
         let counted = step.emitted.len() as u64;
         self.counters.generated_tokens.fetch_add(counted, Relaxed);
+        let sequences = u64::from(step.load.sequences);
+        self.counters.sequences.fetch_add(sequences, Relaxed);
         self.counters.running.store(0, Relaxed);
+        let now = Instant::now();
         for emitted in &step.emitted {
+            let known = self.ledger.token(emitted, now, step.ends(), &self.counters);
             let token = Token {
                 last: emitted.finished,
                 due,
+                admitted: known.map_or(now, |known| known.admitted),
+                cached: known.map_or(0, |known| known.cached),
             };
             if emitted.finished {
                 self.counters.finished.fetch_add(1, Relaxed);
@@ -226,6 +254,8 @@ impl Pace {
                 self.replies.remove(&emitted.id);
             }
         }
+        // Files are written when all tokens are on their way.
+        self.ledger.write();
         let lasted = Duration::from_secs_f64(step.duration_us * 1e-6 / self.speed);
         if lag <= lasted {
             step.ends()
@@ -244,6 +274,16 @@ impl Pace {
         }
         if let Some(step) = &step {
             let counters = &self.counters;
+            let wall = Instant::now();
+            for Admitted { id, cached_tokens } in &step.admitted {
+                self.ledger
+                    .admitted(*id, *cached_tokens, wall, step.started, counters);
+            }
+            let prefix = self.engine.prefix_counts();
+            counters
+                .prefix_queried
+                .store(prefix.queried_tokens, Relaxed);
+            counters.prefix_hits.store(prefix.hit_tokens, Relaxed);
             counters
                 .running
                 .store(u64::from(step.load.sequences), Relaxed);

@@ -1,7 +1,9 @@
-//! The two request bodies, read and checked, as what the engine needs: prompt tokens and output tokens.
+//! The two request bodies, read and checked, as what the engine needs: prompt tokens, keys of their blocks, and output tokens.
 //!
 //! Fields that do not change the work (temperature, seed, stop, logprobs and so on) are ignored. There is no end of
 //! sequence, so `ignore_eos` and `min_tokens` hold without being asked for.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use engine::{Limits, Refused, Request};
 use serde::Deserialize;
@@ -16,13 +18,56 @@ const COMPLETION_TOKENS: u32 = 16;
 const CHAT_TOKENS: u32 = 256;
 
 /// A request that the engine can take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) prompt_tokens: u32,
+    /// A key for each whole block of the prompt, which stands for it and all before it; empty without prefix caching.
+    pub(super) keys: Vec<u64>,
     pub(super) output_tokens: u32,
     pub(super) streamed: bool,
     /// Whether the stream ends with a usage chunk.
     pub(super) usage: bool,
+    /// Whether chunks are to list the ids of their tokens.
+    pub(super) token_ids: bool,
+}
+
+/// A prompt while its tokens are read.
+struct Prompt {
+    tokens: u32,
+    /// Tokens of a block; `None` where no keys are wanted.
+    block: Option<u32>,
+    /// Of all tokens so far.
+    hash: DefaultHasher,
+    keys: Vec<u64>,
+}
+
+impl Prompt {
+    fn new(block: Option<u32>) -> Self {
+        Self {
+            tokens: 0,
+            block,
+            // Its keys are fixed, so that a prompt has the same keys in every process.
+            hash: DefaultHasher::new(),
+            keys: Vec::new(),
+        }
+    }
+
+    fn token(&mut self, token: impl Hash) {
+        self.tokens = self.tokens.saturating_add(1);
+        let Some(block) = self.block else {
+            return;
+        };
+        token.hash(&mut self.hash);
+        if self.tokens.is_multiple_of(block) {
+            self.keys.push(self.hash.finish());
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        for word in text.split_whitespace() {
+            self.token(word);
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -36,6 +81,7 @@ struct Body {
     n: Option<u32>,
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
+    return_token_ids: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -49,12 +95,13 @@ struct StreamOptions {
 }
 
 impl Asked {
-    /// Reads a body.
+    /// Reads a body; with the tokens of a block the prompt gets keys.
     pub(super) fn read(
         body: &[u8],
         endpoint: Endpoint,
         model: &str,
         limits: &Limits,
+        block: Option<u32>,
     ) -> Result<Self, ApiError> {
         let body: Body = serde_json::from_slice(body)
             .map_err(|error| ApiError::invalid(format!("the body is not understood: {error}")))?;
@@ -67,10 +114,12 @@ impl Asked {
                 "n must be 1: the soft engine gives one reply a request",
             ));
         }
-        let prompt_tokens = match endpoint {
-            Endpoint::Completions => completion_tokens(body.prompt.as_ref())?,
-            Endpoint::Chat => chat_tokens(body.messages.as_deref())?,
-        };
+        let mut prompt = Prompt::new(block);
+        match endpoint {
+            Endpoint::Completions => completion_tokens(body.prompt.as_ref(), &mut prompt)?,
+            Endpoint::Chat => chat_tokens(body.messages.as_deref(), &mut prompt)?,
+        }
+        let prompt_tokens = prompt.tokens;
         let output_tokens = body
             .max_completion_tokens
             .or(body.max_tokens)
@@ -90,12 +139,14 @@ impl Asked {
             .map_err(refusal)?;
         Ok(Self {
             prompt_tokens,
+            keys: prompt.keys,
             output_tokens,
             streamed: body.stream.unwrap_or(false),
             usage: body
                 .stream_options
                 .and_then(|options| options.include_usage)
                 .unwrap_or(false),
+            token_ids: body.return_token_ids.unwrap_or(false),
         })
     }
 }
@@ -110,53 +161,53 @@ fn default_output(endpoint: Endpoint, prompt_tokens: u32, limits: &Limits) -> u3
 }
 
 /// Tokens of `prompt`: words of a text, or ids of an array.
-fn completion_tokens(prompt: Option<&Value>) -> Result<u32, ApiError> {
-    match prompt {
-        Some(Value::String(text)) => Ok(words(text)),
-        Some(Value::Array(ids)) if ids.iter().all(Value::is_u64) => Ok(count(ids.len())),
-        Some(Value::Array(_)) => Err(ApiError::refused(
-            Some("prompt"),
-            "prompt must be one text or one array of token ids: the soft engine takes one prompt a request",
-        )),
-        Some(_) => Err(ApiError::invalid(
-            "prompt must be a text or an array of token ids",
-        )),
-        None => Err(ApiError::invalid("prompt is missing")),
+fn completion_tokens(given: Option<&Value>, prompt: &mut Prompt) -> Result<(), ApiError> {
+    match given {
+        Some(Value::String(text)) => prompt.text(text),
+        Some(Value::Array(ids)) if ids.iter().all(Value::is_u64) => {
+            ids.iter().for_each(|id| prompt.token(id.as_u64()));
+        }
+        Some(Value::Array(_)) => {
+            return Err(ApiError::refused(
+                Some("prompt"),
+                "prompt must be one text or one array of token ids: the soft engine takes one prompt a request",
+            ));
+        }
+        Some(_) => {
+            return Err(ApiError::invalid(
+                "prompt must be a text or an array of token ids",
+            ));
+        }
+        None => return Err(ApiError::invalid("prompt is missing")),
     }
+    Ok(())
 }
 
 /// Words of all messages; a chat template would add a few tokens each.
-fn chat_tokens(messages: Option<&[Message]>) -> Result<u32, ApiError> {
+fn chat_tokens(messages: Option<&[Message]>, prompt: &mut Prompt) -> Result<(), ApiError> {
     let Some(messages) = messages else {
         return Err(ApiError::invalid("messages is missing"));
     };
-    messages.iter().try_fold(0_u32, |sum, message| {
-        let tokens = match &message.content {
-            Some(Value::String(text)) => words(text),
-            Some(Value::Array(parts)) => parts.iter().try_fold(0_u32, |sum, part| {
-                let text = part.get("text").and_then(Value::as_str);
-                text.map(|text| sum.saturating_add(words(text)))
-                    .ok_or_else(|| {
+    for message in messages {
+        match &message.content {
+            Some(Value::String(text)) => prompt.text(text),
+            Some(Value::Array(parts)) => {
+                for part in parts {
+                    let text = part.get("text").and_then(Value::as_str).ok_or_else(|| {
                         ApiError::refused(Some("messages"), "the soft engine takes text parts only")
-                    })
-            })?,
-            Some(Value::Null) | None => 0,
+                    })?;
+                    prompt.text(text);
+                }
+            }
+            Some(Value::Null) | None => {}
             Some(_) => {
                 return Err(ApiError::invalid(
                     "content must be a text or an array of parts",
                 ));
             }
-        };
-        Ok(sum.saturating_add(tokens))
-    })
-}
-
-fn words(text: &str) -> u32 {
-    count(text.split_whitespace().count())
-}
-
-fn count(of: usize) -> u32 {
-    u32::try_from(of).unwrap_or(u32::MAX)
+        }
+    }
+    Ok(())
 }
 
 /// The engine's refusal in vLLM's words where it has them.

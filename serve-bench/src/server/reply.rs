@@ -1,7 +1,4 @@
-//! The text of replies: words without meaning, and the JSON around them in vLLM's order of keys.
-//!
-//! The shapes are those of vLLM 0.32's streams and replies. What varies within a stream is one word and one finish reason,
-//! so the rest of a chunk is rendered once for each request.
+//! What replies are made of, whoever's words they take: an endpoint, a head, words without meaning, and a count.
 
 /// The words of replies, all ASCII. Each token is one word.
 const WORDS: [&str; 16] = [
@@ -32,23 +29,20 @@ pub(super) struct Head {
 /// Token counts of one reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Usage {
-    prompt_tokens: u32,
-    total_tokens: u32,
-    completion_tokens: u32,
+    pub(super) prompt_tokens: u32,
+    pub(super) completion_tokens: u32,
+    /// Prompt tokens that came from the prefix cache.
+    pub(super) cached_tokens: u32,
 }
 
 impl Usage {
-    /// Prompt, output and their sum.
-    pub(super) fn new(prompt_tokens: u32, completion_tokens: u32) -> Self {
-        Self {
-            prompt_tokens,
-            total_tokens: prompt_tokens + completion_tokens,
-            completion_tokens,
-        }
+    /// Prompt and output.
+    pub(super) fn total_tokens(self) -> u32 {
+        self.prompt_tokens + self.completion_tokens
     }
 }
 
-/// What this server calls itself where vLLM gives its version and build.
+/// What this server calls itself where an engine gives its version and build.
 pub(super) fn fingerprint() -> String {
     format!("tplens-soft-{}", env!("CARGO_PKG_VERSION"))
 }
@@ -60,133 +54,14 @@ pub(super) fn word(number: u32) -> (&'static str, &'static str) {
     (if number == 0 { "" } else { " " }, word)
 }
 
+/// The text of the tokens from one number to before another.
+pub(super) fn text(first: u32, end: u32) -> String {
+    (first..end)
+        .flat_map(|number| <[&str; 2]>::from(word(number)))
+        .collect()
+}
+
 /// A string as JSON, quotes included.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
-
-impl Head {
-    /// `"id":..,"object":..,"created":..,"model":..` as every part begins.
-    fn fields(&self, object: &str) -> String {
-        format!(
-            r#"{{"id":{},"object":"{object}","created":{},"model":{}"#,
-            quoted(&self.id),
-            self.created,
-            quoted(&self.model)
-        )
-    }
-
-    /// The chunks of a stream.
-    pub(super) fn chunks(&self) -> Chunks {
-        match self.endpoint {
-            Endpoint::Completions => {
-                let fields = self.fields("text_completion");
-                Chunks {
-                    role: None,
-                    before: format!(r#"data: {fields},"choices":[{{"index":0,"text":""#),
-                    between: r#"","logprobs":null,"finish_reason":"#,
-                    after: r#"null,"stop_reason":null,"prompt_token_ids":null,"token_ids":null}]}"#,
-                    after_last: r#""length","stop_reason":null,"prompt_token_ids":null,"token_ids":null}]}"#,
-                    fields,
-                }
-            }
-            Endpoint::Chat => {
-                let fields = self.fields("chat.completion.chunk");
-                Chunks {
-                    role: Some(format!(
-                        concat!(
-                            r#"data: {},"choices":[{{"index":0,"delta":{{"role":"assistant","content":""}},"logprobs":null,"finish_reason":null}}],"#,
-                            r#""prompt_token_ids":null,"prompt_text":null}}"#,
-                            "\n\n"
-                        ),
-                        fields
-                    )),
-                    before: format!(
-                        r#"data: {fields},"choices":[{{"index":0,"delta":{{"content":""#
-                    ),
-                    between: r#""},"logprobs":null,"finish_reason":"#,
-                    after: r#"null,"token_ids":null}]}"#,
-                    after_last: r#""length","stop_reason":null,"token_ids":null}]}"#,
-                    fields,
-                }
-            }
-        }
-    }
-
-    /// The whole of a reply that is not streamed.
-    pub(super) fn whole(&self, usage: Usage) -> String {
-        let text: String = (0..usage.completion_tokens)
-            .map(|number| {
-                let (space, word) = word(number);
-                format!("{space}{word}")
-            })
-            .collect();
-        let (object, choice) = match self.endpoint {
-            Endpoint::Completions => (
-                "text_completion",
-                format!(
-                    r#"{{"index":0,"text":"{text}","logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":null,"prompt_logprobs":null,"prompt_token_ids":null}}"#
-                ),
-            ),
-            Endpoint::Chat => (
-                "chat.completion",
-                format!(
-                    r#"{{"index":0,"message":{{"role":"assistant","content":"{text}"}},"logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":null}}"#
-                ),
-            ),
-        };
-        format!(
-            r#"{},"choices":[{choice}],"service_tier":null,"system_fingerprint":{},"usage":{}}}"#,
-            self.fields(object),
-            quoted(&fingerprint()),
-            usage.json()
-        )
-    }
-}
-
-impl Usage {
-    fn json(self) -> String {
-        format!(
-            r#"{{"prompt_tokens":{},"total_tokens":{},"completion_tokens":{}}}"#,
-            self.prompt_tokens, self.total_tokens, self.completion_tokens
-        )
-    }
-}
-
-/// The parts of one stream's chunks.
-#[derive(Debug)]
-pub(super) struct Chunks {
-    /// What comes before the first token of a chat reply.
-    role: Option<String>,
-    before: String,
-    between: &'static str,
-    after: &'static str,
-    after_last: &'static str,
-    fields: String,
-}
-
-impl Chunks {
-    /// The events of one token: in a chat the first one comes with the role.
-    pub(super) fn token(&mut self, number: u32, last: bool) -> String {
-        let (space, word) = word(number);
-        let after = if last { self.after_last } else { self.after };
-        let mut events = self.role.take().unwrap_or_default();
-        for part in [&*self.before, space, word, self.between, after, "\n\n"] {
-            events.push_str(part);
-        }
-        events
-    }
-
-    /// The event of `stream_options.include_usage`.
-    pub(super) fn usage(&self, usage: Usage) -> String {
-        format!(
-            "data: {},\"choices\":[],\"usage\":{},\"system_fingerprint\":{}}}\n\n",
-            self.fields,
-            usage.json(),
-            quoted(&fingerprint())
-        )
-    }
-}
-
-/// The event that ends every stream.
-pub(super) const DONE: &str = "data: [DONE]\n\n";

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io::Write;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +12,9 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use measure::exit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 
 use super::Args;
 use super::route::Shared;
@@ -98,17 +100,30 @@ pub(super) async fn accept(listener: TcpListener, shared: &Arc<Shared>) {
         };
         // A token must not wait for the acknowledgement of the one before it.
         let _ = socket.set_nodelay(true);
-        let shared = Arc::clone(shared);
-        tokio::spawn(async move {
-            let service = service_fn(|request| {
-                let shared = Arc::clone(&shared);
-                async move { Ok::<_, Infallible>(shared.respond(request).await) }
-            });
-            // A client that breaks off is no error of the server; its requests are cancelled with their bodies.
-            let _ = http1::Builder::new()
-                .serve_connection(TokioIo::new(socket), service)
-                .await;
-        });
+        if let Some(late) = shared.accept_after() {
+            tokio::time::sleep(late).await;
+        }
+        tokio::spawn(connection(socket, Arc::clone(shared)));
+    }
+}
+
+/// Serves one connection to its end.
+async fn connection(socket: TcpStream, shared: Arc<Shared>) {
+    let closing = Arc::new(Notify::new());
+    let service = service_fn(|request| {
+        let (shared, closing) = (Arc::clone(&shared), Arc::clone(&closing));
+        async move { Ok::<_, Infallible>(shared.respond(request, &closing).await) }
+    });
+    let mut connection =
+        pin!(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
+    // A client that breaks off is no error of the server; its requests are cancelled with their bodies.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = closing.notified() => {
+            // Its head went out long ago, so nothing in the reply says that this is the last one.
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use program::command_line::seconds;
 use super::objective::Objective;
 use super::search::Bounds;
 use super::settings::{SCHEMA, Settings};
+use crate::load::without_headers;
 
 /// The largest request rate, or concurrency, at which every objective is kept: doubling from --start, then halving the gap, each
 /// run a `serve-bench run` with the flags after `--`. Goes on where it was broken off when started again with the same flags
@@ -159,6 +160,8 @@ impl SloArgs {
                 "{word} after `--` is set by the search; leave it out"
             ));
         }
+        let mut load = redacted_arguments(self.load.iter().cloned());
+        without_headers(&mut load);
         Ok(Settings {
             schema: SCHEMA,
             search: self.search.name().to_owned(),
@@ -167,7 +170,7 @@ impl SloArgs {
             window_s: self.window.as_secs_f64(),
             rounds: self.rounds,
             seed: self.seed.unwrap_or(seed),
-            load: redacted_arguments(self.load.iter().cloned()),
+            load,
         })
     }
 

@@ -1,7 +1,7 @@
 //! What latencies are to keep, such as `p99_ttft<=5s`, and what the requests of one load say about it.
 //!
 //! Decided by intervals and not by single values: of a mean by bootstrap over blocks of successive requests, which resemble each
-//! other in a queue; of a percentile by order statistics.
+//! other in a queue; of a percentile by order statistics of as many requests as these are worth when they are independent.
 
 use std::fmt;
 use std::str::FromStr;
@@ -219,7 +219,7 @@ impl Objective {
                 let beyond = count(groups.len()) * (1.0 - part);
                 let at = |part: f64| value_at(&values, part);
                 (beyond >= 2.0 - 1e-9).then_some(())?;
-                let (low, high) = wilson(part, count(groups.len()));
+                let (low, high) = wilson(part, independent(groups));
                 Some((at(part)?, at(low).zip(at(high))))
             }
             Statistic::Max => {
@@ -227,6 +227,31 @@ impl Objective {
                 Some((largest, Some((largest, largest))))
             }
         }
+    }
+}
+
+/// Independent requests that these successive ones are worth: fewer, where the means of blocks differ by more than chance lets
+/// them. Of a queue that remembers more than a block of them, still too many.
+fn independent(groups: &[Vec<f64>]) -> f64 {
+    let mean_of = |values: &[f64]| values.iter().sum::<f64>() / count(values.len());
+    let variance = |values: &[f64]| {
+        let mean = mean_of(values);
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        squares / (count(values.len()) - 1.0)
+    };
+    let size = groups.len() / BLOCKS;
+    let n = count(groups.len());
+    if size < 2 {
+        return n;
+    }
+    let means: Vec<f64> = groups.iter().map(|values| mean_of(values)).collect();
+    let of_blocks: Vec<f64> = means.chunks_exact(size).map(mean_of).collect();
+    let by_chance = variance(&means) / count(size);
+    let found = variance(&of_blocks);
+    if found > by_chance {
+        n * by_chance / found
+    } else {
+        n
     }
 }
 
@@ -321,13 +346,22 @@ mod tests {
     fn a_percentile_is_decided_by_order_statistics() {
         // TTFT 1 to 400. Wilson about 0.99 of 400: middle 0.99 + 0.0048 = 0.9948; half sqrt(0.0096 (0.0099 + 0.0024)) = 0.01087;
         // over 1.0096 they are 0.97457 and 0.99611, ranks 389.8 and 398.4: values 390 and 399.
-        let ramp: Vec<ServeRequest> = (1..=400).map(|ms| request(f64::from(ms), 1.0)).collect();
+        // In an order in which blocks of 16 have means that differ by no more than chance lets them: 177 has no divisor in common
+        // with 401.
+        let ramp: Vec<ServeRequest> = (1..=400)
+            .map(|number| request(f64::from(number * 177 % 401), 1.0))
+            .collect();
         let found = seen("p99_ttft<=399ms", &ramp);
         assert_eq!(found.value_ms, Some(396.0));
         assert_eq!(found.interval_ms, Some((390.0, 399.0)));
         assert_eq!(found.kept, Some(true));
         assert_eq!(seen("p99_ttft<=398ms", &ramp).kept, None);
         assert_eq!(seen("p99_ttft<=389ms", &ramp).kept, Some(false));
+        // In ascending order blocks are as far apart as they can be: the 400 are worth 400 x variance of all / 16 / variance of block
+        // means = 400 x 13367 / 16 / 13867 = 24, and p99 of 24 may be the largest.
+        let mut sorted = ramp.clone();
+        sorted.sort_by(|a, b| a.ended_ms.total_cmp(&b.ended_ms));
+        assert_eq!(seen("p99_ttft<=399ms", &sorted).kept, None);
         // Two requests beyond it are needed: 199 have 1.99.
         let few = seen("p99_ttft<=1s", &ramp[..199]);
         assert_eq!((few.value_ms, few.kept), (None, None));

@@ -57,7 +57,10 @@ impl Answer {
                 .collect(),
         });
         Verdicts {
-            title: format!("objectives over {}", self.unit),
+            title: format!(
+                "statistics as parts of their limits by load ({})",
+                self.unit
+            ),
             axis: self.unit.clone(),
             series: series.collect(),
             loads: last

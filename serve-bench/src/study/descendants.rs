@@ -7,9 +7,9 @@ use rustix::process::Pid;
 
 /// A process below another one that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Descendant {
+pub(crate) struct Descendant {
     /// Its id.
-    pub(super) id: Pid,
+    pub(crate) id: Pid,
     /// Its process group.
     pub(super) group: i32,
     /// When it began, in clock ticks since the machine did.
@@ -18,7 +18,7 @@ pub(super) struct Descendant {
 }
 
 /// All below `root` at this moment; one whose parent ends meanwhile may be missed and is found by the next look.
-pub(super) fn of(root: Pid) -> Vec<Descendant> {
+pub(crate) fn of(root: Pid) -> Vec<Descendant> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };

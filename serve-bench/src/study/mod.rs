@@ -5,7 +5,7 @@
 
 mod args;
 pub(crate) mod child;
-mod descendants;
+pub(crate) mod descendants;
 mod engines;
 pub(crate) mod server;
 mod serving;

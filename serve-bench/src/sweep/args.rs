@@ -23,6 +23,11 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(super) list: bool,
 
+    /// Check whether each server has the memory for its model, by arithmetic from server.memory or server.box; run nothing. Exit
+    /// code 3 where one cannot run. Before a sweep the same check leaves out what certainly does not fit.
+    #[arg(long, conflicts_with = "list")]
+    pub(super) check: bool,
+
     /// Folder of the sweep. Default: the plan's name under tplens-results, so that the same plan goes on there.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,

@@ -6,13 +6,13 @@ use super::plan::{Matrix, Plan, numbers};
 
 /// A server of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// Label of the configuration.
-    pub(super) config: String,
+    pub(crate) config: String,
     /// Name of the model.
-    pub(super) model: String,
+    pub(crate) model: String,
     /// Tensor parallel size.
-    pub(super) tp: u32,
+    pub(crate) tp: u32,
 }
 
 impl Group {
@@ -22,25 +22,36 @@ impl Group {
     }
 }
 
+/// Servers in the order of their first cells.
+pub(super) fn groups(cells: &[Cell]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for cell in cells {
+        if !groups.contains(&cell.group) {
+            groups.push(cell.group.clone());
+        }
+    }
+    groups
+}
+
 /// One load on one server.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     /// Name of its folder.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Number within the whole plan, from 0, whatever is narrowed.
     pub(super) number: u64,
     /// Its server.
-    pub(super) group: Group,
+    pub(crate) group: Group,
     /// Prompt tokens.
-    pub(super) input: u32,
+    pub(crate) input: u32,
     /// Output tokens.
-    pub(super) output: u32,
+    pub(crate) output: u32,
     /// Requests.
-    pub(super) num_prompts: u32,
+    pub(crate) num_prompts: u32,
     /// Requests in flight.
-    pub(super) concurrency: Option<u32>,
+    pub(crate) concurrency: Option<u32>,
     /// Requests per second.
-    pub(super) rate: Option<f64>,
+    pub(crate) rate: Option<f64>,
 }
 
 impl Cell {
@@ -74,17 +85,12 @@ impl Cell {
 ///
 /// # Errors
 /// In words: a range that is none, or two cells of one name.
-pub(super) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
+pub(crate) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
     let mut cells: Vec<Cell> = Vec::new();
     for (index, matrix) in plan.matrix.iter().enumerate() {
         of_matrix(matrix, &mut cells).map_err(|error| format!("matrix {}: {error}", index + 1))?;
     }
-    let mut order: Vec<Group> = Vec::new();
-    for cell in &cells {
-        if !order.contains(&cell.group) {
-            order.push(cell.group.clone());
-        }
-    }
+    let order = groups(&cells);
     cells.sort_by_key(|cell| order.iter().position(|group| *group == cell.group));
     let mut names = BTreeMap::new();
     for (number, cell) in (0u64..).zip(&mut cells) {

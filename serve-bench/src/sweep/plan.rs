@@ -11,7 +11,7 @@ const SCHEMA: u32 = 1;
 /// A sweep.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     schema: u32,
     /// Name of a cell's folder, such as `{config}_{model}_TP{tp}_{input}_np{n}`.
     pub(super) name: String,
@@ -26,8 +26,21 @@ pub(super) struct Plan {
     /// What `{gpus}` is for a configuration.
     #[serde(default)]
     pub(super) gpus: BTreeMap<String, String>,
+    /// What configurations are, for `sweep-report`: by a whole label (`1A`), or by what follows its number (`A`).
+    #[serde(default)]
+    pub(crate) setups: BTreeMap<String, Setup>,
     /// The cells.
     pub(super) matrix: Vec<Matrix>,
+}
+
+/// What a configuration is.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Setup {
+    /// Its cards' links, such as `x8` or `gen4 x16`.
+    pub(crate) link: String,
+    /// The machine that it is in: what is in one machine differs by the link alone.
+    pub(crate) machine: String,
 }
 
 /// How servers are started.
@@ -53,9 +66,19 @@ pub(super) struct ServerPlan {
     /// `gpus` binds the server to the NUMA nodes of `{gpus}` by `p2p-bw numa exec`.
     #[serde(default)]
     pub(super) bind: Bind,
+    /// Further flags of `p2p-bw numa exec`, such as `--memory preferred`.
+    #[serde(default)]
+    pub(super) bind_flags: Vec<String>,
     /// Tokens beside the longest prompt and reply that `{max_len}` leaves.
     #[serde(default)]
     pub(super) slack: u32,
+    /// Memory of each GPU, such as `24 GiB`; with it, or with `box`, every server is checked before the first is started.
+    pub(super) memory: Option<String>,
+    /// A box whose GPUs have the memory, by name or file, in place of `memory`.
+    #[serde(rename = "box")]
+    pub(super) described: Option<String>,
+    /// What the engine is assumed to take on each GPU beside weights and cache: activations, the runtime, captured graphs.
+    pub(super) reserve: Option<String>,
 }
 
 /// Where the server's CPUs and memory are.
@@ -113,10 +136,15 @@ impl Plan {
     ///
     /// # Errors
     /// In words with the file's name, and the line where it has one.
-    pub(super) fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         Self::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// What `{path}` is for a model.
+    pub(super) fn path<'a>(&'a self, model: &'a str) -> &'a str {
+        self.paths.get(model).map_or(model, String::as_str)
     }
 
     /// Reads a plan's text.
@@ -148,6 +176,11 @@ impl Plan {
             return Err(
                 "server.base_url is missing; say where the server answers, or set manage = true"
                     .to_owned(),
+            );
+        }
+        if !plan.server.bind_flags.is_empty() && plan.server.bind == Bind::None {
+            return Err(
+                "server.bind_flags are for bind = \"gpus\"; add it or leave them out".to_owned(),
             );
         }
         Ok(plan)

@@ -8,9 +8,12 @@ use program::{Stop, outputs};
 use supervisor::Interrupt;
 
 use super::args::SweepArgs;
-use super::expand::{Cell, Group, expand, narrowed};
+use super::command::{ServerCommand, longest};
+use super::expand::{Cell, Group, expand, groups, narrowed};
+use super::memory::{self, Checked};
 use super::plan::Plan;
-use super::serving::{Serving, command, shown};
+use super::serving::Serving;
+use super::theirs::Theirs;
 use crate::attempt::{self, Unfinished, complete};
 use crate::study::step::set_aside;
 
@@ -26,15 +29,38 @@ const CELLS: &str = "cells";
 /// What ended it; the cells that were done are in its folder.
 pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Result<u8, Stop> {
     let plan = Plan::read(&args.plan).map_err(Stop::Usage)?;
-    let cells = expand(&plan)
-        .and_then(|cells| narrowed(cells, &args.only))
-        .map_err(|error| Stop::Usage(format!("{}: {error}", args.plan.display())))?;
+    let named = |error| Stop::Usage(format!("{}: {error}", args.plan.display()));
+    let all = expand(&plan).map_err(named)?;
+    let cells = narrowed(all.clone(), &args.only).map_err(named)?;
+    let memory = memory::checked(&plan, &all).map_err(named)?;
+    if args.check {
+        let memory = memory.ok_or_else(|| {
+            named(
+                "--check needs the GPUs' memory: add server.memory = \"24 GiB\" or server.box"
+                    .to_owned(),
+            )
+        })?;
+        let never = cells
+            .iter()
+            .any(|cell| memory.never.contains_key(&cell.name));
+        let code = if never {
+            exit::INCONCLUSIVE
+        } else {
+            exit::DONE
+        };
+        return Ok(exit::fold([
+            outputs::print(&memory::table(&memory, &cells)),
+            code,
+        ]));
+    }
     let folder = args.out.clone().unwrap_or_else(|| {
         let name = args.plan.file_stem().unwrap_or_default();
         Path::new("tplens-results").join(name)
     });
     let sweep = Sweep {
         plan,
+        all,
+        memory,
         folder,
         interrupt,
         say,
@@ -50,11 +76,20 @@ pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -
             cells.len()
         ));
     }
+    let skipped: Vec<(&str, &str)> = sweep.skipped(&cells).collect();
+    if let Some(memory) = &sweep.memory {
+        memory::warnings(memory, &cells)
+            .iter()
+            .for_each(|line| say(line));
+    }
+    let mut before = None;
     for group in groups(&cells) {
-        let of_group: Vec<Cell> = (cells.iter().filter(|cell| cell.group == group))
+        let of_group: Vec<Cell> = cells
+            .iter()
+            .filter(|cell| cell.group == group && sweep.never(cell).is_none())
             .cloned()
             .collect();
-        sweep.group(&group, &of_group)?;
+        sweep.group(&group, &of_group, &mut before)?;
     }
     let (done, failed) = (sweep.done(&cells), sweep.failed(&cells));
     let mut text = format!(
@@ -65,6 +100,9 @@ pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -
     for name in &failed {
         text.push_str(&format!("failed requests or client too slow: {name}\n"));
     }
+    for (name, reason) in skipped {
+        text.push_str(&format!("does not fit, not run: {name}: {reason}\n"));
+    }
     let code = if done == cells.len() && failed.is_empty() {
         exit::DONE
     } else {
@@ -73,19 +111,12 @@ pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -
     Ok(exit::fold([outputs::print(&text), code]))
 }
 
-/// Servers in the order of their first cells.
-fn groups(cells: &[Cell]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    for cell in cells {
-        if !groups.contains(&cell.group) {
-            groups.push(cell.group.clone());
-        }
-    }
-    groups
-}
-
 struct Sweep<'a> {
     plan: Plan,
+    /// Every cell of the plan, whatever is narrowed.
+    all: Vec<Cell>,
+    /// What was found about memory, where the plan tells it.
+    memory: Option<Checked>,
     folder: PathBuf,
     interrupt: &'a Interrupt,
     say: &'a dyn Fn(&str),
@@ -139,15 +170,33 @@ impl Sweep<'_> {
         failed.map(|cell| cell.name.clone()).collect()
     }
 
-    /// Runs the cells of one server that are not done.
-    fn group(&self, group: &Group, cells: &[Cell]) -> Result<(), Stop> {
+    /// Why a cell cannot run.
+    fn never(&self, cell: &Cell) -> Option<&str> {
+        let memory = self.memory.as_ref()?;
+        memory.never.get(&cell.name).map(String::as_str)
+    }
+
+    /// Cells that cannot run and have no result, with the reasons.
+    fn skipped<'c>(&'c self, cells: &'c [Cell]) -> impl Iterator<Item = (&'c str, &'c str)> {
+        let is_open = |cell: &&Cell| complete(&self.cell(cell)).is_none();
+        let open = cells.iter().filter(is_open);
+        open.filter_map(|cell| Some((cell.name.as_str(), self.never(cell)?)))
+    }
+
+    /// Runs the cells of one server that are not done; `before` is what the user ran for the one before.
+    fn group(
+        &self,
+        group: &Group,
+        cells: &[Cell],
+        before: &mut Option<Theirs>,
+    ) -> Result<(), Stop> {
         let mut restarts = self.plan.server.restarts;
         let mut serving: Option<Serving> = None;
         for cell in cells {
             while complete(&self.cell(cell)).is_none() {
                 let server = match serving.take() {
                     Some(server) => server,
-                    None => self.begin(group, cells)?,
+                    None => self.begin(group, before)?,
                 };
                 (self.say)(&format!("{}: {} requests", cell.name, cell.num_prompts));
                 let ended = self.measure(cell, &server.url)?;
@@ -171,15 +220,20 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    fn begin(&self, group: &Group, cells: &[Cell]) -> Result<Serving, Stop> {
-        Serving::begin(
+    fn begin(&self, group: &Group, before: &mut Option<Theirs>) -> Result<Serving, Stop> {
+        let serving = Serving::begin(
             &self.plan,
             group,
-            cells,
+            longest(&self.all, group),
             &self.folder,
+            before.as_ref(),
             self.interrupt,
             self.say,
-        )
+        )?;
+        if !serving.is_managed() {
+            *before = Some(Theirs::at(&serving.url, group));
+        }
+        Ok(serving)
     }
 
     /// Runs a cell; gives how it ended.
@@ -220,13 +274,13 @@ impl Sweep<'_> {
             let of_group: Vec<Cell> = (cells.iter().filter(|cell| cell.group == group))
                 .cloned()
                 .collect();
-            let words = command(&self.plan, &group, &of_group, None)?;
-            let line = shown(&self.plan, &group, &of_group, &words);
-            text.push_str(&format!("{}: {line}\n", group.name()));
+            let command = ServerCommand::of(&self.plan, &group, longest(&self.all, &group), None)?;
+            text.push_str(&format!("{}: {}\n", group.name(), command.shown()));
             for cell in &of_group {
-                let state = match complete(&self.cell(cell)) {
-                    Some(_) => "done",
-                    None => "to do",
+                let state = match (complete(&self.cell(cell)), self.never(cell)) {
+                    (Some(_), _) => "done",
+                    (None, Some(_)) => "does not fit",
+                    (None, None) => "to do",
                 };
                 text.push_str(&format!("  {} {state}\n", cell.name));
             }

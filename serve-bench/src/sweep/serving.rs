@@ -1,20 +1,17 @@
 //! The server of a group: started and stopped by the sweep, or shown and waited for.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use program::Stop;
-use program::command_line::quoted;
 use supervisor::Interrupt;
 
+use super::command::ServerCommand;
 use super::diagnosis::diagnosis;
-use super::expand::{Cell, Group};
-use super::plan::{Bind, Plan};
-use crate::study::child::beside;
+use super::expand::Group;
+use super::plan::Plan;
+use super::theirs::{self, Theirs};
 use crate::study::server::{self, Failed, Server};
-
-/// How often a server that the user starts is asked for.
-const LOOK: Duration = Duration::from_millis(500);
 
 /// A group's server while its cells run.
 pub(super) struct Serving {
@@ -25,15 +22,16 @@ pub(super) struct Serving {
 }
 
 impl Serving {
-    /// Starts the server of a group, or waits for the user to.
+    /// Starts the server of a group, or waits for the user to; `before` is the user's server of the group before this one.
     ///
     /// # Errors
     /// It does not come up; the reason is that of its log where that is known.
     pub(super) fn begin(
         plan: &Plan,
         group: &Group,
-        cells: &[Cell],
+        longest: u32,
         folder: &Path,
+        before: Option<&Theirs>,
         interrupt: &Interrupt,
         say: &dyn Fn(&str),
     ) -> Result<Self, Stop> {
@@ -42,18 +40,13 @@ impl Serving {
             Some(_) => None,
             None => Some(server::free_port()?),
         };
-        let words = command(plan, group, cells, port).map_err(Stop::Usage)?;
+        let command = ServerCommand::of(plan, group, longest, port).map_err(Stop::Usage)?;
         let url = match (&plan.server.base_url, port) {
             (Some(url), _) => url.trim_end_matches('/').to_owned(),
             (None, port) => format!("http://127.0.0.1:{}", port.unwrap_or_default()),
         };
         if !plan.server.manage {
-            say(&format!(
-                "start the server of {}, and end the one before it:\n  {}",
-                group.name(),
-                shown(plan, group, cells, &words)
-            ));
-            await_user(&url, limit, interrupt)?;
+            theirs::awaited(&url, group, &command, before, limit, interrupt, say)?;
             return Ok(Self { running: None, url });
         }
         if server::answers(&url)? {
@@ -61,16 +54,14 @@ impl Serving {
                 "something answers at {url} already; end it, or leave base_url out and write {{port}} in the command"
             )));
         }
-        say(&format!("starting: {}", shown(plan, group, cells, &words)));
-        let environment = plan.server.env.iter().map(|(name, value)| {
-            let value = filled(value, plan, group, cells, port);
-            (name.into(), value.into())
-        });
+        say(&format!("starting: {}", command.shown()));
+        let environment = command.environment.iter();
+        let environment = environment.map(|(name, value)| (name.into(), value.into()));
         let log = log(folder, group);
         let began = std::fs::metadata(&log).map_or(0, |log| log.len());
         let started = Server::start(
             &group.name(),
-            &words,
+            &command.words,
             environment.collect(),
             &url,
             &log,
@@ -113,85 +104,4 @@ impl Serving {
 /// A server's log.
 fn log(folder: &Path, group: &Group) -> PathBuf {
     folder.join(format!("server_{}.log", group.name()))
-}
-
-/// The words that start the server of a group; `port` where the sweep chose one.
-///
-/// # Errors
-/// In words: it is to be bound to GPUs that are not named, or the program for that is missing.
-pub(super) fn command(
-    plan: &Plan,
-    group: &Group,
-    cells: &[Cell],
-    port: Option<u16>,
-) -> Result<Vec<String>, String> {
-    let words = &plan.server.command;
-    if port.is_some() && !words.iter().any(|word| word.contains("{port}")) {
-        return Err(
-            "server.command has no {port}: write it where the port belongs, or give server.base_url"
-                .to_owned(),
-        );
-    }
-    let mut command = Vec::new();
-    if plan.server.bind == Bind::Gpus {
-        let gpus = plan.gpus.get(&group.config).ok_or_else(|| {
-            format!(
-                "bind = \"gpus\" needs the GPUs of configuration {} under [gpus]",
-                group.config
-            )
-        })?;
-        let program = beside("p2p-bw")?.display().to_string();
-        command.extend([program.as_str(), "numa", "exec", "--gpus", gpus, "--"].map(str::to_owned));
-    }
-    command.extend(
-        words
-            .iter()
-            .map(|word| filled(word, plan, group, cells, port)),
-    );
-    Ok(command)
-}
-
-/// A word with its places filled.
-fn filled(word: &str, plan: &Plan, group: &Group, cells: &[Cell], port: Option<u16>) -> String {
-    let longest = cells.iter().map(|cell| cell.input + cell.output).max();
-    let max_len = longest.unwrap_or(0) + plan.server.slack;
-    let port = port.map_or_else(|| "{port}".to_owned(), |port| port.to_string());
-    let path = plan.paths.get(&group.model).unwrap_or(&group.model);
-    let gpus = plan.gpus.get(&group.config).map_or("", String::as_str);
-    word.replace("{path}", path)
-        .replace("{model}", &group.model)
-        .replace("{tp}", &group.tp.to_string())
-        .replace("{gpus}", gpus)
-        .replace("{max_len}", &max_len.to_string())
-        .replace("{port}", &port)
-}
-
-/// The command with its environment, for a shell.
-pub(super) fn shown(plan: &Plan, group: &Group, cells: &[Cell], words: &[String]) -> String {
-    let variables = plan.server.env.iter().map(|(name, value)| {
-        let value = filled(value, plan, group, cells, None);
-        format!("{name}={}", quoted(value.as_ref()))
-    });
-    let words = words.iter().map(|word| quoted(word.as_ref()));
-    variables.chain(words).collect::<Vec<String>>().join(" ")
-}
-
-/// Waits until the user's server answers.
-fn await_user(url: &str, limit: Duration, interrupt: &Interrupt) -> Result<(), Stop> {
-    let begun = Instant::now();
-    loop {
-        if let Some(signal) = interrupt.signal() {
-            return Err(Stop::Interrupted(signal));
-        }
-        if server::answers(url)? {
-            return Ok(());
-        }
-        if begun.elapsed() >= limit {
-            return Err(Stop::Refused(format!(
-                "no server answers at {url}/health within {} s; start it, then start this sweep again",
-                limit.as_secs()
-            )));
-        }
-        std::thread::sleep(LOOK);
-    }
 }

@@ -216,13 +216,6 @@ fn a_wrong_command_line_is_refused_before_anything_is_asked() {
         assert!(ran.stderr.contains(says), "no `{says}` in {}", ran.stderr);
         assert!(ran.record.is_none());
     }
-    let ran = scratch.run("https://127.0.0.1:1", &[]);
-    ran.expect(2);
-    assert!(
-        ran.stderr.contains("https is not supported"),
-        "{}",
-        ran.stderr
-    );
     assert!(mock.asked().is_empty());
 }
 

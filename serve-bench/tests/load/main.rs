@@ -3,11 +3,14 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod canary;
 mod common;
 mod connections;
 mod failures;
 mod files;
+mod limits;
 mod mock;
 mod streams;
+mod tls;
 mod traffic;
 mod vllm_form;

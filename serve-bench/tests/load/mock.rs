@@ -15,6 +15,8 @@ use serde_json::Value;
 pub(crate) enum Step {
     /// Write bytes.
     Send(Vec<u8>),
+    /// Write bytes this many times.
+    Repeat(Arc<[u8]>, usize),
     /// Play a server that takes this long, at least.
     Gap(Duration),
     /// Go on only when as many requests are here as the barrier wants.
@@ -144,6 +146,7 @@ impl Shared {
                 let answer = match path.as_str() {
                     "/v1/models" => self.manner.models,
                     "/version" => self.manner.version,
+                    "/health" => Some(""),
                     _ => None,
                 };
                 let status = if answer.is_some() {
@@ -200,6 +203,11 @@ impl Shared {
                         leave();
                     }
                     stream.write_all(&bytes)?;
+                }
+                Step::Repeat(bytes, times) => {
+                    for _ in 0..times {
+                        stream.write_all(&bytes)?;
+                    }
                 }
                 Step::Gap(gap) => std::thread::sleep(gap),
                 Step::Meet(barrier) => drop(barrier.wait()),

@@ -15,6 +15,7 @@ impl Args {
         self.traffic.arrivals()?;
         self.check_endpoint()?;
         self.check_data()?;
+        self.check_body()?;
         self.check_size()?;
         self.check_files()
     }
@@ -53,6 +54,22 @@ impl Args {
         }
     }
 
+    /// Several replies in one stream have no times of their own.
+    fn check_body(&self) -> Result<(), String> {
+        let extra = self.extra_body.as_ref().filter(|_| !self.no_stream);
+        let is_several = |name: &&str| {
+            let value = extra.and_then(|body| body.get(*name));
+            value.and_then(serde_json::Value::as_u64) > Some(1)
+        };
+        match ["n", "best_of"].into_iter().find(is_several) {
+            Some(name) => Err(format!(
+                "--extra-body: {name} above 1 asks for several replies in one stream, where no time between tokens is that of one \
+                 reply; leave it out and raise --num-prompts, or use --no-stream"
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Whether the instants of all chunks fit into a record. Lengths of files are looked at when they are read.
     fn check_size(&self) -> Result<(), String> {
         let tokens = self.data.random_output();
@@ -75,6 +92,8 @@ impl Args {
         let files = [
             ("--vllm-json", &results.vllm_json),
             ("--request-log", &results.request_log),
+            ("--request-csv", &results.request_csv),
+            ("--html", &results.html),
         ];
         for (flag, path) in files {
             if let Some(path) = path {

@@ -29,7 +29,7 @@ const DATA: &str =
 const BODY: &str = "put it into every request with --extra-body";
 
 /// The flags of vLLM 0.33 that are not among ours.
-const ROWS: [(&str, Values, Fate); 40] = [
+const ROWS: [(&str, Values, Fate); 39] = [
     ("trust-remote-code", No, Nothing(LOCAL)),
     ("tokenizer-mode", One, Nothing(LOCAL)),
     ("skip-tokenizer-init", No, Nothing(LOCAL)),
@@ -79,16 +79,15 @@ const ROWS: [(&str, Values, Fate); 40] = [
         One,
         Refused("name the module with --model, one run for each"),
     ),
-    ("insecure", No, Refused("ask the server's plain port")),
     (
         "plot-timeline",
         No,
-        Refused("use --request-log and plot its instants"),
+        Refused("use --html, which has what went on over time, or --request-log"),
     ),
     (
         "timeline-itl-thresholds",
         One,
-        Refused("use --request-log and plot its instants"),
+        Refused("use --html, which has what went on over time, or --request-log"),
     ),
     (
         "plot-dataset-stats",

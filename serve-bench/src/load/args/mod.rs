@@ -6,6 +6,7 @@ mod foreign;
 mod results;
 mod traffic;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
@@ -16,15 +17,24 @@ pub(super) use self::data::{DataArgs, DatasetName, PromptArg};
 pub(super) use self::results::{Format, Results};
 pub(super) use self::traffic::Traffic;
 
+/// What stands behind the flags in the help.
+const MORE: &str = "\
+A run is invalid, and exits with 3, where the load generator was the limit: its thread was on a CPU for more than 90% of the time; it \
+waited for a CPU for more than 5% and the kernel did not stamp the replies; or requests at a set rate left late, the 99th percentile \
+by more than 10 ms and by more than 5% of the median TTFT. The two parts of the time are judged from one second on, the lateness from \
+200 requests on.
+
+No server can hold the client or fill its memory: a request takes --timeout at most, and one without a byte for --stall-timeout is given \
+up; a question before the load takes 30 s at most, and its answer has 4 MiB; the head of a reply has 64 KiB and 100 lines, a line or \
+event of a stream 16 MiB, a reply that is not streamed 16 MiB, an error's body 16 MiB of which 64 KiB are kept, any reply 1 GiB; and all \
+replies in flight keep 256 MiB of what has no end yet, and 1 MiB each. What goes beyond is a failed request, not understood.";
+
 /// What to ask a server for, and where the result goes. Flags are spelled like those of `vllm bench serve`.
-///
-/// A run is invalid, and exits with 3, where the load generator was the limit: its thread was on a CPU for more than 90% of the
-/// time; it waited for a CPU for more than 5% and the kernel did not stamp the replies; or requests at a set rate left late, the
-/// 99th percentile by more than 10 ms and by more than 5% of the median TTFT. The two parts of the time are judged from one
-/// second on, the lateness from 200 requests on.
 #[derive(Debug, Clone, ClapArgs)]
+#[command(after_long_help = MORE)]
 pub(crate) struct Args {
-    /// The server, such as http://127.0.0.1:8000; an ending `/v1` may be there or not. Default: --host and --port.
+    /// The server, such as http://127.0.0.1:8000, or an https:// address; an ending `/v1` may be there or not. Default: --host and
+    /// --port.
     #[arg(long, value_name = "URL")]
     pub(super) base_url: Option<String>,
 
@@ -79,9 +89,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) sampling: Sampling,
 
-    /// Seconds that one request may take.
+    /// Seconds that one request may take, connecting included.
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = program::command_line::seconds, allow_negative_numbers = true)]
     pub(super) timeout: Duration,
+
+    /// Seconds without a byte after which a request is given up, those before the first byte, too [default: --timeout alone].
+    #[arg(long, value_name = "SECONDS", value_parser = program::command_line::seconds, allow_negative_numbers = true)]
+    pub(super) stall_timeout: Option<Duration>,
 
     /// Tensor parallel size of the server, for the record; with --sim the engine's.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
@@ -90,6 +104,18 @@ pub(crate) struct Args {
     /// Name of the environment variable that holds the API key, sent as a bearer token.
     #[arg(long, value_name = "NAME")]
     pub(super) api_key_env: Option<String>,
+
+    /// File that holds the API key instead, one line; it must be a file of one's own with mode 600 or 400.
+    #[arg(long, value_name = "FILE", conflicts_with = "api_key_env")]
+    pub(super) api_key_file: Option<PathBuf>,
+
+    /// PEM file of the certificates that are trusted at an https:// address, instead of the system's: a CA's, or the server's own.
+    #[arg(long, value_name = "FILE")]
+    pub(super) ca_file: Option<PathBuf>,
+
+    /// Do not check the certificate of a server at an https:// address. The result says so.
+    #[arg(long)]
+    pub(super) insecure: bool,
 
     /// Headers to send with every request, such as `X-Route: a` or `x-route=a`. Their values are not recorded.
     #[arg(long, value_name = "NAME=VALUE", num_args = 1.., value_parser = header)]
@@ -111,25 +137,25 @@ pub(crate) struct Args {
 pub(super) struct Sampling {
     /// Sampling temperature. 0 is sent by default, so that the server does the same work each time; vLLM's client sent none
     /// from 0.20 on and 0 before.
-    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = finite)]
     temperature: f64,
     /// Top-p sampling.
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", value_parser = finite)]
     top_p: Option<f64>,
     /// Top-k sampling.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     top_k: Option<i64>,
     /// Min-p sampling.
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", value_parser = finite)]
     min_p: Option<f64>,
     /// Frequency penalty.
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
     frequency_penalty: Option<f64>,
     /// Presence penalty.
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
     presence_penalty: Option<f64>,
     /// Repetition penalty.
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", value_parser = finite)]
     repetition_penalty: Option<f64>,
 }
 
@@ -155,6 +181,15 @@ impl Sampling {
         ]
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))
+    }
+}
+
+/// A number that JSON can hold.
+fn finite(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    match number.is_finite() {
+        true => Ok(number),
+        false => Err("no request can hold it; give a finite number".to_owned()),
     }
 }
 

@@ -6,6 +6,8 @@ use clap::{Args as ClapArgs, ValueEnum};
 use measure::export::{VllmForm, VllmMetric};
 use program::outputs::Outputs;
 
+use crate::beside::BesideArgs;
+
 /// Where the result goes.
 #[derive(Debug, Clone, ClapArgs)]
 pub(in crate::load) struct Results {
@@ -55,6 +57,17 @@ pub(in crate::load) struct Results {
     /// Write every request with its raw instants to this file, one JSON object a line.
     #[arg(long, value_name = "FILE")]
     pub(in crate::load) request_log: Option<PathBuf>,
+
+    /// Write every request to this file as CSV, one line each, units in the head.
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::load) request_csv: Option<PathBuf>,
+
+    /// Write the run to this file as a page: figures, distributions and what went on over time, with nothing beside it.
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::load) html: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(in crate::load) beside: BesideArgs,
 
     /// Show no progress.
     #[arg(long)]

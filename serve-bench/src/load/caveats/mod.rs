@@ -47,6 +47,7 @@ pub(super) fn caveats(
         other_length(serve, asked),
         counted_by_chunks(serve),
         merged(serve),
+        fewer_than_chunks(serve),
         other_input(serve),
         cached(serve, tally),
         soft(tally, simulated),
@@ -56,6 +57,7 @@ pub(super) fn caveats(
         late(serve, tally),
         short_of_connections(sent),
         reconnects(tally),
+        resent(tally),
     ];
     let note = |text| Caveat::Note { text };
     texts.into_iter().flatten().map(note).collect()
@@ -99,8 +101,8 @@ fn few_in_flight(serve: &Serve) -> Option<String> {
     let is_short = load.requests < places.saturating_mul(4);
     (!is_short && mean < f64::from(places) * (1.0 - 4.0 * IN_FLIGHT_OFF)).then(|| {
         format!(
-            "{mean:.1} requests were in flight in the mean where {places} were asked for: replies of different length leave a long \
-             tail; compare with runs of that batch, or raise --num-prompts"
+            "{mean:.1} requests were in flight in the mean where {places} were asked for: at the end fewer are left, and a client or \
+             connections that are late leave places empty; compare with runs of that batch, or raise --num-prompts"
         )
     })
 }
@@ -132,6 +134,7 @@ fn mixed(serve: &Serve) -> Option<String> {
     let decode = summary
         .tpot_decode_ms
         .as_ref()
+        .filter(|of| of.mean > 0.0)
         .map_or_else(String::new, |of| {
             format!(" ({:.2} ms in the mean without them)", of.mean)
         });
@@ -209,7 +212,7 @@ fn counted_by_chunks(serve: &Serve) -> Option<String> {
 fn merged(serve: &Serve) -> Option<String> {
     let streams = || {
         completed(serve).filter(|request| {
-            request.counted_by == Some(TokenCount::Usage) && !request.token_chunks_ms.is_empty()
+            request.counted_by != Some(TokenCount::Chunks) && !request.token_chunks_ms.is_empty()
         })
     };
     let tokens: u64 = streams()
@@ -224,6 +227,22 @@ fn merged(serve: &Serve) -> Option<String> {
             "{tokens} tokens came in {chunks} chunks: ITL is the gap between chunks, not tokens, and TPOT is too low by about \
              (tokens in the first chunk - 1) / (tokens - 1), which is {:.1}% if the first chunk holds as many as the others",
             share * 100.0
+        )
+    })
+}
+
+/// A chunk with text has a token at least.
+fn fewer_than_chunks(serve: &Serve) -> Option<String> {
+    let is_fewer = |request: &&ServeRequest| {
+        let tokens = request.output_tokens.map(|tokens| tokens as usize);
+        tokens.is_some_and(|tokens| tokens < request.token_chunks_ms.len())
+    };
+    let count = completed(serve).filter(is_fewer).count();
+    (count > 0).then(|| {
+        format!(
+            "{count} of {} replies have more chunks with text than the tokens that the server counted: one of the two is wrong, and \
+             TPOT, throughput and goodput go by the server's count; compare with ITL",
+            completed(serve).count()
         )
     })
 }
@@ -335,8 +354,19 @@ fn token_gap(serve: &Serve) -> Option<Duration> {
 fn reconnects(tally: &Tally) -> Option<String> {
     (tally.reconnects > 0).then(|| {
         format!(
-            "the server closed connections after replies: {} were made anew, before their requests' clocks started",
+            "the server closed connections after replies: {} were made anew, before their requests' clocks started unless these had \
+             to be sent again",
             tally.reconnects
+        )
+    })
+}
+
+fn resent(tally: &Tally) -> Option<String> {
+    (tally.resent > 0).then(|| {
+        format!(
+            "{} requests were sent again, since the server closed their connections as they came in; their times run from the first \
+             time they were sent",
+            tally.resent
         )
     })
 }

@@ -12,6 +12,7 @@ const QUIET: Sent = Sent {
     },
     backlog: None,
     connections_made: 0,
+    stood_still: std::time::Duration::ZERO,
 };
 
 /// Two replies of four tokens, 20 ms apart, as asked for.
@@ -202,6 +203,14 @@ fn failures_soft_boxes_and_reconnects_are_told() {
         ..Tally::default()
     };
     only(&said(&clean(), &tally, &QUIET), "2 were made anew");
+    let tally = Tally {
+        resent: 1,
+        ..Tally::default()
+    };
+    only(
+        &said(&clean(), &tally, &QUIET),
+        "1 requests were sent again",
+    );
     let boxes = |name: &str| Tally {
         soft_boxes: [name.to_owned()].into(),
         ..Tally::default()

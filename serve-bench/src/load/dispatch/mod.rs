@@ -8,6 +8,7 @@ mod open;
 mod schedule;
 mod timer;
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,8 +17,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use supervisor::Interrupt;
+use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::oneshot;
-use tokio::task::{LocalSet, spawn_local};
+use tokio::task::spawn_local;
 
 pub(super) use self::schedule::schedule;
 use super::own::{CpuTime, Own};
@@ -26,7 +28,10 @@ use super::request::Bodies;
 use super::slot::{Destination, Slot};
 
 /// How often a signal is looked for.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A thread that comes to look later than this stood still; one that reads replies of a thousand streams is late by less.
+const STILL: Duration = Duration::from_millis(30);
 
 /// Connections that are made beforehand at most where requests come at a rate and nothing limits those in flight; more are made
 /// when they are needed, and counted.
@@ -55,6 +60,23 @@ pub(super) struct Sent {
     pub(super) backlog: Option<u32>,
     /// Connections that had to be made while requests were due, because all made before were in use.
     pub(super) connections_made: u32,
+    /// How long the thread did not come to look when it should have: it was stopped, or others had its CPU.
+    pub(super) stood_still: Duration,
+}
+
+impl Sent {
+    /// Of a load that was broken off before it could tell.
+    pub(super) fn of_unfinished() -> Self {
+        Self {
+            own: Own {
+                busy: None,
+                starved: None,
+            },
+            backlog: None,
+            connections_made: 0,
+            stood_still: Duration::ZERO,
+        }
+    }
 }
 
 /// What the load is to do.
@@ -126,18 +148,23 @@ pub(super) fn run(
     tell: &Sender<Told>,
 ) -> std::io::Result<()> {
     allow_files();
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    let runtime = Builder::new_current_thread()
         .enable_all()
-        .build()?;
-    let local = LocalSet::new();
-    local.block_on(&runtime, async {
+        .build_local(LocalOptions::default())?;
+    let still = Cell::new(Duration::ZERO);
+    runtime.block_on(async {
         let stopped = async {
             while interrupt.signal().is_none() && !stop.load(Ordering::Relaxed) {
+                let slept = Instant::now();
                 tokio::time::sleep(LOOK).await;
+                let late = slept.elapsed().saturating_sub(LOOK);
+                if late > STILL {
+                    still.set(still.get() + late);
+                }
             }
         };
         tokio::select! {
-            () = phases(work, go, tell) => {}
+            () = phases(work, go, tell, &still) => {}
             () = stopped => {}
         }
     });
@@ -157,7 +184,12 @@ fn allow_files() {
     let _ = setrlimit(Resource::Nofile, raised);
 }
 
-async fn phases(work: Work, go: oneshot::Receiver<()>, tell: &Sender<Told>) {
+async fn phases(
+    work: Work,
+    go: oneshot::Receiver<()>,
+    tell: &Sender<Told>,
+    still: &Cell<Duration>,
+) {
     let to = Rc::new(work.to);
     let slots: Vec<Slot> = (0..work.pace.places())
         .map(|_| Slot::new(Rc::clone(&to)))
@@ -173,7 +205,7 @@ async fn phases(work: Work, go: oneshot::Receiver<()>, tell: &Sender<Told>) {
     }
     let slots = prepare(slots).await;
     let bodies = Rc::new(work.bodies);
-    let cpu = CpuTime::of_this_thread();
+    let (cpu, still_before) = (CpuTime::of_this_thread(), still.get());
     let start = Instant::now();
     drop(tell.send(Told::Began(start)));
     let (backlog, connections_made) = match work.pace {
@@ -198,6 +230,7 @@ async fn phases(work: Work, go: oneshot::Receiver<()>, tell: &Sender<Told>) {
         own: Own::since(cpu, start),
         backlog,
         connections_made,
+        stood_still: still.get() - still_before,
     })));
 }
 

@@ -13,7 +13,8 @@ const MOST: usize = 10_000_000;
 /// The instants after the start, ascending; empty for a closed loop.
 ///
 /// With a number of requests and no ramp, gaps are stretched so that the last one comes after exactly number / rate, as vLLM's
-/// client does (benchmarks/serve.py, `get_request`); the first one waits, too. Requests beyond `duration` are left out.
+/// client does (benchmarks/serve.py, `get_request`); the first one waits, too. Requests beyond `duration` are left out. An instant
+/// that no clock can hold, or none at all where all gaps came out as 0, is [`Duration::MAX`].
 pub(in crate::load) fn schedule(
     arrivals: &Arrivals,
     requests: Option<u32>,
@@ -42,8 +43,8 @@ pub(in crate::load) fn schedule(
     instants
         .into_iter()
         .map(|at_s| at_s * stretch)
-        .take_while(|at_s| *at_s <= end_s)
-        .map(Duration::from_secs_f64)
+        .take_while(|at_s| at_s.is_nan() || *at_s <= end_s)
+        .map(|at_s| Duration::try_from_secs_f64(at_s).unwrap_or(Duration::MAX))
         .collect()
 }
 
@@ -141,6 +142,18 @@ mod tests {
             let last = *instants(&arrivals, 50, 3).last().unwrap();
             assert!((last - 12.5).abs() < 1e-6, "{arrivals:?}: {last}");
         }
+    }
+
+    #[test]
+    fn what_no_clock_can_hold_is_the_end_of_time() {
+        let slow = Arrivals::Poisson { rate: 1e-300 };
+        assert_eq!(schedule(&slow, Some(2), None, 1)[1], Duration::MAX);
+        // A gamma variable of shape 1e-9 is below the smallest number but for one in a million.
+        let bursts = Arrivals::Gamma {
+            rate: 500.0,
+            burstiness: 1e-9,
+        };
+        assert_eq!(schedule(&bursts, Some(3), None, 1), [Duration::MAX; 3]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Refusals in the shape of vLLM.
 
+use std::sync::Arc;
+
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use serde_json::Value;
@@ -192,7 +194,7 @@ fn a_stream_whose_engine_stops_ends_with_an_error_and_done() {
                 r#"{"prompt":"a","stream":true}"#,
             ))
             .unwrap();
-        let response = shared.respond(request).await;
+        let response = shared.respond(request, &Arc::default()).await;
         assert_eq!(response.status(), 200);
         drop(shared);
         response.into_body().collect().await.unwrap().to_bytes()

@@ -1,6 +1,7 @@
 //! The server over real sockets: bytes against vLLM's shapes written by hand, refusals, cancelling and pace.
 
 mod client;
+mod dialects;
 mod errors;
 mod formats;
 mod load;

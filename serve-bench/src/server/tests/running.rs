@@ -10,9 +10,10 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tp_plan::{EngineFacts, ModelFacts};
 
+use crate::server::fault::Faults;
 use crate::server::route::Shared;
 use crate::server::run::accept;
-use crate::server::setup::Setup;
+use crate::server::setup::{Setup, Speaking};
 
 /// A server of its own, ended with the value.
 pub(super) struct Running {
@@ -24,6 +25,11 @@ pub(super) struct Running {
 impl Running {
     /// Serves `llama-3.1-8b` as `tiny` on `rtxpro6000-mig` with steps of exactly `step_us`, at most 64 tokens in one.
     pub(super) fn start(step_us: f64) -> Self {
+        Self::of(setup(step_us))
+    }
+
+    /// Serves what is set up.
+    pub(super) fn of(setup: Setup) -> Self {
         let (told, address) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
@@ -34,7 +40,7 @@ impl Running {
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 told.send(listener.local_addr().unwrap()).unwrap();
-                let shared = Arc::new(Shared::start(setup(step_us)).unwrap());
+                let shared = Arc::new(Shared::start(setup).unwrap());
                 tokio::select! {
                     () = accept(listener, &shared) => {}
                     _ = stopped => {}
@@ -93,5 +99,12 @@ pub(super) fn setup(step_us: f64) -> Setup {
         model: "tiny".to_owned(),
         soft_box: "rtxpro6000-mig".to_owned(),
         speed: 1.0,
+        speaking: Speaking {
+            tokens_per_chunk: 1,
+            ..Speaking::default()
+        },
+        faults: Faults::default(),
+        log: None,
+        prefix_caching: false,
     }
 }

@@ -1,5 +1,4 @@
-//! `serve-bench engine` as a program: its first line, its signals, and what it refuses. What it answers is tested inside.
-#![expect(clippy::unwrap_used, reason = "tests")]
+//! Its first line, its signals, and what it refuses.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -160,6 +159,16 @@ fn bad_input_is_refused_with_its_name() {
         ),
         (with(&["--max-num-batched-tokens", "8"]), "8 batched tokens"),
         (with(&["--speed", "0"]), "0.001 to 10000"),
+        (with(&["--fault", "hang"]), "`hang` is no fault"),
+        (with(&["--log", "/dev/null/x"]), "--log: cannot write"),
+        (
+            with(&["--dialect", "sglang", "--token-ids"]),
+            "only vLLM's streams list them",
+        ),
+        (
+            with(&["--dialect", "transformers", "--reasoning-tokens", "1"]),
+            "has no reasoning",
+        ),
         ([&BOX[..], &["--profile", profile_path]].concat(), "host_ms"),
     ] {
         let (code, said) = refused(&arguments);

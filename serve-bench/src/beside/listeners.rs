@@ -1,0 +1,164 @@
+//! Which processes serve: who listens on the server's port on this machine, and all below them, as /proc tells.
+//!
+//! Of another user's processes the kernel does not tell which sockets they hold.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::Path;
+
+use rustix::process::Pid;
+
+use crate::study::descendants;
+
+/// Processes that are watched at most.
+const MOST: usize = 64;
+
+/// A listening socket's state in /proc/net/tcp (include/net/tcp_states.h).
+const LISTEN: &str = "0A";
+
+/// The server's processes, and how they were found.
+///
+/// # Errors
+/// In words: why they are not known.
+pub(super) fn of_server(
+    named: &[u32],
+    address: Option<SocketAddr>,
+) -> Result<(Vec<u32>, String), String> {
+    let (roots, how) = if named.is_empty() {
+        let address = address.ok_or("the server's address is not known; give --server-pid")?;
+        if !is_here(address.ip()) {
+            return Err(format!("{address} is on another machine"));
+        }
+        let port = address.port();
+        let found = of_port(Path::new("/proc"), port);
+        if found.is_empty() {
+            return Err(format!(
+                "who listens on port {port} cannot be seen (another user's process, or one in a container); give --server-pid"
+            ));
+        }
+        (found, format!("who listens on port {port}, and all below"))
+    } else {
+        (named.to_vec(), "those named, and all below".to_owned())
+    };
+    let below = roots
+        .iter()
+        .filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?))
+        .flat_map(descendants::of)
+        .map(|below| below.id.as_raw_nonzero().get().unsigned_abs());
+    let mut all: Vec<u32> = roots.iter().copied().chain(below).collect();
+    let mut seen = BTreeSet::new();
+    all.retain(|pid| seen.insert(*pid));
+    let how = match all.len() {
+        count if count > MOST => format!("{how} (the first {MOST} of {count})"),
+        _ => how,
+    };
+    all.truncate(MOST);
+    Ok((all, how))
+}
+
+/// Whether an address is one of this machine's: what is sent there would leave with the same address.
+fn is_here(address: IpAddr) -> bool {
+    if address.is_loopback() {
+        return true;
+    }
+    let any: SocketAddr = match address {
+        IpAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
+        IpAddr::V6(_) => ([0u16; 8], 0).into(),
+    };
+    // Nothing is sent: connecting a UDP socket only chooses the way.
+    let own = UdpSocket::bind(any).and_then(|socket| {
+        socket.connect((address, 9))?;
+        socket.local_addr()
+    });
+    own.is_ok_and(|own| own.ip() == address)
+}
+
+/// The processes that hold a listening socket on a port, ascending.
+fn of_port(proc: &Path, port: u16) -> Vec<u32> {
+    let sockets: BTreeSet<String> = ["net/tcp", "net/tcp6"]
+        .iter()
+        .filter_map(|table| fs::read_to_string(proc.join(table)).ok())
+        .flat_map(|table| listening(&table, port))
+        .map(|inode| format!("socket:[{inode}]"))
+        .collect();
+    if sockets.is_empty() {
+        return Vec::new();
+    }
+    let Ok(entries) = fs::read_dir(proc) else {
+        return Vec::new();
+    };
+    let mut found: Vec<u32> = entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|pid: &u32| {
+            let Ok(files) = fs::read_dir(proc.join(format!("{pid}/fd"))) else {
+                return false;
+            };
+            files
+                .flatten()
+                .filter_map(|file| fs::read_link(file.path()).ok())
+                .any(|to| to.to_str().is_some_and(|to| sockets.contains(to)))
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// Inodes of the sockets that listen on a port (Documentation/networking/proc_net_tcp.rst).
+fn listening(table: &str, port: u16) -> Vec<u64> {
+    let of = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let (_, own_port) = fields.get(1)?.rsplit_once(':')?;
+        let is_it = u16::from_str_radix(own_port, 16).ok()? == port && *fields.get(3)? == LISTEN;
+        fields.get(9)?.parse().ok().filter(|_| is_it)
+    };
+    table.lines().skip(1).filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    const TABLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+        0: 0100007F:1F40 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0\n\
+        1: 0100007F:1F40 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0 20 4 30 10 -1\n\
+        2: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 22 1 0 100 0 0 10 0\n";
+
+    #[test]
+    fn only_listening_sockets_of_the_port_count() {
+        // 0x1F40 is 8000.
+        assert_eq!(listening(TABLE, 8000), [4711]);
+        assert_eq!(listening(TABLE, 50_000), Vec::<u64>::new());
+        assert_eq!(listening("", 8000), Vec::<u64>::new());
+        assert_eq!(
+            listening("head\n0: garbage\n1: a:zz b 0A\n", 8000),
+            Vec::<u64>::new()
+        );
+    }
+
+    #[test]
+    fn a_listener_of_this_process_is_found() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (found, how) = of_server(&[], Some(address)).unwrap();
+        assert!(found.contains(&std::process::id()), "{found:?}");
+        assert!(how.contains(&address.port().to_string()), "{how}");
+    }
+
+    #[test]
+    fn a_server_elsewhere_or_nowhere_is_said() {
+        // TEST-NET-1 (RFC 5737) is no address of this machine.
+        let far: SocketAddr = ([192, 0, 2, 1], 8000).into();
+        let said = of_server(&[], Some(far)).unwrap_err();
+        assert!(said.contains("another machine"), "{said}");
+        let free = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let said = of_server(&[], Some(free)).unwrap_err();
+        assert!(said.contains("--server-pid"), "{said}");
+        assert!(of_server(&[], None).is_err());
+    }
+}

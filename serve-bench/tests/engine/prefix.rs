@@ -1,0 +1,54 @@
+//! The prefix cache as a client sees it. How blocks are kept is tested in the engine's crate.
+
+use crate::common::Scratch;
+use crate::served::Served;
+
+/// Four requests one after the other, whose prompts of 72 tokens begin with the same 64.
+const SHARED: [&str; 6] = [
+    "--requests",
+    "4",
+    "--prompt",
+    "token-ids",
+    "--random-prefix-len",
+    "64",
+];
+
+#[test]
+fn a_shared_beginning_is_computed_once_and_told() {
+    for dialect in ["vllm", "llama.cpp", "sglang"] {
+        let arguments = ["--enable-prefix-caching", "--dialect", dialect];
+        let engine = Served::start(100, &arguments);
+        let ran = Scratch::new().run(&engine.url, &SHARED);
+        ran.expect(0);
+        let requests = &ran.serve().requests;
+        let cached: Vec<Option<u32>> = requests.iter().map(|one| one.cached_tokens).collect();
+        // Four blocks of 16 are 64 tokens; the first request finds nothing.
+        assert_eq!(
+            cached,
+            [Some(0), Some(64), Some(64), Some(64)],
+            "{dialect}: {requests:?}"
+        );
+        assert!(requests.iter().all(|one| one.input_tokens == Some(72)));
+        // 192 of 288 tokens are more than a tenth.
+        let caveat = "took 192 of 288 prompt tokens from its cache";
+        assert!(ran.caveats().contains(caveat), "{}", ran.caveats());
+        let metrics = match dialect {
+            "vllm" => ("vllm:prefix_cache_hits_total", "vllm:prompt_tokens_total"),
+            "sglang" => ("sglang:cached_tokens_total", "sglang:prompt_tokens_total"),
+            _ => continue,
+        };
+        assert!((engine.metric(metrics.0) - 192.0).abs() < 1e-9);
+        // 288 - 192.
+        assert!((engine.metric(metrics.1) - 96.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn without_the_flag_every_prompt_is_computed() {
+    let engine = Served::start(100, &[]);
+    let ran = Scratch::new().run(&engine.url, &SHARED);
+    ran.expect(0);
+    assert!((engine.metric("vllm:prompt_tokens_total") - 288.0).abs() < 1e-9);
+    let told = ran.serve().requests.iter().map(|one| one.cached_tokens);
+    assert!(told.into_iter().all(|cached| cached.is_none()));
+}

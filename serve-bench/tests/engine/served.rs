@@ -1,0 +1,114 @@
+//! An engine as a child of the test, and its log.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// A running engine; it ends with the value.
+pub(crate) struct Served {
+    child: Child,
+    pub(crate) url: String,
+}
+
+impl Served {
+    /// Starts one on a free port, so many times faster than its box.
+    pub(crate) fn start(speed: u32, arguments: &[&str]) -> Self {
+        let speed = speed.to_string();
+        Self::with(&[&["--speed", &speed], arguments].concat())
+    }
+
+    /// Starts one on a free port.
+    pub(crate) fn with(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_serve-bench"))
+            .args([
+                "engine",
+                "--box",
+                "rtxpro6000-mig",
+                "--model",
+                "llama-3.1-8b",
+                "--port",
+                "0",
+            ])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut first)
+            .unwrap();
+        let url = first.trim_end().strip_prefix("listening on ");
+        let url = url.unwrap_or_else(|| panic!("{arguments:?}: {first}"));
+        Self {
+            url: url.to_owned(),
+            child,
+        }
+    }
+
+    /// Gets a path and gives status line, headers and body as they came.
+    pub(crate) fn get(&self, path: &str) -> String {
+        self.exchange(&format!("GET {path} HTTP/1.1\r\n"), "")
+    }
+
+    /// Asks for tokens and gives all that came.
+    pub(crate) fn post(&self, path: &str, body: &str) -> String {
+        self.exchange(&format!("POST {path} HTTP/1.1\r\n"), body)
+    }
+
+    fn exchange(&self, head: &str, body: &str) -> String {
+        let address = self.url.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "{head}Host: test\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        reply
+    }
+
+    /// The value of a metric, whatever its labels.
+    #[track_caller]
+    pub(crate) fn metric(&self, name: &str) -> f64 {
+        let text = self.get("/metrics");
+        let is_it = |line: &&str| {
+            line.strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with(['{', ' ']))
+        };
+        let line = text.lines().find(is_it);
+        let line = line.unwrap_or_else(|| panic!("no {name} in {text}"));
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    }
+
+    /// Ends it, so that its log is whole.
+    pub(crate) fn end(mut self) {
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        // It may have ended by itself.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// The lines of a log.
+pub(crate) fn log(file: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(file).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
