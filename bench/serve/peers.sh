@@ -70,11 +70,14 @@ run() {
 
 cpu() { awk '{ print $1 + $2 }' "$work/cpu"; }
 
+# A number of the last run's JSON, which is one line.
+value() { grep -oE "\"$1\": ?[0-9.e+-]+" "$work/said.json" | sed 's/.*: *//'; }
+
 # Tokens per second and mean TTFT in ms by the client's own words.
 says() {
     case $1 in
     bare) awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^events\/s/) rate = $(i - 1); print rate, $(NF - 1) }' "$work/said" ;;
-    ours) awk -F'[:,]' '/"output_throughput"/ { rate = $2 } /"mean_ttft_ms"/ { ttft = $2 } END { print rate, ttft }' "$work/said.json" ;;
+    ours) echo "$(value output_throughput) $(value mean_ttft_ms)" ;;
     vllm) awk -F: '/^Output token throughput/ { rate = $2 } /^Mean TTFT/ { ttft = $2 } END { print rate, ttft }' "$work/said" ;;
     esac
 }
