@@ -8,6 +8,7 @@ mod connection;
 mod content;
 mod data;
 mod dispatch;
+mod heard;
 mod intake;
 mod key;
 mod own;

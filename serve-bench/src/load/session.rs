@@ -1,6 +1,5 @@
 //! One run: the load on its thread, and what comes of each request kept as it ends.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -9,9 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use measure::caveat::Caveat;
 use measure::exit;
-use measure::record::{
-    Goals, RequestErrorKind, Serve, ServeEvent, ServeServer, ServeTarget, summarise,
-};
+use measure::record::{Goals, Serve, ServeEvent, ServeServer, ServeTarget, summarise};
 use program::{Break, Ended, Recorder, Stop, result_folder, seed_of_now};
 use supervisor::Interrupt;
 use tokio::sync::oneshot;
@@ -21,8 +18,9 @@ use super::args::Args;
 use super::caveats::caveats;
 use super::client::{self, SendLags};
 use super::dispatch::{self, Pace, Sent, Told, Work};
+use super::heard::{Heard, KEPT, failures, next, refusal};
 use super::progress::{self, LoadProgress};
-use super::read::{AskedFor, Read, read};
+use super::read::{AskedFor, read};
 use super::request::asked_for;
 use super::secrets::Secrets;
 use super::setup::{self, Plan};
@@ -31,9 +29,6 @@ use super::slot::Destination;
 use super::tally::Tally;
 use super::target::{self, BaseUrl};
 use crate::beside::{self, Beside};
-
-/// After replies those of this time are kept together: a thread that is woken for each takes turns from the load.
-const KEPT: Duration = Duration::from_millis(100);
 
 /// What a run that was broken off does not hold.
 const BROKEN_OFF: &str = "requests that were in flight when it was broken off are in no number, so that long ones are fewer than they \
@@ -392,44 +387,4 @@ impl Session<'_> {
         self.recorder.add(ServeEvent::Caveat { caveat })?;
         Ok(())
     }
-}
-
-/// The next thing that the load tells; looked for after a rest where nothing waits, and for so long as the display may stand still.
-fn next(told: &Receiver<Told>, rest: Duration) -> Result<Told, RecvTimeoutError> {
-    if let Ok(told) = told.try_recv() {
-        return Ok(told);
-    }
-    std::thread::sleep(rest);
-    told.recv_timeout(progress::REDRAW)
-}
-
-/// How the load ended.
-enum Heard {
-    /// All requests ended.
-    Ended(Sent),
-    /// Nothing can be measured.
-    Refused(String),
-    /// It broke off.
-    Stopped,
-}
-
-/// Why there is nothing to measure: not one warm-up request succeeded.
-fn refusal(warmups: &[Read]) -> Option<String> {
-    let failed = |read: &Read| read.request.error.is_some();
-    (!warmups.is_empty() && warmups.iter().all(failed)).then(|| failures(warmups))
-}
-
-/// Failures by kind with the first words of each; empty for none.
-fn failures(reads: &[Read]) -> String {
-    let mut kinds: BTreeMap<RequestErrorKind, (u32, &str)> = BTreeMap::new();
-    for error in reads.iter().filter_map(|read| read.request.error.as_ref()) {
-        kinds.entry(error.kind).or_insert((0, &error.seen)).0 += 1;
-    }
-    let kinds: Vec<String> = kinds
-        .into_iter()
-        .map(|(kind, (count, seen))| {
-            format!("{count} of {} requests: {kind} ({seen})", reads.len())
-        })
-        .collect();
-    kinds.join("; ")
 }

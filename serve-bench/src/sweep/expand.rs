@@ -289,6 +289,35 @@ num_prompts = "1,4..6"
     }
 
     #[test]
+    fn a_plan_with_a_secret_is_refused_without_it() {
+        let plan = |server: &str, load: &str| {
+            PLAN.replace("manage = true", &format!("manage = true\n{server}"))
+                + &format!("[load]\nflags = [{load}]\n")
+        };
+        assert!(cells(&plan("env = { HIP_VISIBLE_DEVICES = \"0\" }", "")).is_ok());
+        for (text, says) in [
+            (
+                plan("env = { HF_TOKEN = \"canary\" }", ""),
+                "server.env.HF_TOKEN",
+            ),
+            (
+                plan("", "\"--header\", \"Authorization: Bearer canary\""),
+                "load.flags",
+            ),
+            (
+                PLAN.replace("command = [", "command = [\"--api-key\", \"canary\", "),
+                "server.command",
+            ),
+        ] {
+            let refused = cells(&text).unwrap_err();
+            assert!(
+                refused.starts_with(says) && !refused.contains("canary"),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
     fn a_wrong_plan_names_its_line() {
         for (from, to, says) in [
             ("tp = [2]", "tpp = [2]", "line 17: unknown field `tpp`"),

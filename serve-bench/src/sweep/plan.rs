@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use measure::record::{is_secret, redacted_arguments};
 use serde::Deserialize;
 
 /// The version that is read.
@@ -183,7 +184,31 @@ impl Plan {
                 "server.bind_flags are for bind = \"gpus\"; add it or leave them out".to_owned(),
             );
         }
+        plan.check_secrets()?;
         Ok(plan)
+    }
+
+    /// Refuses what may be a secret: the plan is copied into the folder, and commands are shown.
+    fn check_secrets(&self) -> Result<(), String> {
+        let kept = "may be a secret, and a plan is kept beside its results";
+        for (name, words) in [
+            ("server.command", &self.server.command),
+            ("load.flags", &self.load.flags),
+        ] {
+            if redacted_arguments(words.iter().cloned()) != *words {
+                return Err(format!(
+                    "{name}: one of its values {kept}; give the load --api-key-env NAME or --api-key-file FILE, and the server what it \
+                     needs by a variable that you export before the sweep"
+                ));
+            }
+        }
+        let is_hidden = |(name, value): &(&String, &String)| is_secret(name) && !value.is_empty();
+        match self.server.env.iter().find(is_hidden) {
+            Some((name, _)) => Err(format!(
+                "server.env.{name} {kept}; leave it out and export {name} before the sweep, its servers inherit it"
+            )),
+            None => Ok(()),
+        }
     }
 }
 
