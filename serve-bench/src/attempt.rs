@@ -3,6 +3,8 @@
 //! It measures into a folder of its own below `parts`, which gets its name when its record is complete. What a killed program left
 //! may still be ending when the next one begins, so neither writes where the other does.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -15,6 +17,12 @@ use crate::study::child::{self, Ended};
 
 /// Where runs are until they are whole, below the folder of a search or sweep.
 const PARTS: &str = "parts";
+
+/// What failed requests say where this machine, and not the server, had no more files or ports.
+const OF_THE_CLIENT: [&str; 2] = ["os error 24", "os error 99"];
+
+/// What begins the line in which a run says where its folder is, which here gets another name when it is whole.
+const RESULT: &str = "result: ";
 
 /// How a run ended that left no complete record.
 pub(crate) struct Unfinished {
@@ -36,6 +44,25 @@ pub(crate) fn serve(record: &Record) -> Option<&Serve> {
         Payload::Serve(serve) => Some(serve),
         Payload::Links(_) | Payload::Collectives(_) | Payload::Numa(_) => None,
     }
+}
+
+/// Why a run says nothing about the server, because the load generator was the limit, and what to do about it.
+pub(crate) fn of_client(serve: &Serve) -> Option<String> {
+    let client = serve.client.as_ref();
+    if let Some(reason) = client.and_then(|client| client.invalid.first()) {
+        return Some(reason.clone());
+    }
+    let mut errors = serve.requests.iter().filter_map(|one| one.error.as_ref());
+    let own = errors.find(|error| OF_THE_CLIENT.iter().any(|own| error.seen.contains(own)))?;
+    Some(format!(
+        "requests failed on this machine and not at the server, {}; raise `ulimit -n`, or widen net.ipv4.ip_local_port_range",
+        own.seen
+    ))
+}
+
+/// The first words of a reason, to the end of its figures.
+pub(crate) fn brief(reason: &str) -> &str {
+    reason.split_inclusive(')').next().unwrap_or(reason)
 }
 
 /// Runs a load with these flags into `folder`, which is below `above`; its words go to the end of `log`.
@@ -61,10 +88,23 @@ pub(crate) fn measure(
     let mut arguments = vec!["run".to_owned()];
     arguments.extend(flags);
     arguments.extend(["--out".to_owned(), part.display().to_string()]);
-    match child::run(&name, &own, &arguments, log, interrupt)? {
+    let is_kept = |line: &str| !line.starts_with(RESULT);
+    match child::run(&name, &own, &arguments, log, is_kept, interrupt)? {
         Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
-        Ended::Exit { .. } if complete(&part).is_some() => adopt(&part, folder).map(Ok),
+        Ended::Exit { .. } if complete(&part).is_some() => {
+            let record = adopt(&part, folder)?;
+            tell(log, folder);
+            Ok(Ok(record))
+        }
         Ended::Exit { code, last } => Ok(Err(Unfinished { code, last })),
+    }
+}
+
+/// Ends the words of a run in a log with the folder that has its result.
+fn tell(log: &Path, folder: &Path) {
+    if let Ok(mut log) = OpenOptions::new().append(true).open(log) {
+        // Its words may be lost on a full disk; the folder is what must be there.
+        let _ = writeln!(log, "{RESULT}{}", folder.display());
     }
 }
 

@@ -15,8 +15,8 @@ fn fixture(name: &str) -> String {
 /// A file of this test's own.
 fn written(name: &str, text: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("tplens-compare-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, text).unwrap();
     path
 }
@@ -48,7 +48,8 @@ fn two_cards_against_one_are_1_34_times_the_requests() {
         fixture("rtxpro6000-mig-tp2.json"),
     );
     let (code, stdout, stderr) = ran(&["compare", &a, &b, "--json", "-"]);
-    assert_eq!(code, 0, "{stdout}{stderr}");
+    // Nothing is judged.
+    assert_eq!(code, 3, "{stdout}{stderr}");
     let json: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(json["refused"], json!([]));
     let row = |metric: &str| {
@@ -58,13 +59,14 @@ fn two_cards_against_one_are_1_34_times_the_requests() {
     // 62.9261 / 47.0797 = 1.3366 and 11.7622 / 15.7242 = 0.7480.
     assert!((row("requests")["ratio"].as_f64().unwrap() - 1.3366).abs() < 1e-4);
     assert!((row("E2EL mean")["ratio"].as_f64().unwrap() - 0.7480).abs() < 1e-4);
-    assert_eq!(row("E2EL mean")["verdict"], "faster");
-    // Without each request's latency there is no interval.
+    // Without each request's latency there is no interval, and without that no verdict.
     assert_eq!(row("E2EL mean")["interval"], Value::Null);
+    assert_eq!(row("E2EL mean")["verdict"], Value::Null);
     // 64 / 62.9261 * 15.7242 = 15.99.
     assert!((json["a"]["in_flight"].as_f64().unwrap() - 15.99).abs() < 0.01);
-    // The other way round it is a regression.
-    assert_eq!(ran(&["compare", &b, &a]).0, 1);
+    let (code, stdout, _) = ran(&["compare", &b, &a]);
+    assert_eq!(code, 3);
+    assert_says(&stdout, &["none judged: no interval"]);
 }
 
 #[test]
@@ -162,6 +164,99 @@ fn raw_values_of_both_give_intervals() {
     }
     assert_eq!(row("TTFT mean")["verdict"], "same");
     assert_eq!(row("requests")["interval"], Value::Null);
+    assert_eq!(row("requests")["verdict"], Value::Null);
+}
+
+#[test]
+fn a_little_beyond_the_threshold_one_run_a_side_differs_and_is_no_regression() {
+    let file = |name: &str, gap: f64| {
+        let path = written(name, &detailed(gap).to_string());
+        path.display().to_string()
+    };
+    // 21.6 / 20 = 1.08, between 1.05 and 1.10.
+    let (a, b) = (file("near-a.json", 0.02), file("near-b.json", 0.0216));
+    let (code, stdout, stderr) = ran(&["compare", &a, &b]);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    assert_says(
+        &stdout,
+        &[
+            "differs",
+            "0 regressions, 0 faster",
+            "judged within one run a side",
+            "next: repeat each run",
+        ],
+    );
+    assert!(!stdout.contains("REGRESSION"), "{stdout}");
+}
+
+#[test]
+fn a_median_between_two_groups_has_no_verdict() {
+    let file = |name: &str, short: usize| {
+        // Twelve of 50 or 200 ms: 5 and 7 of them, or 7 and 5.
+        let ttfts: Vec<f64> = (0..12)
+            .map(|one| if one < short { 0.05 } else { 0.2 })
+            .collect();
+        let mut value = detailed(0.02);
+        let mean = ttfts.iter().sum::<f64>() / 12.0 * 1e3;
+        value["mean_ttft_ms"] = json!(mean);
+        value["median_ttft_ms"] = json!(if short > 6 { 50.0 } else { 200.0 });
+        value["ttfts"] = json!(ttfts);
+        written(name, &value.to_string()).display().to_string()
+    };
+    let (a, b) = (file("humps-a.json", 7), file("humps-b.json", 5));
+    let (_, stdout, _) = ran(&["compare", &a, &b, "--json", "-"]);
+    let json: Value = serde_json::from_str(&stdout).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["metric"] == "TTFT median");
+    assert_eq!(row.unwrap()["ratio"], 4.0);
+    assert_eq!(row.unwrap()["verdict"], Value::Null);
+}
+
+#[test]
+fn a_run_whose_client_was_the_limit_is_marked_and_refused() {
+    let mut value = detailed(0.02);
+    value["tplens_version"] = json!("0.1.0");
+    let good = written("valid.json", &value.to_string());
+    value["tplens_invalid"] = json!(["its thread was busy"]);
+    let bad = written("invalid.json", &value.to_string());
+    let (good, bad) = (good.display().to_string(), bad.display().to_string());
+    let says = "INVALID, the load generator was the limit: its thread was busy";
+    let (code, stdout, _) = ran(&["compare", &good, &bad]);
+    assert_eq!(code, 3);
+    assert_says(&stdout, &["NOT COMPARABLE:", &format!("B is {says}")]);
+    let (code, stdout, _) = ran(&["show", &good, &bad]);
+    assert_eq!(code, 0);
+    assert_says(
+        &stdout,
+        &[
+            "2 results of serve-bench",
+            "in vLLM's form",
+            &format!("2: {says}"),
+        ],
+    );
+    assert!(!stdout.contains("imported"), "{stdout}");
+    let html = written("page.html", "").display().to_string();
+    let (code, _, stderr) = ran(&["page", &good, &bad, "--html", &html]);
+    assert_eq!(code, 0, "{stderr}");
+    assert_says(&std::fs::read_to_string(html).unwrap(), &[says]);
+}
+
+#[test]
+fn a_sweeps_folder_is_told_to_hold_its_results_below() {
+    let folder = written("sweep/plan.toml", "");
+    let folder = folder.parent().unwrap();
+    std::fs::create_dir_all(folder.join("cells")).unwrap();
+    let path = folder.display().to_string();
+    for arguments in [
+        vec!["show", &path],
+        vec!["compare", &path, &path],
+        vec!["page", &path, "--html", "never.html"],
+        vec!["show", &path, "--html", "never.html"],
+    ] {
+        let (code, _, stderr) = ran(&arguments);
+        assert_eq!(code, 2, "{stderr}");
+        assert_says(&stderr, &["is the folder of a sweep", "sweep/cells"]);
+    }
 }
 
 #[test]

@@ -161,6 +161,39 @@ fn several_runs_are_curves_and_what_cannot_be_drawn_is_said() {
     assert!(page.contains("By concurrency") && !page.contains("By rate"));
     // Six requests have an interval each in TTFT and TPOT.
     assert_eq!(page.matches("class=\"whisker\"").count(), 6);
+    // The same as cells of a sweep of two labels: two curves.
+    let plan = r#"
+schema = 1
+name = "{config}_np{n}"
+[server]
+command = ["server"]
+base_url = "http://127.0.0.1:1"
+[[matrix]]
+configs = ["2A", "2B"]
+models = ["8B"]
+tp = [2]
+inputs = [8]
+outputs = [2]
+num_prompts = "1,2"
+"#;
+    for cell in ["2A_np1", "2A_np2", "2B_np1", "2B_np2"] {
+        let to = scratch.join(&format!("sw/cells/{cell}"));
+        fs::create_dir_all(&to).unwrap();
+        let from = format!("runs/{}/record.json", &cell[5..]);
+        fs::copy(scratch.join(&from), to.join("record.json")).unwrap();
+    }
+    fs::write(scratch.join("sw/plan.toml"), plan).unwrap();
+    let made = scratch
+        .program(&["page", "sw/cells", "--html", "sweep.html"])
+        .output()
+        .unwrap();
+    assert_eq!(made.status.code(), Some(0), "{made:?}");
+    let swept = html(&scratch, "sweep.html");
+    for label in ["2A 8B TP2", "2B 8B TP2"] {
+        // In the legend of each of the four pictures.
+        assert!(swept.matches(&format!("{label}: ")).count() >= 4, "{label}");
+        assert!(swept.contains(&format!(">{label}</td>")), "{swept}");
+    }
     fs::write(scratch.join("notes.txt"), "nothing\n").unwrap();
     let made = scratch
         .program(&["page", "runs", "notes.txt", "--html", "some.html"])

@@ -158,7 +158,12 @@ fn the_largest_concurrency_is_the_number_of_sequences_and_a_killed_search_finds_
         .output()
         .unwrap();
     let said = ended(&output, 2);
-    assert!(said.contains("other settings"), "{said}");
+    assert!(
+        said.contains("other settings: ") && said.contains("slo is `max_ttft <= 210 ms` there"),
+        "{said}"
+    );
+    let log = std::fs::read_to_string(scene.out().join("run-01-4.log")).unwrap();
+    assert!(!log.contains("prints it again"), "{log}");
 }
 
 #[test]
@@ -211,6 +216,24 @@ fn a_server_that_is_not_there_ends_the_search_with_its_reason() {
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(
         said.contains("the run at 1 requests/s ended with exit code 3"),
+        "{said}"
+    );
+
+    // p99 takes 400 requests, which at 400 / 60 a second arrive within the window.
+    let output = program()
+        .args(["slo", "--slo", "p99_ttft<=1s", "--out"])
+        .arg(&folder)
+        .args(["--", "--base-url", &url])
+        .output()
+        .unwrap();
+    let said = ended(&output, 3);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(
+        said.contains("beginning at 6.666 requests/s, at which the 400 requests that p99_ttft"),
+        "{said}"
+    );
+    assert!(
+        said.contains("400 requests, which arrive in 60 s"),
         "{said}"
     );
 }

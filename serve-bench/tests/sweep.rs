@@ -223,7 +223,11 @@ fn a_plan_can_be_listed_narrowed_and_only_gone_on_with_as_it_was() {
 
     scratch.plan(&PLAN.replace("1..2,4", "1..3"));
     let other = scratch.sweep("out").output().unwrap();
-    assert!(ended(&other, 2).contains("another plan"));
+    let said = ended(&other, 2);
+    assert!(
+        said.contains("another plan (plan.toml there differs from line"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -237,6 +241,67 @@ fn why_a_server_did_not_come_up_is_said_with_the_remedy() {
         "{said}"
     );
     assert!(said.contains("write their folder under [paths]"), "{said}");
+
+    // The others are tried all the same, and what was left out is named at the end.
+    let one = PLAN
+        .replace("models = [\"8B\"]", "models = [\"none\", \"8B\"]")
+        .replace("[paths]", "[paths]\nnone = \"no-such-model\"");
+    scratch.plan(&one);
+    let output = scratch.sweep("others").output().unwrap();
+    ended(&output, 3);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.starts_with("6 of 12 cells are done"), "{said}");
+    for group in ["A_none_TP1", "B_none_TP1"] {
+        let line = format!("left out: {group} (3 cells): the server of {group} did not come up");
+        assert!(said.contains(&line), "no `{line}` in {said}");
+    }
+    assert_eq!(cells(&scratch.0.join("others")).len(), 6);
+}
+
+#[test]
+fn a_cell_that_says_nothing_is_named_with_its_reason_and_measured_again_where_asked() {
+    let scratch = Scratch::new("redo");
+    scratch.plan(&PLAN.replace("configs = [\"A\", \"B\"]", "configs = [\"A\"]"));
+    ended(&scratch.sweep("out").output().unwrap(), 0);
+    let out = scratch.0.join("out");
+    let name = "A_8B_TP1_16_np2";
+    let log = std::fs::read_to_string(out.join("load.log")).unwrap();
+    assert!(!log.contains("prints it again"), "{log}");
+    let told = format!("result: {}", out.join("cells").join(name).display());
+    assert!(log.contains(&told), "{log}");
+
+    // As a client that had no CPU leaves it.
+    let file = out.join("cells").join(name).join("record.json");
+    let mut record: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    record["exit_code"] = 3.into();
+    record["payload"]["serve"]["client"]["invalid"] =
+        serde_json::json!(["it waited 34% (limit 10%), so times hold its own delay"]);
+    std::fs::write(&file, record.to_string()).unwrap();
+    // Which is read first, and has no such end.
+    std::fs::remove_file(file.with_file_name("journal.jsonl")).unwrap();
+    let output = scratch.sweep("out").output().unwrap();
+    ended(&output, 3);
+    let said = String::from_utf8(output.stdout).unwrap();
+    let line = format!(
+        "not to be relied on: {name}: the load generator was the limit: it waited 34% (limit 10%)\n"
+    );
+    assert!(said.contains(&line), "{said}");
+    assert!(said.contains("--redo failed"), "{said}");
+
+    let wrong = scratch
+        .sweep("out")
+        .args(["--redo", "A_8B"])
+        .output()
+        .unwrap();
+    assert!(ended(&wrong, 2).contains("no cell has this name"));
+    let again = scratch
+        .sweep("out")
+        .args(["--redo", "failed"])
+        .output()
+        .unwrap();
+    ended(&again, 0);
+    assert!(out.join("aside").join(format!("{name}.aside-1")).is_dir());
+    assert_eq!(cells(&out).len(), 3);
 }
 
 /// Whether a file beside this program is there; where not, the test is noted as skipped.

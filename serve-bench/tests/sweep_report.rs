@@ -349,6 +349,43 @@ fn results_that_are_not_comparable_give_no_ratio() {
     );
 }
 
+#[test]
+fn results_whose_client_was_the_limit_are_listed_and_in_no_ratio() {
+    let scratch = Scratch::new("invalid");
+    for (config, ttft) in [("A", 50.0), ("B", 60.0)] {
+        for prompts in [4, 8] {
+            scratch.write(
+                &format!("{config}_8B_21024_np{prompts}_0.json"),
+                &result("org/m", prompts, ttft, 20.0),
+            );
+        }
+    }
+    let mut limited = result("org/m", 8, 600.0, 20.0);
+    limited["tplens_invalid"] = json!(["its thread was busy"]);
+    // The only result of one cell, and a second of another.
+    scratch.write("B_8B_21024_np8_0.json", &limited);
+    let mut limited = result("org/m", 4, 600.0, 20.0);
+    limited["tplens_invalid"] = json!(["its thread was busy"]);
+    scratch.write("B_8B_21024_np4_1.json", &limited);
+    let folder = scratch.folder("");
+    let arguments = [folder.as_str(), "--setup", "A=x16@m", "--setup", "B=x8@m"];
+    let report = report(&arguments, 3);
+    let points = report["pairs"][0]["pair"]["points"].as_array().unwrap();
+    assert_eq!(points.len(), 1);
+    // 60 / 50, without the 600.
+    assert!(near(&points[0]["ttft"]["ratio"], 1.2), "{points:?}");
+    assert_eq!(report["invalid"].as_array().unwrap().len(), 2);
+    let (_, text, _) = ran(&arguments);
+    assert_says(
+        &text,
+        &[
+            "In no ratio:",
+            "B_8B_21024_np8_0.json: INVALID, the load generator was the limit: its thread was busy",
+            "A and B at 8 prompts: no valid result",
+        ],
+    );
+}
+
 /// Two configurations of one box, which the embedded engine plays.
 const PLAN: &str = r#"
 schema = 1

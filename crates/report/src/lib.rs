@@ -6,6 +6,7 @@
 //! This crate works nothing out: every number on a page comes from its caller.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod curves;
 mod grid;
 mod heat_map;

@@ -3,6 +3,7 @@
 //! Lines differ by dashes, not by colour only. It is drawn narrower than other pictures, so that its words can still be read on
 //! a telephone.
 
+use crate::beside::Labels;
 use crate::scale::{Linear, Log};
 use crate::svg::{Anchor, Drawing};
 
@@ -74,8 +75,8 @@ pub struct PlotPoint {
 pub const DISTINCT_SERIES: usize = 6;
 
 const WIDTH: f64 = 640.0;
-const LEFT: f64 = 60.0;
-const RIGHT: f64 = 622.0;
+pub(crate) const LEFT: f64 = 60.0;
+pub(crate) const RIGHT: f64 = 622.0;
 const PLOT: f64 = 220.0;
 const LINE: f64 = 18.0;
 /// Part of a linear axis beyond the largest value.
@@ -163,6 +164,7 @@ impl Plot {
         };
         let mut drawing = Drawing::begin(WIDTH, bottom + 46.0, &self.title);
         self.frame(&mut drawing, (&across, &up), (top, bottom));
+        let mut labels = Labels::default();
         for (index, series) in self.series.iter().enumerate() {
             let class = format!("plot{}", index % DISTINCT_SERIES);
             let own: Vec<&PlotPoint> = series.points.iter().filter(drawn).collect();
@@ -181,12 +183,10 @@ impl Plot {
                 if matches!(series.shape, Shape::Dots | Shape::Dotted) {
                     drawing.dot(&format!("dot {class}"), (x, y));
                 }
-                if let Some(label) = &point.label {
-                    let (x, anchor) = match x > RIGHT - 60.0 {
-                        true => (x - 6.0, Anchor::End),
-                        false => (x + 6.0, Anchor::Start),
-                    };
-                    drawing.text("tick", (x, y - 6.0), anchor, label);
+                if let Some(label) = &point.label
+                    && let Some((place, anchor)) = labels.place((x, y), label)
+                {
+                    drawing.text("tick", place, anchor, label);
                 }
             }
             let (x, row) = places[index];

@@ -1,6 +1,8 @@
 //! Where the server's own counters and this client contradict each other, in words with figures and what to do.
 
-use measure::record::{Serve, ServeRequest, ServeServer, ServeSummary, ServerChange};
+use measure::record::{
+    Serve, ServeRequest, ServeServer, ServeSummary, ServerChange, ServerCounters,
+};
 
 /// Counts that differ by more than this part, and by more than one request, are not of the same requests.
 const OTHER: f64 = 0.01;
@@ -23,6 +25,14 @@ pub(crate) fn judge(server: &mut ServeServer, serve: &Serve) {
         .counters
         .as_ref()
         .and_then(|counters| counters.change.as_ref());
+    if server.counters.as_ref().is_some_and(ServerCounters::fell) {
+        server.cautions = vec![
+            "the server's counters fell while the load ran: it was started anew, or several servers answer behind this address in turns; \
+             look at its log, or name one's counters with --metrics-url"
+                .to_owned(),
+        ];
+        return;
+    }
     let (Some(change), Some(summary)) = (change, &serve.summary) else {
         return;
     };

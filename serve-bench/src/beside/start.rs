@@ -169,11 +169,18 @@ fn checked(url: &str) -> Result<String, String> {
     }
 }
 
-/// Headers for an address of counters: those of the load where it is the same host and port, else none, since they may hold keys.
+/// Headers for an address of counters: those of the load where it is the same host and port and no less hidden on the way, else none,
+/// since they may hold keys.
 fn headers_for(url: &str, server: &Server<'_>) -> HeaderMap<HeaderValue> {
     let place = |url: &str| {
         let uri: Uri = url.parse().ok()?;
-        Some((uri.host()?.to_owned(), uri.port_u16().unwrap_or(80)))
+        let usual = if uri.scheme_str() == Some("https") {
+            443
+        } else {
+            80
+        };
+        let port = uri.port_u16().unwrap_or(usual);
+        Some((uri.scheme_str()?.to_owned(), uri.host()?.to_owned(), port))
     };
     if place(url).is_none() || place(url) != place(&server.base_url) {
         return HeaderMap::new();

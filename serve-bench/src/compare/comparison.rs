@@ -1,12 +1,12 @@
 //! A comparison of two serving results as data: each metric of both with its ratio, or why there is none.
 
 use measure::import::serve::{Finding, Latency, ServeFormat, ServeResult};
-use measure::quantity::Unit;
 use measure::stats::{Interval, blocks, ratio_of_medians};
-use program::compare::{Threshold, Verdict, both_simulated, judge};
+use program::compare::{Threshold, both_simulated};
 use serde::Serialize;
 
-use super::{ratio, refusal};
+use super::verdict::{Direction, Verdict};
+use super::{humps, ratio, refusal};
 
 /// The form of the JSON; it grows only when an older reader would misunderstand it.
 const SCHEMA: u32 = 1;
@@ -17,6 +17,8 @@ pub(super) struct Comparison {
     pub(super) schema: u32,
     /// What counts as a difference, as a fraction.
     pub(super) threshold: Threshold,
+    /// What two runs of one setting may differ by beyond it, as a fraction: no interval here holds that.
+    pub(super) run_to_run: f64,
     /// The soft boxes behind both.
     pub(super) simulated: Option<(String, String)>,
     /// Why they are not comparable; rows are there only where that was to be passed over.
@@ -36,6 +38,8 @@ pub(super) struct Comparison {
 pub(super) struct Side {
     pub(super) file: String,
     pub(super) format: ServeFormat,
+    /// Whether this project measured it, in whatever form it was kept.
+    pub(super) ours: bool,
     pub(super) model: Option<String>,
     pub(super) tp: Option<u32>,
     pub(super) completed: u64,
@@ -57,7 +61,8 @@ pub(super) struct Row {
     pub(super) ratio: f64,
     /// 95% interval of the ratio by bootstrap over requests, where both files have every request.
     pub(super) interval: Option<Interval>,
-    pub(super) verdict: Verdict,
+    /// What the interval says; nothing without one.
+    pub(super) verdict: Option<Verdict>,
 }
 
 /// Compares two results, A being the baseline.
@@ -90,6 +95,7 @@ pub(super) fn compare(
     Ok(Comparison {
         schema: SCHEMA,
         threshold,
+        run_to_run: Verdict::RUN_TO_RUN,
         simulated,
         refused,
         reservations: refusal::unknown(a, b),
@@ -110,8 +116,14 @@ impl Comparison {
     pub(super) fn count(&self, verdict: Verdict) -> usize {
         self.rows
             .iter()
-            .filter(|row| row.verdict == verdict)
+            .filter(|row| row.verdict == Some(verdict))
             .count()
+    }
+
+    /// Numbers that an interval judges.
+    pub(super) fn judged(&self) -> usize {
+        let judged = self.rows.iter().filter(|row| row.verdict.is_some());
+        judged.count()
     }
 }
 
@@ -121,6 +133,7 @@ impl Side {
         Self {
             file: run.origin.clone(),
             format: run.format,
+            ours: result.ours,
             model: run.model.clone(),
             tp: run.tp,
             completed: run.completed,
@@ -137,7 +150,7 @@ impl Side {
 struct Number {
     metric: String,
     unit: &'static str,
-    more_is_better: bool,
+    better: Direction,
     a: Option<f64>,
     b: Option<f64>,
     interval: Option<Interval>,
@@ -145,21 +158,17 @@ struct Number {
 
 impl Number {
     fn row(self, a: f64, b: f64, threshold: Threshold) -> Row {
-        // Of a unit only its direction is read there: more of a rate is better, as of bandwidth, and more of a time is worse.
-        let unit = if self.more_is_better {
-            Unit::GbPerS
-        } else {
-            Unit::Microseconds
-        };
-        let ratio = b / a;
+        let verdict = self
+            .interval
+            .map(|interval| Verdict::of(interval, self.better, threshold));
         Row {
             metric: self.metric,
             unit: self.unit,
             a,
             b,
-            ratio,
+            ratio: b / a,
             interval: self.interval,
-            verdict: judge(ratio, self.interval, unit, threshold),
+            verdict,
         }
     }
 }
@@ -169,7 +178,7 @@ fn numbers(a: &ServeResult, b: &ServeResult) -> Vec<Number> {
     let rate = |metric: &str, unit, of: fn(&ServeResult) -> Option<f64>| Number {
         metric: metric.to_owned(),
         unit,
-        more_is_better: true,
+        better: Direction::More,
         a: of(a),
         b: of(b),
         interval: None,
@@ -206,15 +215,18 @@ fn times(a: &ServeResult, b: &ServeResult, latency: Latency) -> [Number; 3] {
     let number = |statistic: &str, a, b, interval| Number {
         metric: format!("{} {statistic}", latency.name()),
         unit: "ms",
-        more_is_better: false,
+        better: Direction::Less,
         a,
         b,
         interval,
     };
-    // Gaps of one request resemble each other, and a median over them has no interval of this kind.
+    // Gaps of one request resemble each other, and a median over them has no interval of this kind; nor has one between two
+    // groups of requests, which falls into the one or the other by what varies from run to run.
     let of_medians = both
         .filter(|_| latency != Latency::Itl && !is_open_loop)
-        .and_then(|(a, b)| ratio_of_medians(&b.concat(), &a.concat()));
+        .map(|(a, b)| (a.concat(), b.concat()))
+        .filter(|(a, b)| !humps::at_median(a) && !humps::at_median(b))
+        .and_then(|(a, b)| ratio_of_medians(&b, &a));
     [
         number(
             "mean",

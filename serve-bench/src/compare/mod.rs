@@ -4,11 +4,13 @@
 //! two results may be compared at all.
 
 mod comparison;
+mod humps;
 pub(crate) mod ratio;
 pub(crate) mod refusal;
 mod rows;
 mod show;
 mod text;
+mod verdict;
 
 use std::path::{Path, PathBuf};
 
@@ -22,10 +24,15 @@ use program::say;
 
 use comparison::compare;
 
-pub(crate) use show::show;
+pub(crate) use show::{of_several, show};
 
 /// What to compare and how.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "A number without an interval has no verdict here. Intervals hold what varies within a run: beyond the threshold a number \
+                  differs, and only 5% further it is a regression (exit 1) or faster. Exit 3 where the two are not comparable or no number has \
+                  an interval."
+)]
 pub(crate) struct CompareArgs {
     /// The baseline: a result folder, record.json or journal.jsonl of serve-bench; the JSON or the printed block of
     /// `vllm bench serve`; the JSONL of SGLang's bench_serving; a summary of evalscope or a flat JSON summary. `FILE#2` is the
@@ -58,7 +65,7 @@ fn compared(args: &CompareArgs) -> anyhow::Result<Compared> {
     let (a, b) = (opened(&args.a)?, opened(&args.b)?);
     let comparison = compare(&a, &b, args.flags.threshold, args.force)?;
     let code = if comparison.refused.is_empty() {
-        exit_code(comparison.is_worse(), !comparison.rows.is_empty())
+        exit_code(comparison.is_worse(), comparison.judged() > 0)
     } else {
         exit::INCONCLUSIVE
     };
@@ -70,6 +77,9 @@ fn compared(args: &CompareArgs) -> anyhow::Result<Compared> {
 /// chain.
 fn opened(path: &Path) -> anyhow::Result<ServeResult> {
     let (file, number) = numbered(path);
+    if let Some(reason) = show::of_several(&file) {
+        bail!(reason);
+    }
     let mut results = read_all(&file).map_err(|error| anyhow!("{error}"))?;
     let count = results.len();
     match number {

@@ -11,7 +11,9 @@ const FEW_FAILURES: f64 = 0.01;
 /// What compares two results; the reason where they differ.
 type Rule = fn(&ServeResult, &ServeResult) -> Option<String>;
 
-const RULES: [Rule; 6] = [model, streamed, failures, lengths, arrivals, in_flight];
+const RULES: [Rule; 7] = [
+    clients, model, streamed, failures, lengths, arrivals, in_flight,
+];
 
 /// Whether a result tells something.
 type Tells = fn(&ServeResult) -> bool;
@@ -70,6 +72,16 @@ fn streamed(a: &ServeResult, b: &ServeResult) -> Option<String> {
             word(b)
         )
     })
+}
+
+/// Where the load generator was the limit, its own delay would be compared.
+fn clients(a: &ServeResult, b: &ServeResult) -> Option<String> {
+    let of = |name: &str, one: &ServeResult| {
+        let reasons: Vec<&str> = one.invalid().collect();
+        (!reasons.is_empty()).then(|| format!("{name} is {}", reasons.join("; ")))
+    };
+    let found: Vec<String> = [of("A", a), of("B", b)].into_iter().flatten().collect();
+    (!found.is_empty()).then(|| found.join("; and "))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]

@@ -9,10 +9,13 @@ use super::show;
 
 /// The whole text.
 pub(super) fn of(results: &[ServeResult]) -> String {
-    let mut lines = vec![format!(
-        "{} results, imported and not measured here",
-        results.len()
-    )];
+    let theirs = results.iter().filter(|one| !one.ours).count();
+    let whose = match theirs {
+        0 => " of serve-bench".to_owned(),
+        all if all == results.len() => ", imported and not measured here".to_owned(),
+        some => format!(", {some} of them imported and not measured here"),
+    };
+    let mut lines = vec![format!("{} results{whose}", results.len())];
     for (number, result) in (1..).zip(results) {
         let run = &result.run;
         let soft = run.simulated.as_ref();
@@ -24,7 +27,7 @@ pub(super) fn of(results: &[ServeResult]) -> String {
         lines.push(format!(
             "{number:>3}  {} ({}; {model}{tp}; {}{soft})",
             file(&run.origin),
-            show::format_words(run.format),
+            show::format_words(run.format, result.ours),
             show::arrivals(run)
         ));
     }

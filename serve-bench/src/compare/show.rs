@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use measure::exit;
 use measure::import::ImportError;
 use measure::import::serve::{Finding, Latency, ServeFormat, ServeResult, ServeRun, read_all};
-use measure::record::Record;
+use measure::record::{Record, ResultFolder};
 use program::compare::{columns, section, significant};
 use program::{outputs, say};
 
@@ -18,12 +18,16 @@ pub(crate) fn show(paths: &[PathBuf], csv: bool, ours: impl Fn(&Record) -> u8) -
     let [path] = paths else {
         return match several(paths) {
             Ok(results) => shown(&results, csv),
-            Err(error) => {
-                say!("error: {error}");
+            Err(reason) => {
+                say!("error: {reason}");
                 exit::USAGE
             }
         };
     };
+    if let Some(reason) = of_several(path) {
+        say!("error: {reason}");
+        return exit::USAGE;
+    }
     match read_all(path) {
         Ok(results)
             if results
@@ -42,12 +46,29 @@ pub(crate) fn show(paths: &[PathBuf], csv: bool, ours: impl Fn(&Record) -> u8) -
 }
 
 /// Every result of several files, in their order.
-fn several(paths: &[PathBuf]) -> Result<Vec<ServeResult>, ImportError> {
+fn several(paths: &[PathBuf]) -> Result<Vec<ServeResult>, String> {
     let mut results = Vec::new();
     for path in paths {
-        results.extend(read_all(path)?);
+        if let Some(reason) = of_several(path) {
+            return Err(reason);
+        }
+        results.extend(read_all(path).map_err(|error| error.to_string())?);
     }
     Ok(results)
+}
+
+/// Where to look instead, of a sweep's folder, which is that of several results.
+pub(crate) fn of_several(path: &Path) -> Option<String> {
+    let cells = path.join("cells");
+    let is_sweep = cells.is_dir() && !ResultFolder::is_taken(path);
+    is_sweep.then(|| {
+        format!(
+            "{0} is the folder of a sweep; its results are the folders in {1}: give one of them, or all to `serve-bench page {1} --html \
+             FILE` or `serve-bench sweep-report {0}`",
+            path.display(),
+            cells.display()
+        )
+    })
 }
 
 fn shown(results: &[ServeResult], csv: bool) -> u8 {
@@ -64,10 +85,11 @@ fn is_of_a_record(path: &Path, error: &ImportError) -> bool {
         || measure::record::load(path).is_ok()
 }
 
-/// Whose format, in words.
-pub(super) fn format_words(format: ServeFormat) -> &'static str {
+/// Whose format, in words; some files in vLLM's form are ours.
+pub(super) fn format_words(format: ServeFormat, ours: bool) -> &'static str {
     match format {
         ServeFormat::Tplens => "serve-bench",
+        ServeFormat::Vllm if ours => "serve-bench, in vLLM's form",
         ServeFormat::Vllm => "vLLM's client",
         ServeFormat::Sglang => "SGLang's client",
         ServeFormat::Summary => "a summary",
@@ -85,9 +107,14 @@ fn one(result: &ServeResult) -> String {
     let count =
         |value: Option<u64>| value.map_or_else(|| "—".to_owned(), |value| value.to_string());
     let mut lines = vec![format!(
-        "{} ({}, imported, not measured here)",
+        "{} ({}{})",
         run.origin,
-        format_words(run.format)
+        format_words(run.format, result.ours),
+        if result.ours {
+            ""
+        } else {
+            ", imported, not measured here"
+        }
     )];
     if let Some(soft) = &run.simulated {
         lines.push(format!("SIMULATED on soft box {soft}"));

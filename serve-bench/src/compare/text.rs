@@ -1,9 +1,10 @@
 //! A comparison of two serving results as text: why not, if not; both files; the metrics; and the sum of it.
 
-use program::compare::{Verdict, columns, numbers, section, significant};
+use program::compare::{columns, numbers, section, significant};
 
 use super::comparison::{Comparison, Row, Side};
 use super::show;
+use super::verdict::Verdict;
 
 /// The whole text.
 pub(super) fn of(comparison: &Comparison) -> String {
@@ -45,7 +46,7 @@ pub(super) fn of(comparison: &Comparison) -> String {
         lines.push(
             "intervals: bootstrap over requests, where both files have every request; they cover what varies between requests of a \
              run, not from run to run; of an open loop over blocks of successive requests, and none where these still resemble each other; \
-             rates and p99 are one number a run and have none"
+             rates and p99 are one number a run and have none, nor has a median between two groups of requests; without one there is no verdict"
                 .to_owned(),
         );
     }
@@ -59,7 +60,7 @@ pub(super) fn of(comparison: &Comparison) -> String {
 
 fn side(side: &Side) -> String {
     let parts = [
-        Some(show::format_words(side.format).to_owned()),
+        Some(show::format_words(side.format, side.ours).to_owned()),
         side.model.clone(),
         side.tp.map(|tp| format!("TP{tp}")),
         Some(format!("{} completed", side.completed)),
@@ -75,7 +76,7 @@ fn table(rows: &[Row]) -> Vec<String> {
     let mut cells: Vec<Vec<String>> = vec![heads.map(str::to_owned).to_vec()];
     cells.extend(rows.iter().map(|row| {
         let interval = row.interval.map_or_else(
-            || "none".to_owned(),
+            || "—".to_owned(),
             |interval| format!("{:.3} .. {:.3}", interval.low, interval.high),
         );
         vec![
@@ -85,7 +86,7 @@ fn table(rows: &[Row]) -> Vec<String> {
             significant(row.b),
             format!("{:.3}", row.ratio),
             interval,
-            row.verdict.words().to_owned(),
+            row.verdict.map_or("—", Verdict::words).to_owned(),
         ]
     }));
     columns(&cells, &[2, 3, 4])
@@ -100,20 +101,31 @@ fn sum(comparison: &Comparison) -> String {
                 .to_owned()
         };
     }
+    let forced = if comparison.refused.is_empty() {
+        ""
+    } else {
+        "; compared by force, see the reasons on top"
+    };
+    let compared = numbers(comparison.rows.len());
+    let judged = comparison.judged();
+    if judged == 0 {
+        return format!(
+            "{compared} compared and none judged: no interval; keep each request (--save-detailed, or our own records), and repeat each \
+             run{forced}"
+        );
+    }
     let count = |verdict| comparison.count(verdict);
     let regressions = count(Verdict::Regression);
     format!(
-        "{} compared: {regressions} regression{}, {} faster, {} the same, {} not told from noise; threshold {}%{}",
-        numbers(comparison.rows.len()),
+        "{compared} compared, {judged} judged within one run a side: {regressions} regression{}, {} faster, {} differ by no more than runs may, \
+         {} the same, {} not told from noise; threshold {}% and {}% from run to run{forced}\n\
+         next: repeat each run by hand and compare A with A, too: what differs there is noise, and what holds in every pair is not",
         if regressions == 1 { "" } else { "s" },
         count(Verdict::Faster),
+        count(Verdict::Differs),
         count(Verdict::Same),
         count(Verdict::Unclear),
         comparison.threshold.0 * 100.0,
-        if comparison.refused.is_empty() {
-            ""
-        } else {
-            "; compared by force, see the reasons on top"
-        }
+        comparison.run_to_run * 100.0,
     )
 }

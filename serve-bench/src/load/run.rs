@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use measure::exit;
 use measure::export::{VllmForm, vllm_file_name, vllm_json, vllm_text};
+use measure::import::serve::{VLLM_INVALID, VLLM_MADE_BY};
 use measure::record::{Payload, Record, summarise};
 use measure::render::csv;
 use program::outputs::{self, Rendering};
@@ -59,9 +60,25 @@ pub(crate) fn run(args: &Args) -> u8 {
                     codes.push(printed(record, &form(args)));
                 }
             }
+            // Last, so that it is not scrolled away: a block in vLLM's form and a file have no place for it.
+            let reasons = invalid(record);
+            if !reasons.is_empty() {
+                say!(
+                    "INVALID: the load generator was the limit: {}",
+                    reasons.join("; ")
+                );
+            }
             exit::fold(codes)
         }
         Err(stop) => outputs::stopped(&stop),
+    }
+}
+
+/// Why the times are the load generator's own and not the server's; empty where they are the server's.
+fn invalid(record: &Record) -> &[String] {
+    match &record.payload {
+        Payload::Serve(serve) => serve.client.as_ref().map_or(&[], |client| &client.invalid),
+        _ => &[],
     }
 }
 
@@ -150,8 +167,18 @@ fn export(path: &Path, record: &Record, form: &VllmForm) -> u8 {
     let text = vllm_json(&record, form)
         .map_err(|error| error.to_string())
         .and_then(|mut json| {
-            if let (true, Some(map)) = (is_broken, json.as_object_mut()) {
-                map.insert(BROKEN_OFF.to_owned(), Value::Bool(true));
+            if let Some(map) = json.as_object_mut() {
+                map.insert(
+                    VLLM_MADE_BY.to_owned(),
+                    Value::from(env!("CARGO_PKG_VERSION")),
+                );
+                let reasons = invalid(&record);
+                if !reasons.is_empty() {
+                    map.insert(VLLM_INVALID.to_owned(), Value::from(reasons.to_vec()));
+                }
+                if is_broken {
+                    map.insert(BROKEN_OFF.to_owned(), Value::Bool(true));
+                }
             }
             // One line, as vLLM writes it: its Rust client reads the last line of a file that results are appended to.
             serde_json::to_string(&json).map_err(|error| error.to_string())

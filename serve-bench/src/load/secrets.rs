@@ -43,6 +43,7 @@ impl Secrets {
                     forms.push(word.to_owned());
                     forms.extend(percent(word));
                     forms.extend(base64(word.as_bytes()));
+                    forms.extend(escaped(word));
                 }
             }
         }
@@ -113,12 +114,24 @@ pub(crate) fn without_headers(arguments: &mut [String]) {
 /// Texts under secret names, however deep.
 fn of_object(object: &Map<String, Value>, texts: &mut Vec<String>) {
     for (name, value) in object {
-        match value {
-            Value::String(text) if is_secret(name) => texts.push(text.clone()),
-            Value::Object(inner) => of_object(inner, texts),
-            _ => {}
-        }
+        of_value(value, is_secret(name), texts);
     }
+}
+
+fn of_value(value: &Value, hidden: bool, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) if hidden => texts.push(text.clone()),
+        Value::Object(inner) => of_object(inner, texts),
+        Value::Array(items) => items.iter().for_each(|item| of_value(item, hidden, texts)),
+        _ => {}
+    }
+}
+
+/// A text as gateways write it into JSON and HTML.
+fn escaped(text: &str) -> [String; 3] {
+    let html = text.replace('&', "&amp;").replace('<', "&lt;");
+    let html = html.replace('>', "&gt;").replace('"', "&quot;");
+    [text.replace('/', "\\/"), html.replace('/', "&#x2F;"), html]
 }
 
 /// A text as it stands in a URL (RFC 3986, section 2.1), in both spellings of its digits.
@@ -191,6 +204,7 @@ mod tests {
             ("too long: canary/1...", "too long: <redacted>..."),
             ("a canary...", "a <redacted>..."),
             ("a can...", "a can..."),
+            (r"canary\/1+2, canary&#x2F;1+2", "<redacted>, <redacted>"),
         ] {
             let mut text = said.to_owned();
             secrets.hide(&mut text);
@@ -200,12 +214,11 @@ mod tests {
 
     #[test]
     fn what_stands_under_a_secret_name_in_a_body_is_one() {
-        let body =
-            serde_json::json!({"top_k": 5, "user": "somebody", "more": {"api_key": "canary1"}});
+        let body = serde_json::json!({"top_k": 5, "user": "somebody", "more": {"api_key": "canary1"}, "tools": [{"token": "canary2"}]});
         let secrets = Secrets::of(&HeaderMap::new(), body.as_object());
-        let mut text = "somebody sent canary1".to_owned();
+        let mut text = "somebody sent canary1 and canary2".to_owned();
         secrets.hide(&mut text);
-        assert_eq!(text, "somebody sent <redacted>");
+        assert_eq!(text, "somebody sent <redacted> and <redacted>");
     }
 
     #[test]

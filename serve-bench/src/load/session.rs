@@ -77,6 +77,12 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
         }
     };
     let model = setup::model(args, &answers).map_err(Stop::Usage)?;
+    if !answers.models.is_empty() && !answers.models.contains(&model) {
+        say(&format!(
+            "the server names {} and not {model}; without --model the first of its own is asked",
+            answers.models.join(", ")
+        ));
+    }
     let seed = args.data.seed.unwrap_or_else(seed_of_now);
     let Plan {
         load,

@@ -78,6 +78,8 @@ pub(super) struct Slot {
     fresh_each: bool,
     /// When the last reply ended.
     free_since: Option<Instant>,
+    /// Connections made anew since the last request.
+    made_ahead: u32,
     /// How long making the connection took: a way there and back, or more.
     reach: Duration,
 }
@@ -92,19 +94,28 @@ impl Slot {
             used: false,
             fresh_each: false,
             free_since: None,
+            made_ahead: 0,
             reach: Duration::ZERO,
         }
     }
 
     /// Makes the connection before a phase begins; that it fails is the matter of the first request.
     pub(super) async fn prepare(&mut self) {
+        self.connect_ahead().await;
         self.free_since = None;
-        drop(tokio::time::timeout(self.to.timeout, self.connect(&mut 0)).await);
+    }
+
+    /// Makes a connection where there is none that can be used, before a request is there for it.
+    pub(super) async fn connect_ahead(&mut self) {
+        let mut made = 0;
+        drop(tokio::time::timeout(self.to.timeout, self.connect(&mut made)).await);
+        self.made_ahead += made;
     }
 
     /// Sends a request and reads its reply to the end.
     pub(super) async fn ask(&mut self, id: u32, body: Bytes) -> Reply {
         let mut reply = Reply::begin(id);
+        reply.reconnects = std::mem::take(&mut self.made_ahead);
         let limit = self.to.timeout;
         let broke = match tokio::time::timeout(limit, self.exchange(&body, &mut reply)).await {
             Ok(ended) => ended.err(),

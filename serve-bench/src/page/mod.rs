@@ -1,5 +1,6 @@
 //! Pages: one run with its distributions and what went on over time, and several results against each other.
 
+mod labels;
 mod run;
 mod several;
 mod shapes;
@@ -11,6 +12,8 @@ use measure::exit;
 use measure::record::Record;
 use program::outputs::{self, check_file};
 use program::say;
+
+use crate::compare::of_several;
 
 /// What is to stand on a page of several results.
 #[derive(Debug, Clone, clap::Args)]
@@ -44,6 +47,10 @@ pub(crate) fn show(paths: &[PathBuf], html: &Path) -> u8 {
     };
     if let Err(reason) = check_file("--html", html) {
         say!("error: {reason}");
+        return exit::USAGE;
+    }
+    // What is wrong with a sweep's folder is said by what prints it.
+    if of_several(path).is_some() {
         return exit::USAGE;
     }
     outputs::opened(path).map_or_else(|code| code, |record| write(html, &record))

@@ -7,8 +7,10 @@ use measure::import::serve::{Latency, ServeResult, Spread, read_all};
 use program::compare::significant;
 use report::{Axis, Block, Page, Plot, PlotPoint, PlotSeries, Section, Shape, Table};
 
+use super::labels::labels;
 use super::run::heads;
 use super::shapes::axis;
+use crate::compare::of_several;
 
 /// Findings of one result that are told.
 const FINDINGS: usize = 3;
@@ -29,7 +31,11 @@ pub(super) fn read(paths: &[PathBuf]) -> (Vec<ServeResult>, Vec<String>) {
     for path in paths {
         let before = found.len();
         find(path, DEPTH, &mut found);
-        if found.len() == before {
+        if found.len() == before
+            && let Some(reason) = of_several(path)
+        {
+            refused.push(reason);
+        } else if found.len() == before {
             // A name that is not there, too: its reader says so.
             found.push(path.clone());
         }
@@ -110,8 +116,9 @@ pub(super) fn page(results: &[ServeResult], refused: &[String]) -> Page {
         names
     };
     let simulated = (!boxes.is_empty()).then(|| boxes.join(" and "));
+    let labels = labels(results);
     let pictures = Pictures {
-        groups: groups(results),
+        groups: groups(results, &labels),
         simulated: simulated.is_some(),
     };
     let mut sections = vec![
@@ -143,24 +150,25 @@ pub(super) fn page(results: &[ServeResult], refused: &[String]) -> Page {
             blocks: drawn.map(Block::Plot).collect(),
         });
     }
-    sections.push(table(results));
+    sections.push(table(results, &labels));
     sections.retain(|section| !section.blocks.is_empty());
     Page {
         title: format!("{} serving results", results.len()),
         simulated,
-        answer: vec![answer(results)],
+        answer: vec![answer(results, &labels)],
         sections,
         made_by: format!("serve-bench page {}", env!("CARGO_PKG_VERSION")),
     }
 }
 
 /// The most tokens a second, and at which latency.
-fn answer(results: &[ServeResult]) -> String {
+fn answer(results: &[ServeResult], labels: &[Option<String>]) -> String {
     let best = results
         .iter()
-        .filter_map(|result| Some((result, result.output_tokens_per_s()?)))
-        .max_by(|one, other| one.1.total_cmp(&other.1));
-    let Some((result, rate)) = best else {
+        .zip(labels)
+        .filter_map(|(result, label)| Some((result, label, result.output_tokens_per_s()?)))
+        .max_by(|one, other| one.2.total_cmp(&other.2));
+    let Some((result, label, rate)) = best else {
         return "None of these results counts output tokens.".to_owned();
     };
     let unit = |load: &Load| match load {
@@ -173,7 +181,7 @@ fn answer(results: &[ServeResult]) -> String {
     let mut sentence = format!(
         "Most output tokens a second: {} by {}{at}",
         significant(rate),
-        name(result)
+        curve(result, label.as_deref())
     );
     for latency in [Latency::Ttft, Latency::Tpot] {
         if let Some(spread) = result.spread(latency) {
@@ -231,10 +239,22 @@ fn name(result: &ServeResult) -> String {
     words.join(", ")
 }
 
-fn groups(results: &[ServeResult]) -> BTreeMap<String, Vec<&ServeResult>> {
+/// The name of a result's curve.
+fn curve(result: &ServeResult, label: Option<&str>) -> String {
+    label.map_or_else(
+        || name(result),
+        |label| format!("{label}: {}", name(result)),
+    )
+}
+
+fn groups<'a>(
+    results: &'a [ServeResult],
+    labels: &[Option<String>],
+) -> BTreeMap<String, Vec<&'a ServeResult>> {
     let mut groups: BTreeMap<String, Vec<&ServeResult>> = BTreeMap::new();
-    for result in results {
-        groups.entry(name(result)).or_default().push(result);
+    for (result, label) in results.iter().zip(labels) {
+        let name = curve(result, label.as_deref());
+        groups.entry(name).or_default().push(result);
     }
     groups
 }
@@ -335,7 +355,7 @@ impl Pictures<'_> {
 }
 
 /// Every result as a row.
-fn table(results: &[ServeResult]) -> Section {
+fn table(results: &[ServeResult], labels: &[Option<String>]) -> Section {
     let told = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), significant);
     let mean = |spread: Option<&Spread>| match spread {
         Some(spread) => match spread.mean_interval {
@@ -349,9 +369,10 @@ fn table(results: &[ServeResult]) -> Section {
         },
         None => ABSENT.to_owned(),
     };
-    let rows = results.iter().map(|result| {
+    let rows = results.iter().zip(labels).map(|(result, label)| {
         let run = &result.run;
         vec![
+            label.clone().unwrap_or_else(|| ABSENT.to_owned()),
             name(result),
             Load::of(result).map_or_else(|| ABSENT.to_owned(), Load::words),
             run.completed.to_string(),
@@ -369,7 +390,8 @@ fn table(results: &[ServeResult]) -> Section {
         heading: "All results".to_owned(),
         blocks: vec![Block::Table(Table {
             heads: heads(&[
-                "curve",
+                "label",
+                "asked of",
                 "load",
                 "completed",
                 "failed",

@@ -90,6 +90,11 @@ fn write_row(text: &mut String, (name, help, value): &Row<'_>, labels: &str) {
     );
 }
 
+/// Tokens of prompts, those from the cache with them: vLLM and SGLang count whole prompts, llama.cpp what it worked on.
+fn whole_prompts(c: &Counters) -> f64 {
+    number(&c.prompt_tokens) + number(&c.prefix_hits)
+}
+
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn number(counter: &AtomicU64) -> f64 {
     counter.load(Relaxed) as f64
@@ -125,7 +130,7 @@ fn vllm(counters: &Counters) -> Vec<Row<'_>> {
         (
             "vllm:prompt_tokens_total",
             "Number of prefill tokens processed.",
-            Counter(number(&c.prompt_tokens)),
+            Counter(whole_prompts(c)),
         ),
         (
             "vllm:generation_tokens_total",
@@ -206,7 +211,7 @@ fn sglang(counters: &Counters) -> Vec<Row<'_>> {
         (
             "sglang:prompt_tokens_total",
             "Number of prefill tokens processed.",
-            Counter(number(&c.prompt_tokens)),
+            Counter(whole_prompts(c)),
         ),
         (
             "sglang:generation_tokens_total",

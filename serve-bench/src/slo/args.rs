@@ -22,7 +22,7 @@ use crate::load::without_headers;
 /// not grow by more than 5% of the rate, nor clearly by more than 1%. Else it is a burst.
 ///
 /// Exit code 0 where the answer is known to the resolution, or no load down to --lowest, or every load up to --highest, is met;
-/// 3 where the runs ended before.
+/// 3 where the runs ended before, or the load generator was the limit before the server.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SloArgs {
     /// What is to be kept, such as p99_ttft<=5s; mean, p50, p90, p95, p99 or max of ttft, tpot, itl or e2el, in ms, s or us. Several
@@ -34,7 +34,8 @@ pub(crate) struct SloArgs {
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Search::Rate)]
     search: Search,
 
-    /// The first load: requests per second [default: 1], or requests in flight [default: 4].
+    /// The first load: requests per second [default: 1, or as many more as let the requests that a percentile needs arrive within
+    /// --window], or requests in flight [default: 4].
     #[arg(long, value_name = "LOAD", value_parser = load)]
     start: Option<f64>,
 
@@ -183,7 +184,7 @@ impl SloArgs {
         let whole = self.search == Search::Concurrency;
         let (start, least, most) = match self.search {
             Search::Rate => {
-                let start = self.start.unwrap_or(1.0);
+                let start = self.start.unwrap_or_else(|| self.first_rate());
                 (start, start / 1e3, start * 1e3)
             }
             Search::Concurrency => (self.start.unwrap_or(4.0), 1.0, 16_384.0),
@@ -212,20 +213,71 @@ impl SloArgs {
         Ok(bounds)
     }
 
+    /// The rate at which the requests that the objectives need arrive within the window, at least 1; in thousandths, and within
+    /// the bounds that are given.
+    fn first_rate(&self) -> f64 {
+        let rate = f64::from(self.least_requests()) / self.window.as_secs_f64();
+        let rate = ((rate * 1e3).floor() / 1e3).max(1.0);
+        let rate = self.highest.map_or(rate, |highest| rate.min(highest));
+        self.lowest.map_or(rate, |lowest| rate.max(lowest))
+    }
+
+    /// Requests that each run needs at least.
+    fn least_requests(&self) -> u32 {
+        let least = self.objectives.iter().map(Objective::least_requests).max();
+        u32::try_from(least.unwrap_or(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Why a search begins where nobody told it to.
+    pub(super) fn about_start(&self, bounds: &Bounds) -> Option<String> {
+        let is_chosen = self.start.is_none() && self.search == Search::Rate && bounds.start > 1.0;
+        is_chosen.then(|| {
+            format!(
+                "beginning at {} requests/s, at which the {} requests that {} takes arrive in {:.0} s; --start begins elsewhere, and a \
+                 slower run lasts longer",
+                bounds.start,
+                self.least_requests(),
+                self.neediest(),
+                f64::from(self.least_requests()) / bounds.start
+            )
+        })
+    }
+
+    /// The objective that needs the most requests.
+    fn neediest(&self) -> String {
+        let neediest = self
+            .objectives
+            .iter()
+            .max_by_key(|one| one.least_requests());
+        neediest.map_or_else(String::new, Objective::name)
+    }
+
+    /// How long a run is, in words.
+    pub(super) fn length(&self, at: f64) -> String {
+        let requests = self.requests(at);
+        match self.search {
+            #[expect(clippy::cast_precision_loss, reason = "a count of requests")]
+            Search::Rate => format!(
+                "{requests} requests, which arrive in {:.0} s",
+                requests as f64 / at
+            ),
+            Search::Concurrency => format!("{requests} requests"),
+        }
+    }
+
     /// Requests of a run.
     pub(super) fn requests(&self, at: f64) -> u64 {
         let asked = match self.search {
             Search::Rate => at * self.window.as_secs_f64(),
             Search::Concurrency => at * f64::from(self.rounds),
         };
-        let least = self.objectives.iter().map(Objective::least_requests).max();
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "above zero, and the load refuses what is too many"
         )]
         let asked = asked.ceil() as u64;
-        asked.max(least.unwrap_or(1) as u64)
+        asked.max(u64::from(self.least_requests()))
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::objective::{Objective, Seen};
 use super::search::Verdict;
 use super::sustained::{Sustained, sustained};
+use crate::attempt::{brief, of_client};
 
 /// Part of the requests that must succeed for latencies to speak for the load.
 const SUCCEEDED: f64 = 0.95;
@@ -17,14 +18,28 @@ pub(super) struct Judged {
     pub(super) verdict: Verdict,
     /// What decided it, in words.
     pub(super) why: String,
-    /// Each objective over all runs of this load.
+    /// What limited the load generator and what to do about it, where no run of this load is the server's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) client: Option<String>,
+    /// Each objective over all runs of this load that are the server's; over all where none is.
     pub(super) seen: Vec<Seen>,
     /// Whether the rate was sustained, run by run; empty for a concurrency, which sets its own rate.
     pub(super) sustained: Vec<Sustained>,
 }
 
-/// Judges a load by its runs.
+/// Judges a load by its runs, of which those that the client limited say nothing.
 pub(super) fn judge(objectives: &[Objective], runs: &[&Serve]) -> Judged {
+    let valid: Vec<&Serve> = runs
+        .iter()
+        .copied()
+        .filter(|serve| of_client(serve).is_none())
+        .collect();
+    let client = runs.iter().rev().find_map(|serve| of_client(serve));
+    let (client, runs) = if valid.is_empty() {
+        (client, runs)
+    } else {
+        (None, &valid[..])
+    };
     let is_open_loop = |serve: &&&Serve| {
         let load = serve.load.as_ref();
         load.is_some_and(|load| load.arrivals.is_open_loop())
@@ -44,10 +59,17 @@ pub(super) fn judge(objectives: &[Objective], runs: &[&Serve]) -> Judged {
         .iter()
         .map(|objective| objective.seen(&succeeded))
         .collect();
-    let (verdict, why) = verdict(&seen, &by_run, runs, succeeded.len());
+    let (verdict, why) = client.as_ref().map_or_else(
+        || verdict(&seen, &by_run, runs, succeeded.len()),
+        |reason| {
+            let why = format!("the load generator was the limit: {}", brief(reason));
+            (Verdict::NotKnown, why)
+        },
+    );
     Judged {
         verdict,
         why,
+        client,
         seen,
         sustained: by_run,
     }
@@ -59,13 +81,6 @@ fn verdict(
     runs: &[&Serve],
     succeeded: usize,
 ) -> (Verdict, String) {
-    let clients = runs.iter().filter_map(|serve| serve.client.as_ref());
-    if let Some(reason) = clients.flat_map(|client| &client.invalid).next() {
-        return (
-            Verdict::Failed,
-            format!("the load generator was the limit: {reason}"),
-        );
-    }
     let all: usize = runs.iter().map(|serve| serve.requests.len()).sum();
     let missed = seen.iter().find(|seen| seen.kept == Some(false));
     #[expect(clippy::cast_precision_loss, reason = "counts of requests")]
@@ -166,12 +181,32 @@ mod tests {
     fn a_client_that_lags_and_requests_that_fail_say_nothing() {
         let mut lagging = serve(100.0, 600.0);
         lagging.client = Some(ServeClient {
-            invalid: vec!["busy".to_owned()],
+            invalid: vec!["busy 95% (limit 90%), so lower it".to_owned()],
             ..ServeClient::default()
         });
         let found = judged(&lagging);
-        assert_eq!(found.verdict, Verdict::Failed);
-        assert!(found.why.contains("load generator"), "{}", found.why);
+        assert_eq!(found.verdict, Verdict::NotKnown);
+        assert_eq!(
+            found.why,
+            "the load generator was the limit: busy 95% (limit 90%)"
+        );
+        assert_eq!(
+            found.client.as_deref(),
+            Some("busy 95% (limit 90%), so lower it")
+        );
+        // Another run of the same load that is the server's decides.
+        let objectives = ["p99_ttft<=500ms"].map(|text| text.parse().unwrap());
+        let found = judge(&objectives, &[&lagging, &serve(100.0, 600.0)]);
+        assert_eq!((found.verdict, found.client), (Verdict::Met, None));
+
+        let mut fileless = serve(100.0, 600.0);
+        for request in fileless.requests.iter_mut().step_by(10) {
+            request.error = Some(RequestError {
+                kind: RequestErrorKind::Connect,
+                seen: "Too many open files (os error 24)".to_owned(),
+            });
+        }
+        assert_eq!(judged(&fileless).verdict, Verdict::NotKnown);
 
         let mut failing = serve(100.0, 600.0);
         // 60 of 600 are 10%.

@@ -116,6 +116,7 @@ impl Answer {
         let mut says = Vec::new();
         let gap = |met: f64, not: f64| (not / met - 1.0) * 100.0;
         match (found.outcome, found.met, found.not_met) {
+            (Outcome::ClientLimit, ..) => says.extend(self.of_client(found)),
             (Outcome::Always, Some(met), _) => says.push(format!(
                 "{slo} is met at every load that was tried, up to {met} {unit}; {}",
                 if met >= settings.bounds.highest {
@@ -148,17 +149,49 @@ impl Answer {
             _ => says.push("nothing was tried".to_owned()),
         }
         says.extend(self.burst(found));
-        let doubtful = self
+        let doubtful: Vec<String> = self
             .runs
             .iter()
-            .filter(|run| run.judged.verdict == Verdict::Failed);
-        says.extend(doubtful.map(|run| {
-            format!(
-                "run {} at {} {unit} says nothing about the server: {}",
-                run.run, run.at, run.judged.why
-            )
-        }));
+            .filter(|run| run.judged.verdict == Verdict::NotKnown)
+            .map(|run| format!("{} at {}", run.run, run.at))
+            .collect();
+        if !doubtful.is_empty() {
+            says.push(format!(
+                "runs that say nothing about the server: {} {unit}",
+                doubtful.join(", ")
+            ));
+        }
         says
+    }
+
+    /// What is known where the client was the limit before the server, why, and what to do about it.
+    fn of_client(&self, found: &Found) -> Vec<String> {
+        let unit = &self.unit;
+        let slo = self.slo.join(" and ");
+        let limit = found
+            .client_limit
+            .map_or_else(String::new, |at| format!("{at} {unit}"));
+        let known = match found.met {
+            Some(met) => format!("{slo} is met up to {met} {unit}; not known above"),
+            None => format!("{slo} is not known to be met at any load"),
+        };
+        let missed = found.not_met.map_or_else(String::new, |not| {
+            let verdict = found.not_met_verdict.map_or("not met", Verdict::words);
+            format!("; {not} {unit} is {verdict}")
+        });
+        let at_limit = |run: &&Decision| Some(run.at) == found.client_limit;
+        let last = self.runs.iter().rfind(at_limit);
+        let reason = last.and_then(|run| run.judged.client.as_deref());
+        vec![
+            format!("{known}: the load generator was the limit at {limit}{missed}"),
+            format!(
+                "at {limit}: {}",
+                reason.unwrap_or("the load generator was the limit")
+            ),
+            "to know more: give the load generator a CPU of its own (`taskset -c N serve-bench slo ...`, with the server on other \
+             CPUs) or another machine, and search into another folder (--out)"
+                .to_owned(),
+        ]
     }
 
     /// The largest load that kept its objectives and was not sustained.
@@ -244,5 +277,74 @@ impl Answer {
             let _ = writeln!(text, "{}", cells.join("  ").trim_end());
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::Bounds;
+    use super::*;
+
+    fn decision(run: usize, at: f64, verdict: Verdict) -> Decision {
+        let objective: Objective = "mean_ttft<=50ms".parse().unwrap();
+        let client = (verdict == Verdict::NotKnown).then(|| "it waited (limit 10%), so".to_owned());
+        let judged = Judged {
+            verdict,
+            why: verdict.words().to_owned(),
+            client,
+            seen: vec![objective.seen(&[])],
+            sustained: Vec::new(),
+        };
+        Decision::new(run, at, format!("run-{run}"), judged, None)
+    }
+
+    #[test]
+    fn a_limit_of_the_client_is_no_bound_of_the_server() {
+        let settings = Settings {
+            schema: SCHEMA,
+            search: "rate".to_owned(),
+            slo: vec!["mean_ttft <= 50 ms".to_owned()],
+            bounds: Bounds {
+                start: 50.0,
+                lowest: 1.0,
+                highest: 1e3,
+                resolution: 0.3,
+                runs: 4,
+                whole: false,
+            },
+            window_s: 60.0,
+            rounds: 4,
+            seed: 1,
+            load: Vec::new(),
+        };
+        let decisions = [
+            decision(1, 50.0, Verdict::Met),
+            decision(2, 64.0, Verdict::NotKnown),
+            decision(3, 64.0, Verdict::NotKnown),
+        ];
+        let found = Found {
+            outcome: Outcome::ClientLimit,
+            met: Some(50.0),
+            not_met: None,
+            not_met_verdict: None,
+            not_known_above: Some(50.0),
+            client_limit: Some(64.0),
+        };
+        let answer = Answer::new(&settings, "requests/s", &[], &decisions, Some(found), None);
+        let says = answer.says.join("\n");
+        assert!(
+            says.starts_with(
+                "mean_ttft <= 50 ms is met up to 50 requests/s; not known above: the load generator was the limit at 64 requests/s\n"
+            ),
+            "{says}"
+        );
+        assert!(says.contains("a CPU of its own"), "{says}");
+        assert!(says.contains("nothing about the server: 2 at 64, 3 at 64 requests/s"));
+        // The long reason stands once, whatever runs it has ended.
+        let text = answer.text();
+        assert_eq!(text.matches("it waited").count(), 1, "{text}");
+        let json = answer.json().unwrap();
+        assert!(json.contains("\"not_known_above\": 50.0"), "{json}");
+        assert!(json.contains("\"outcome\": \"client_limit\""), "{json}");
     }
 }

@@ -44,6 +44,9 @@ pub(crate) fn run(args: &SloArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -> 
     if is_kept {
         say(&format!("going on with the search in {}", folder.display()));
     }
+    if let Some(why) = args.about_start(&settings.bounds) {
+        say(&why);
+    }
     let mut search = Search {
         args,
         settings,
@@ -82,7 +85,7 @@ fn code(search: &Search<'_>, found: &Found) -> u8 {
     let bounds = &search.settings.bounds;
     let is_answer = match found.outcome {
         Outcome::Found => true,
-        Outcome::Wide => false,
+        Outcome::Wide | Outcome::ClientLimit => false,
         Outcome::Never => found.not_met.is_some_and(|load| load <= bounds.lowest),
         Outcome::Always => found.met.is_some_and(|load| load >= bounds.highest),
     };
@@ -138,7 +141,7 @@ impl Search<'_> {
                 record
             }
             None => {
-                (self.say)(&format!("{about}, {} requests", self.args.requests(at)));
+                (self.say)(&format!("{about}, {}", self.args.length(at)));
                 self.measure(&name, number, at)?
             }
         };

@@ -3,7 +3,8 @@
 //!
 //! From a start the load is doubled while the objectives are met, or halved while they are not; then the gap between the
 //! largest that is met and the smallest that is not is halved on a logarithmic scale. A try that decides nothing is repeated
-//! while there are runs to spare; after that it counts as not shown to be met.
+//! while there are runs to spare; after that it counts as not shown to be met. A load that the client could not make sends the
+//! search down, because it can only ask for less, and is never an answer.
 
 #[cfg(test)]
 mod tests;
@@ -28,8 +29,8 @@ pub(super) enum Verdict {
     Undecided,
     /// Objectives are not missed, but the server did not keep up or let requests fail: a burst of this size, not a rate.
     NotSustained,
-    /// The run says nothing about the server: the load generator was the limit.
-    Failed,
+    /// The runs say nothing about the server: the load generator was the limit.
+    NotKnown,
 }
 
 impl Verdict {
@@ -40,13 +41,13 @@ impl Verdict {
             Self::Missed => "missed",
             Self::Undecided => "undecided",
             Self::NotSustained => "not sustained",
-            Self::Failed => "failed",
+            Self::NotKnown => "not known",
         }
     }
 
     /// Whether another run of the same load may say something else.
     fn is_open(self) -> bool {
-        matches!(self, Self::Undecided | Self::Failed)
+        matches!(self, Self::Undecided | Self::NotKnown)
     }
 }
 
@@ -96,6 +97,10 @@ pub(super) struct Found {
     pub(super) not_met: Option<f64>,
     /// What the runs of that say.
     pub(super) not_met_verdict: Option<Verdict>,
+    /// The largest load that is met, where the load generator was the limit above it, or else nothing.
+    pub(super) not_known_above: Option<f64>,
+    /// The smallest load above it at which the load generator was the limit.
+    pub(super) client_limit: Option<f64>,
 }
 
 /// How a search ended.
@@ -110,6 +115,8 @@ pub(super) enum Outcome {
     Never,
     /// Every load that was tried is met, up to the highest.
     Always,
+    /// The load generator was the limit before the server was, so that the largest load is not known.
+    ClientLimit,
 }
 
 impl Bounds {
@@ -118,14 +125,7 @@ impl Bounds {
         let met = self.met(trials);
         let not_met = smallest_not_met(trials, met);
         let left = self.runs.saturating_sub(trials.len());
-        let done = |outcome| {
-            Next::Done(Found {
-                outcome,
-                met,
-                not_met: not_met.map(|trial| trial.at),
-                not_met_verdict: not_met.map(|trial| trial.verdict),
-            })
-        };
+        let done = |outcome| Next::Done(found(trials, outcome, met));
         if let Some(last) = trials.last()
             && last.verdict.is_open()
             && tries(trials, last.at) < TRIES
@@ -215,6 +215,29 @@ fn decided(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
         let is_last = !trials[index + 1..].iter().any(|later| later.at == trial.at);
         is_last.then_some(trial)
     })
+}
+
+/// What is found where the search ends; a load that the client could not make bounds nothing.
+fn found(trials: &[Trial], outcome: Outcome, met: Option<f64>) -> Found {
+    let above = |of_client: bool| {
+        decided(trials)
+            .filter(|trial| met.is_none_or(|met| trial.at > met))
+            .filter(|trial| trial.verdict != Verdict::Met)
+            .filter(|trial| (trial.verdict == Verdict::NotKnown) == of_client)
+            .min_by(|one, other| one.at.total_cmp(&other.at))
+    };
+    let not_met = above(false);
+    let client_limit = above(true)
+        .map(|trial| trial.at)
+        .filter(|at| not_met.is_none_or(|not_met| *at < not_met.at));
+    Found {
+        outcome: client_limit.map_or(outcome, |_| Outcome::ClientLimit),
+        met,
+        not_met: not_met.map(|trial| trial.at),
+        not_met_verdict: not_met.map(|trial| trial.verdict),
+        not_known_above: client_limit.and(met),
+        client_limit,
+    }
 }
 
 fn smallest_not_met(trials: &[Trial], met: Option<f64>) -> Option<&Trial> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use measure::record::write_whole;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::search::Bounds;
 
@@ -72,8 +73,48 @@ impl Settings {
             return Ok((self, true));
         }
         Err(format!(
-            "{} holds a search with other settings (see {FILE} there); go on with the same ones, or {other}",
-            folder.display()
+            "{} holds a search with other settings: {}; go on with those of {FILE} there, or {other}",
+            folder.display(),
+            kept.differences(&self).join("; ")
         ))
+    }
+
+    /// Each setting that another search has otherwise, in words.
+    fn differences(&self, asked: &Self) -> Vec<String> {
+        let pair = (serde_json::to_value(self), serde_json::to_value(asked));
+        let (Ok(kept), Ok(asked)) = pair else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        differences("", &kept, &asked, &mut found);
+        found
+    }
+}
+
+fn differences(name: &str, kept: &Value, asked: &Value, found: &mut Vec<String>) {
+    if kept == asked {
+        return;
+    }
+    if let (Value::Object(kept), Value::Object(asked)) = (kept, asked) {
+        for (key, kept) in kept {
+            let asked = asked.get(key).unwrap_or(&Value::Null);
+            differences(key, kept, asked, found);
+        }
+        return;
+    }
+    let (kept, asked) = (shown(kept), shown(asked));
+    found.push(format!("{name} is {kept} there and {asked} here"));
+}
+
+/// A value in words; a list as its words.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(words) if words.is_empty() => "nothing".to_owned(),
+        Value::Array(words) => {
+            let words: Vec<String> = words.iter().map(shown).collect();
+            format!("`{}`", words.join(" "))
+        }
+        Value::String(word) => word.clone(),
+        other => other.to_string(),
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn beside(program: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Runs a program to its end; its output goes to the end of `log`.
+/// Runs a program to its end; the lines of its output that are to be kept go to the end of `log`.
 ///
 /// # Errors
 /// It cannot be started, or the log cannot be written.
@@ -52,6 +52,7 @@ pub(crate) fn run(
     program: &Path,
     arguments: &[String],
     log: &Path,
+    is_kept: fn(&str) -> bool,
     interrupt: &Interrupt,
 ) -> Result<Ended> {
     let file = OpenOptions::new()
@@ -66,6 +67,9 @@ pub(crate) fn run(
         .chain(arguments.iter().map(OsString::from));
     let mut spec = WorkerSpec::this_program(name, words)?;
     spec.noise = Some(Arc::new(move |line: &str| {
+        if !is_kept(line) {
+            return;
+        }
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         // The program's own folder is what must be on the disk; its words may be lost on a full one.
         let _ = writeln!(file, "{line}");

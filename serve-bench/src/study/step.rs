@@ -53,7 +53,7 @@ impl Study<'_> {
         let mut arguments = arguments(self)?;
         arguments.extend(["--out".to_owned(), folder.display().to_string()]);
         let log = self.folder.join(format!("{name}.log"));
-        match child::run(name, &file, &arguments, &log, self.interrupt)? {
+        match child::run(name, &file, &arguments, &log, |_| true, self.interrupt)? {
             Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
             Ended::Exit { code, last } => {
                 let Some(_) = complete(&folder) else {

@@ -19,6 +19,11 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "KEY=VALUES")]
     pub(super) only: Vec<String>,
 
+    /// Measure again a cell that is done, by its name, or `failed` for every one that had failed requests or was limited by the
+    /// client; several may be given. What was there is kept in the sweep's folder, as aside/NAME.aside-1.
+    #[arg(long, value_name = "NAME|failed", conflicts_with_all = ["list", "check"])]
+    pub(super) redo: Vec<String>,
+
     /// List the cells and the server commands, and whether each is done; run nothing.
     #[arg(long)]
     pub(super) list: bool,

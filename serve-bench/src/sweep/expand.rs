@@ -110,10 +110,12 @@ pub(crate) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
 }
 
 fn of_matrix(matrix: &Matrix, cells: &mut Vec<Cell>) -> Result<(), String> {
-    let prompts = numbers(&matrix.num_prompts).map_err(|error| format!("num_prompts: {error}"))?;
+    let prompts = matrix.num_prompts.all();
+    let prompts = prompts.map_err(|error| format!("num_prompts: {error}"))?;
     let limits = match &matrix.concurrency {
-        Some(text) => {
-            let numbers = numbers(text).map_err(|error| format!("concurrency: {error}"))?;
+        Some(numbers) => {
+            let numbers = numbers.all();
+            let numbers = numbers.map_err(|error| format!("concurrency: {error}"))?;
             numbers.into_iter().map(Some).collect()
         }
         None => vec![None],
@@ -318,6 +320,28 @@ num_prompts = "1,4..6"
     }
 
     #[test]
+    fn numbers_are_a_text_or_a_list() {
+        let names = |text: &str| -> Vec<String> {
+            let all = cells(text).unwrap();
+            all.into_iter().map(|cell| cell.name).collect()
+        };
+        let listed = PLAN.replace("\"1,4..6\"", "[1, 4, 5, 6]");
+        assert_eq!(names(&listed), names(PLAN));
+        let in_flight = PLAN
+            .replace("np{n}", "np{n}_c{concurrency}")
+            .replace("\"1,4..6\"", "7\nconcurrency = [2, 4]");
+        assert_eq!(
+            names(&in_flight)[200..],
+            [
+                "2C_8B_21024_np7_c2",
+                "2C_8B_21024_np7_c4",
+                "1C_8B_21024_np7_c2",
+                "1C_8B_21024_np7_c4"
+            ]
+        );
+    }
+
+    #[test]
     fn a_wrong_plan_names_its_line() {
         for (from, to, says) in [
             ("tp = [2]", "tpp = [2]", "line 17: unknown field `tpp`"),
@@ -325,6 +349,13 @@ num_prompts = "1,4..6"
             ("np{n}", "np", "two cells have the name"),
             ("{model}", "{modle}", "{model}"),
             ("\"1,4..6\"", "\"6..4\"", "matrix 2: num_prompts: `6..4`"),
+            ("\"1,4..6\"", "[1, 0]", "matrix 2: num_prompts: `0`"),
+            ("\"1,4..6\"", "[]", "matrix 2: num_prompts: the list is"),
+            (
+                "\"1,4..6\"",
+                "[\"1\"]",
+                "line 20: num_prompts and concurrency are each a text",
+            ),
             ("schema = 1", "schema = 9", "schema 9"),
         ] {
             assert!(PLAN.contains(from));

@@ -119,13 +119,49 @@ pub(super) struct Matrix {
     pub(super) inputs: Vec<u32>,
     /// Output tokens.
     pub(super) outputs: Vec<u32>,
-    /// Numbers of requests, such as `1..200` or `1,2,4`.
-    pub(super) num_prompts: String,
-    /// Requests in flight, in the same form; without it and `rates` all are sent at once.
-    pub(super) concurrency: Option<String>,
+    /// Numbers of requests.
+    pub(super) num_prompts: Numbers,
+    /// Requests in flight; without it and `rates` all are sent at once.
+    pub(super) concurrency: Option<Numbers>,
     /// Requests per second.
     #[serde(default)]
     pub(super) rates: Vec<f64>,
+}
+
+/// Numbers from 1 on, however they are written.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "num_prompts and concurrency are each a text such as \"1..200\" or \"1,2,4\", or a list of numbers such as [1, 2, 4]"
+)]
+pub(super) enum Numbers {
+    /// `1..200`, `1,2,4`.
+    Text(String),
+    /// `[1, 2, 4]`.
+    List(Vec<u32>),
+    /// `4`.
+    One(u32),
+}
+
+impl Numbers {
+    /// The numbers.
+    ///
+    /// # Errors
+    /// In words.
+    pub(super) fn all(&self) -> Result<Vec<u32>, String> {
+        let list = match self {
+            Self::Text(text) => return numbers(text),
+            Self::List(list) => list.clone(),
+            Self::One(number) => vec![*number],
+        };
+        if list.is_empty() {
+            return Err("the list is empty".to_owned());
+        }
+        if list.contains(&0) {
+            return Err("`0` is no number from 1 on".to_owned());
+        }
+        Ok(list)
+    }
 }
 
 fn ready_timeout() -> u64 {

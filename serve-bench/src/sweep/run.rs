@@ -7,6 +7,7 @@ use measure::exit;
 use program::{Stop, outputs};
 use supervisor::Interrupt;
 
+use super::again::Done;
 use super::args::SweepArgs;
 use super::command::{ServerCommand, longest};
 use super::expand::{Cell, Group, expand, groups, narrowed};
@@ -21,7 +22,7 @@ use crate::study::step::set_aside;
 const PLAN: &str = "plan.toml";
 
 /// Where cells are.
-const CELLS: &str = "cells";
+pub(super) const CELLS: &str = "cells";
 
 /// Runs a plan, or goes on with it, and gives the exit code.
 ///
@@ -68,7 +69,20 @@ pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -
     if args.list {
         return Ok(outputs::print(&sweep.listed(&cells).map_err(Stop::Usage)?));
     }
+    let results = Done {
+        folder: &sweep.folder,
+        cells: &cells,
+    };
+    let again = results.again(&args.redo).map_err(Stop::Usage)?;
     sweep.keep_plan(&args.plan)?;
+    for cell in again {
+        let kept = results.put_aside(cell)?;
+        let name = &cell.name;
+        say(&format!(
+            "{name}: measured again; kept as {}",
+            kept.display()
+        ));
+    }
     let begun = sweep.done(&cells);
     if begun > 0 {
         say(&format!(
@@ -83,22 +97,38 @@ pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -
             .for_each(|line| say(line));
     }
     let mut before = None;
+    let mut down: Vec<String> = Vec::new();
     for group in groups(&cells) {
         let of_group: Vec<Cell> = cells
             .iter()
             .filter(|cell| cell.group == group && sweep.never(cell).is_none())
             .cloned()
             .collect();
-        sweep.group(&group, &of_group, &mut before)?;
+        if let Some(reason) = sweep.group(&group, &of_group, &mut before)? {
+            let left = of_group.len() - sweep.done(&of_group);
+            say(&format!("{reason}; its cells are left out"));
+            down.push(format!("{} ({left} cells): {reason}", group.name()));
+        }
     }
-    let (done, failed) = (sweep.done(&cells), sweep.failed(&cells));
+    let (done, failed) = (sweep.done(&cells), results.failed());
     let mut text = format!(
         "{done} of {} cells are done, in {}\n",
         cells.len(),
         sweep.folder.join(CELLS).display()
     );
-    for name in &failed {
-        text.push_str(&format!("failed requests or client too slow: {name}\n"));
+    for (cell, reason) in &failed {
+        text.push_str(&format!("not to be relied on: {}: {reason}\n", cell.name));
+    }
+    if !failed.is_empty() {
+        text.push_str(
+            "the same command with --redo failed, or --redo NAME, measures such cells again\n",
+        );
+    }
+    for reason in &down {
+        text.push_str(&format!("left out: {reason}\n"));
+    }
+    if !down.is_empty() {
+        text.push_str("the same command goes on with what was left out\n");
     }
     for (name, reason) in skipped {
         text.push_str(&format!("does not fit, not run: {name}: {reason}\n"));
@@ -133,8 +163,9 @@ impl Sweep<'_> {
             return if kept == text {
                 Ok(())
             } else {
+                let line = first_difference(&kept, &text);
                 Err(Stop::Usage(format!(
-                    "{name} holds a sweep of another plan ({PLAN} there differs); {other}"
+                    "{name} holds a sweep of another plan ({PLAN} there differs from line {line} on); {other}"
                 )))
             };
         }
@@ -161,15 +192,6 @@ impl Sweep<'_> {
         done.count()
     }
 
-    /// Cells that are done and whose runs were inconclusive.
-    fn failed(&self, cells: &[Cell]) -> Vec<String> {
-        let is_failed = |cell: &&Cell| {
-            complete(&self.cell(cell)).is_some_and(|record| record.exit_code != exit::DONE)
-        };
-        let failed = cells.iter().filter(is_failed);
-        failed.map(|cell| cell.name.clone()).collect()
-    }
-
     /// Why a cell cannot run.
     fn never(&self, cell: &Cell) -> Option<&str> {
         let memory = self.memory.as_ref()?;
@@ -183,20 +205,26 @@ impl Sweep<'_> {
         open.filter_map(|cell| Some((cell.name.as_str(), self.never(cell)?)))
     }
 
-    /// Runs the cells of one server that are not done; `before` is what the user ran for the one before.
+    /// Runs the cells of one server that are not done; `before` is what the user ran for the one before. Gives why the server
+    /// could not be had, where other servers may still be.
     fn group(
         &self,
         group: &Group,
         cells: &[Cell],
         before: &mut Option<Theirs>,
-    ) -> Result<(), Stop> {
+    ) -> Result<Option<String>, Stop> {
         let mut restarts = self.plan.server.restarts;
         let mut serving: Option<Serving> = None;
         for cell in cells {
             while complete(&self.cell(cell)).is_none() {
                 let server = match serving.take() {
                     Some(server) => server,
-                    None => self.begin(group, before)?,
+                    None => match self.begin(group, before) {
+                        Err(Stop::Refused(reason)) if self.plan.server.manage => {
+                            return Ok(Some(reason));
+                        }
+                        server => server?,
+                    },
                 };
                 (self.say)(&format!("{}: {} requests", cell.name, cell.num_prompts));
                 let ended = self.measure(cell, &server.url)?;
@@ -206,7 +234,12 @@ impl Sweep<'_> {
                 }
                 let gone = !server.answers();
                 let name = &cell.name;
-                if !(gone && server.is_managed() && restarts > 0) {
+                if gone && server.is_managed() && restarts == 0 {
+                    return Ok(Some(format!(
+                        "the server ended in {name} ({ended}); server.restarts starts one again"
+                    )));
+                }
+                if !(gone && server.is_managed()) {
                     return Err(Stop::Refused(format!(
                         "{name}: {ended}; the same command goes on with it"
                     )));
@@ -217,7 +250,7 @@ impl Sweep<'_> {
                 (self.say)(&format!("{name}: the server ended; it is started again"));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     fn begin(&self, group: &Group, before: &mut Option<Theirs>) -> Result<Serving, Stop> {
@@ -287,4 +320,19 @@ impl Sweep<'_> {
         }
         Ok(text)
     }
+}
+
+/// The first line in which two texts differ, from 1.
+fn first_difference(one: &[u8], other: &[u8]) -> usize {
+    let lines = |text: &[u8]| {
+        text.split(|byte| *byte == b'\n')
+            .map(<[u8]>::to_vec)
+            .collect::<Vec<_>>()
+    };
+    let (one, other) = (lines(one), lines(other));
+    let same = one
+        .iter()
+        .zip(&other)
+        .take_while(|(one, other)| one == other);
+    same.count() + 1
 }

@@ -22,7 +22,7 @@ pub(super) struct Gathered {
     pub(super) unplaced: Vec<Unplaced>,
 }
 
-/// A file that has no place.
+/// A file that has no place, or no valid times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Unplaced {
     pub(super) file: String,

@@ -14,6 +14,9 @@ use crate::compare::refusal;
 /// The latencies that are reported.
 pub(super) const METRICS: [Latency; 2] = [Latency::Ttft, Latency::Tpot];
 
+/// Why a pair has no ratio where one side has no valid result.
+const INVALID: &str = "no valid result of one of them, see below";
+
 /// What a pair can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -177,6 +180,11 @@ fn points(base: &Series<'_>, other: &Series<'_>) -> (Vec<Point>, Vec<(u32, Strin
         let Some(others) = other.get(num_prompts) else {
             continue;
         };
+        let (bases, others) = (valid(bases), valid(others));
+        if bases.is_empty() || others.is_empty() {
+            refused.push((*num_prompts, INVALID.to_owned()));
+            continue;
+        }
         let reasons: Vec<String> = bases
             .iter()
             .flat_map(|a| others.iter().flat_map(|b| refusal::reasons(a, b)))
@@ -187,15 +195,21 @@ fn points(base: &Series<'_>, other: &Series<'_>) -> (Vec<Point>, Vec<(u32, Strin
         }
         points.push(Point {
             num_prompts: *num_prompts,
-            ttft: ratio_of(bases, others, Latency::Ttft),
-            tpot: ratio_of(bases, others, Latency::Tpot),
+            ttft: ratio_of(&bases, &others, Latency::Ttft),
+            tpot: ratio_of(&bases, &others, Latency::Tpot),
         });
     }
     (points, refused)
 }
 
-fn ratio_of(bases: &[ServeResult], others: &[ServeResult], metric: Latency) -> Option<Ratio> {
-    let means = |results: &[ServeResult]| -> Option<Vec<f64>> {
+/// The results whose times are the server's.
+fn valid(results: &[ServeResult]) -> Vec<&ServeResult> {
+    let is_valid = |one: &&ServeResult| one.invalid().next().is_none();
+    results.iter().filter(is_valid).collect()
+}
+
+fn ratio_of(bases: &[&ServeResult], others: &[&ServeResult], metric: Latency) -> Option<Ratio> {
+    let means = |results: &[&ServeResult]| -> Option<Vec<f64>> {
         let means = results.iter().map(|one| Some(one.spread(metric)?.mean));
         means
             .collect::<Option<Vec<f64>>>()

@@ -25,6 +25,8 @@ pub(super) struct Report {
     pub(super) pairs: Vec<Compared>,
     /// Labels of which nobody said what they are.
     pub(super) unknown: BTreeSet<String>,
+    /// Results whose times are the load generator's own; they are in no ratio.
+    pub(super) invalid: Vec<Unplaced>,
     pub(super) unplaced: Vec<Unplaced>,
 }
 
@@ -97,6 +99,7 @@ impl Report {
                 .filter(|label| setups.get(label).is_none())
                 .cloned()
                 .collect(),
+            invalid: results().filter_map(invalid).collect(),
             unplaced: gathered.unplaced.clone(),
         })
     }
@@ -107,6 +110,15 @@ impl Report {
             .iter()
             .any(|one| !one.ttft.is_empty() || !one.tpot.is_empty())
     }
+}
+
+/// A result whose times are the load generator's own, with the reasons.
+fn invalid(result: &ServeResult) -> Option<Unplaced> {
+    let reasons: Vec<&str> = result.invalid().collect();
+    (!reasons.is_empty()).then(|| Unplaced {
+        file: result.run.origin.clone(),
+        reason: reasons.join("; "),
+    })
 }
 
 fn configurations(gathered: &Gathered, setups: &Setups) -> Vec<Configuration> {

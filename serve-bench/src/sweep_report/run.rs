@@ -43,7 +43,7 @@ fn reported(args: &SweepReportArgs) -> Result<Compared, String> {
     let report = Report::of(&gathered, &setups)?;
     let json = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())? + "\n";
     let is_stdout = args.json.as_deref() == Some(Path::new("-"));
-    let is_whole = report.has_ratios() && report.unplaced.is_empty();
+    let is_whole = report.has_ratios() && report.unplaced.is_empty() && report.invalid.is_empty();
     Ok(Compared {
         shown: if is_stdout {
             json.clone()

@@ -50,12 +50,16 @@ pub(super) fn of(report: &Report) -> String {
             unknown[0]
         ));
     }
-    let unplaced: Vec<String> = report
-        .unplaced
-        .iter()
-        .map(|one| format!("{}: {}", one.file, one.reason))
-        .collect();
-    section(&mut lines, "Not placed", &unplaced);
+    for (title, left) in [
+        ("In no ratio", &report.invalid),
+        ("Not placed", &report.unplaced),
+    ] {
+        let left: Vec<String> = left
+            .iter()
+            .map(|one| format!("{}: {}", one.file, one.reason))
+            .collect();
+        section(&mut lines, title, &left);
+    }
     lines
         .iter()
         .map(|line| line.trim_end().to_owned() + "\n")

@@ -127,7 +127,7 @@ mod with {
         let authority = Authority::new();
         let other = Front::start(&mock, server(&authority.leaf("elsewhere"), &TLS13));
         let ran = run(&Scratch::new(), &other.url, &authority.pem(), &[]);
-        refused(&ran, &["not made out to the host"]);
+        refused(&ran, &["is made out to"]);
         let old = authority.leaf_until(HOST, 2000);
         let old = Front::start(&mock, server(&old, &TLS13));
         let ran = run(&Scratch::new(), &old.url, &authority.pem(), &[]);

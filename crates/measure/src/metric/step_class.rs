@@ -3,7 +3,7 @@
 //! With chunked prefill a step that also works on somebody's prompt takes several times as long as a decode step. Where most
 //! steps are such, TPOT is the duration of a prefill chunk and says little about decoding.
 
-use super::{Metric, tokens_of_chunks};
+use super::{Metric, tokens_of_chunks, ttft};
 use crate::record::ServeRequest;
 
 /// The definition for pure decode steps.
@@ -96,11 +96,14 @@ struct Prefills(Vec<(f64, f64)>);
 
 impl Prefills {
     fn of(requests: &[ServeRequest]) -> Self {
+        // A request that never had a token was not in prefill until it was given up: no longer than the slowest that had one.
+        let slowest = requests.iter().filter_map(ttft::of).fold(0.0, f64::max);
         let mut spans: Vec<(f64, f64)> = requests
             .iter()
             .map(|request| {
-                let first = request.token_chunks_ms.first();
-                (request.sent_ms, *first.unwrap_or(&request.ended_ms))
+                let first = request.token_chunks_ms.first().copied();
+                let given_up = request.ended_ms.min(request.sent_ms + slowest);
+                (request.sent_ms, first.unwrap_or(given_up))
             })
             .collect();
         spans.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -150,6 +153,15 @@ mod tests {
         assert_eq!((classes.decode_tokens, classes.mixed_tokens), (5, 1));
         // One of six.
         assert!((classes.mixed_part().unwrap() - 1.0 / 6.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_request_that_hangs_is_not_in_prefill_all_the_while() {
+        // Sent at 30 and given up at 1000 without a token; the slowest first token took 20 ms, so its prompt ended by 50.
+        let mut hung = request(30.0, &[]);
+        hung.ended_ms = 1000.0;
+        let classes = of(&[request(0.0, &[20.0, 40.0, 60.0, 80.0]), hung]);
+        assert_eq!((classes.decode_tokens, classes.mixed_tokens), (3, 0));
     }
 
     #[test]

@@ -185,7 +185,7 @@ impl ServerCounters {
             return None;
         };
         let (from, to) = (&first.values, &last.values);
-        if falls(from, to) {
+        if self.fell() {
             return None;
         }
         let most = |of: fn(&ServerValues) -> Option<f64>| {
@@ -209,6 +209,13 @@ impl ServerCounters {
             waiting_most: most(|values| values.waiting),
             kv_used_most: most(|values| values.kv_used),
         })
+    }
+
+    /// Whether a counter fell from one reading to the next: the server began anew, or several answer in turns.
+    #[must_use]
+    pub fn fell(&self) -> bool {
+        let mut pairs = self.readings.windows(2);
+        pairs.any(|pair| falls(&pair[0].values, &pair[1].values))
     }
 
     /// The times, ms, in which the server took in more prompt tokens than this run's requests can have had in work: somebody

@@ -20,9 +20,10 @@ pub(super) use self::traffic::Traffic;
 /// What stands behind the flags in the help.
 const MORE: &str = "\
 A run is invalid, and exits with 3, where the load generator was the limit: its thread was on a CPU for more than 90% of the time; it \
-waited for a CPU for more than 5% and the kernel did not stamp the replies; or requests at a set rate left late, the 99th percentile \
-by more than 10 ms and by more than 5% of the median TTFT. The two parts of the time are judged from one second on, the lateness from \
-200 requests on.
+waited for a CPU for more than 5%, and the kernel did not stamp the replies, or more than 1% of the chunks were read together with the \
+one before, of which it keeps one stamp; it stood still for more than 0.1 s and 0.5% of the time; or requests at a set rate left late, \
+the 99th percentile (of fewer than 200 the 90th, of fewer than 20 the latest) by more than 10 ms and by more than 5% of the median TTFT. \
+The parts of the time on and without a CPU are judged from one second on.
 
 No server can hold the client or fill its memory: a request takes --timeout at most, and one without a byte for --stall-timeout is given \
 up; a question before the load takes 30 s at most, and its answer has 4 MiB; the head of a reply has 64 KiB and 100 lines, a line or \

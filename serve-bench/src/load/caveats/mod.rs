@@ -1,10 +1,11 @@
 //! What a reader must know before believing a run: of the server, of the requests, and of the load generator itself.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use measure::caveat::Caveat;
 use measure::metric::{itl, little};
-use measure::record::{Arrivals, Serve, ServeRequest, TokenCount};
+use measure::record::{Arrivals, RequestErrorKind, Serve, ServeRequest, TokenCount};
 use measure::stats::median;
 
 use super::dispatch::Sent;
@@ -12,6 +13,9 @@ use super::tally::Tally;
 
 /// A client's delay above this part of a token gap is told.
 const LAG: f64 = 0.05;
+
+/// Below this nothing is said of it: fast servers wait for no client that long.
+const LEAST_LAG: Duration = Duration::from_millis(1);
 
 /// Requests in flight that differ by more than this part from what throughput and latency, or the user, say are told.
 const IN_FLIGHT_OFF: f64 = 0.05;
@@ -56,6 +60,7 @@ pub(super) fn caveats(
         growing(serve),
         late(serve, tally),
         short_of_connections(sent),
+        stood_still(sent),
         reconnects(tally),
         resent(tally),
     ];
@@ -72,13 +77,17 @@ fn completed(serve: &Serve) -> impl Iterator<Item = &ServeRequest> {
 
 fn failed(serve: &Serve) -> Option<String> {
     let all = serve.requests.len();
-    let failed = all - completed(serve).count();
-    (failed > 0).then(|| {
-        format!(
-            "{failed} of {all} requests failed: they are in no latency, and while they failed the load was another; mend \
-             the cause and run again"
-        )
-    })
+    let errors = || serve.requests.iter().filter_map(|it| it.error.as_ref());
+    let mut kinds: BTreeMap<(RequestErrorKind, &str), u32> = BTreeMap::new();
+    for error in errors() {
+        *kinds.entry((error.kind, &error.seen)).or_default() += 1;
+    }
+    let ((kind, seen), most) = kinds.into_iter().max_by_key(|(_, count)| *count)?;
+    Some(format!(
+        "{} of {all} requests failed, {most} of them with {kind}: {seen}; they are in no latency, and while they failed the load was \
+         another: mend the cause and run again",
+        errors().count()
+    ))
 }
 
 fn few_requests(serve: &Serve) -> Option<String> {
@@ -161,6 +170,17 @@ fn growing(serve: &Serve) -> Option<String> {
             "{:.2} requests/s completed where {rate} came: arrivals took {last_s:.1} s of {:.1} s, so this is a burst that the server \
              worked off, not a rate that it sustains; ask for more --num-prompts at a lower --request-rate",
             summary.requests_per_s, summary.duration_s
+        )
+    })
+}
+
+/// Whatever was in flight while the thread stood still has that in its times.
+fn stood_still(sent: &Sent) -> Option<String> {
+    (sent.stood_still > Duration::ZERO).then(|| {
+        format!(
+            "the load's thread stood still for {:.0} ms in all: requests in flight then have up to that in their times, which may be \
+             the largest of them",
+            ms(sent.stood_still)
         )
     })
 }
@@ -318,7 +338,7 @@ fn late(serve: &Serve, tally: &Tally) -> Option<String> {
         return None;
     }
     let gap = token_gap(serve)?;
-    let bound = gap.mul_f64(LAG);
+    let bound = gap.mul_f64(LAG).max(LEAST_LAG);
     let late = tally.turnarounds.iter().filter(|lag| **lag > bound).count();
     let largest = tally.turnarounds.iter().max()?;
     let anew = if tally.reconnects > 0 {
@@ -328,7 +348,7 @@ fn late(serve: &Serve, tally: &Tally) -> Option<String> {
     };
     (late > 0).then(|| {
         format!(
-            "{late} of {} requests were sent more than {:.3} ms (5% of a token gap) after their place was free, at most {:.3} ms, \
+            "{late} of {} requests were sent more than {:.3} ms (5% of a token gap, 1 ms at least) after their place was free, at most {:.3} ms, \
              and single times may hold as much of the load generator's own delay{anew}; give it a CPU of its own",
             tally.turnarounds.len(),
             ms(bound),

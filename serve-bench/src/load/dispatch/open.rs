@@ -84,16 +84,14 @@ impl Pool {
             reply.intended = Some(due.intended);
             // That nobody listens any more is seen elsewhere.
             drop(self.tell.send(Told::Reply(reply)));
-            let mut state = self.state.borrow_mut();
-            match state.waiting.pop_front() {
-                Some(next) => due = next,
-                None => {
-                    state.in_flight -= 1;
-                    state.idle.push(slot);
-                    return;
-                }
-            }
+            let next = self.state.borrow_mut().waiting.pop_front();
+            let Some(next) = next else { break };
+            due = next;
         }
+        self.state.borrow_mut().in_flight -= 1;
+        // Where the server closes connections, the next one is made before a request waits for it.
+        slot.connect_ahead().await;
+        self.state.borrow_mut().idle.push(slot);
     }
 
     fn waiting(&self) -> usize {

@@ -117,14 +117,27 @@ impl Filter {
 fn told(error: &Error) -> io::Error {
     let ways = "name the PEM file of what is to be trusted with --ca-file, or leave it unchecked with --insecure";
     let why = match error {
+        Error::InvalidCertificate(CertificateError::NotValidForNameContext {
+            expected,
+            presented,
+        }) => format!(
+            "the server's certificate is refused: it is made out to {} and not to {}; ask it by that name in --base-url, or leave it \
+             unchecked with --insecure",
+            presented.join(", "),
+            expected.to_str()
+        ),
         Error::InvalidCertificate(why) => {
             let why = match why {
                 // Another CA may have the name of one that is trusted.
                 CertificateError::UnknownIssuer | CertificateError::BadSignature => {
                     "nobody who is trusted here has signed it".to_owned()
                 }
-                CertificateError::NotValidForName
-                | CertificateError::NotValidForNameContext { .. } => {
+                CertificateError::Other(other)
+                    if format!("{other:?}").contains("CaUsedAsEndEntity") =>
+                {
+                    "it is its own signer, whom nobody trusts here".to_owned()
+                }
+                CertificateError::NotValidForName => {
                     "it is not made out to the host that --base-url names".to_owned()
                 }
                 CertificateError::Expired | CertificateError::ExpiredContext { .. } => {

@@ -189,6 +189,44 @@ fn undecided_loads_are_repeated_and_not_taken_for_met() {
 }
 
 #[test]
+fn a_load_that_the_client_could_not_make_bounds_nothing() {
+    // The client can 10, and the server is never asked for more than it can.
+    let of_client = |at: f64, _: &[Trial]| {
+        if at <= 10.0 {
+            Verdict::Met
+        } else {
+            Verdict::NotKnown
+        }
+    };
+    let (found, runs) = search(BOUNDS, of_client);
+    assert!(runs <= 12);
+    assert_eq!(found.outcome, Outcome::ClientLimit);
+    let met = found.met.unwrap();
+    assert!((8.0..=10.0).contains(&met), "{found:?}");
+    assert_eq!(found.not_known_above, Some(met));
+    assert_eq!((found.not_met, found.not_met_verdict), (None, None));
+    assert!(found.client_limit.unwrap() > 10.0);
+
+    // What the server misses beyond is said beside it, and is no bound of the gap.
+    let (found, _) = search(BOUNDS, |at, _| match at {
+        met if met <= 10.0 => Verdict::Met,
+        open if open <= 14.0 => Verdict::NotKnown,
+        _ => Verdict::Missed,
+    });
+    assert_eq!(found.outcome, Outcome::ClientLimit);
+    assert_eq!(found.not_met, Some(16.0));
+
+    // Below what is missed nothing is lost by a client that failed above it.
+    let (found, _) = search(BOUNDS, |at, trials| match at {
+        one if one == 1.0 && trials.len() < 3 => Verdict::NotKnown,
+        met if met <= 0.3 => Verdict::Met,
+        _ => Verdict::Missed,
+    });
+    assert_eq!(found.outcome, Outcome::Found);
+    assert_eq!((found.client_limit, found.not_known_above), (None, None));
+}
+
+#[test]
 fn a_repeat_that_decides_is_what_counts() {
     let (found, _) = search(BOUNDS, |at, trials| {
         let again = tries(trials, at) > 0;

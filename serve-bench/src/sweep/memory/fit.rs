@@ -268,6 +268,13 @@ fn verdict(room: &Room, facts: &ModelFacts, told: &Told) -> Verdict {
             gib(room.reserve)
         ));
     }
+    if told.max_len.is_none() {
+        return Verdict::Close(
+            "its command tells no --max-model-len, or none that is understood, and without one the engine must have room for the model's \
+             own longest sequence, which is not looked at here: write {max_len}"
+                .to_owned(),
+        );
+    }
     Verdict::Fits
 }
 

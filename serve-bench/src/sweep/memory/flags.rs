@@ -32,7 +32,7 @@ pub(super) struct Told {
     pub(super) utilization: f64,
     /// Whether the command says so.
     pub(super) utilization_told: bool,
-    /// Longest prompt and reply together.
+    /// Longest prompt and reply together; without it the engine takes the model's own.
     pub(super) max_len: Option<u32>,
     /// Sequences at once at most.
     pub(super) sequences: Option<u32>,
@@ -46,7 +46,7 @@ pub(super) struct Told {
 pub(super) fn told(words: &[String]) -> Told {
     let utilization = value(words, &UTILIZATION).and_then(|text| text.parse::<f64>().ok());
     let utilization = utilization.filter(|part| *part > 0.0 && *part <= 1.0);
-    let number = |flags: &[&str]| value(words, flags).and_then(|text| text.parse::<u32>().ok());
+    let number = |flags: &[&str]| value(words, flags).and_then(count);
     let is_known = words.iter().any(|word| {
         let name = word.rsplit('/').next().unwrap_or(word);
         ENGINES.iter().any(|engine| {
@@ -56,7 +56,7 @@ pub(super) fn told(words: &[String]) -> Told {
     });
     let elsewhere = words.iter().find(|word| {
         let flag = word.split('=').next().unwrap_or(word);
-        ELSEWHERE.contains(&flag)
+        ELSEWHERE.contains(&flag.replace('_', "-").as_str())
     });
     let unsure = match elsewhere {
         Some(flag) => Some(format!("{flag} may change it")),
@@ -77,19 +77,36 @@ pub(super) fn told(words: &[String]) -> Told {
     }
 }
 
-/// The word after a flag, or after its `=`.
+/// The word after a flag, or after its `=`, of the last one, as argparse has it; `_` stands for `-` in a flag's name.
 fn value<'a>(words: &'a [String], flags: &[&str]) -> Option<&'a str> {
     let at = |(index, word): (usize, &'a String)| {
-        flags.iter().find_map(|flag| {
-            let rest = word.strip_prefix(flag)?;
-            match rest.strip_prefix('=') {
-                Some(value) => Some(value),
-                None if rest.is_empty() => words.get(index + 1).map(String::as_str),
-                None => None,
-            }
-        })
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word.as_str(), words.get(index + 1).map(String::as_str)),
+        };
+        let name = name.replace('_', "-");
+        flags.contains(&name.as_str()).then_some(value?)
     };
-    words.iter().enumerate().find_map(at)
+    words.iter().enumerate().rev().find_map(at)
+}
+
+/// A count as vLLM reads it: `32k` are 32,000, `32K` 32,768 (`vllm/engine/arg_utils.py`, `human_readable_int`).
+fn count(text: &str) -> Option<u32> {
+    let units = [("k", 1e3), ("m", 1e6), ("K", 1024.0), ("M", 1_048_576.0)];
+    let (number, unit) = units
+        .iter()
+        .find_map(|(unit, each)| Some((text.strip_suffix(unit)?, *each)))
+        .unwrap_or((text, 1.0));
+    let number = number.parse::<f64>().ok()? * unit;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be a count that fits"
+    )]
+    let whole = (1.0..=f64::from(u32::MAX))
+        .contains(&number)
+        .then_some(number as u32);
+    whole
 }
 
 #[cfg(test)]
@@ -108,6 +125,24 @@ mod tests {
         assert_eq!((told.utilization, told.utilization_told), (0.95, true));
         assert_eq!((told.max_len, told.sequences), (Some(1280), Some(32)));
         assert_eq!((told.cache_bytes, told.unsure), (Some(1), None));
+    }
+
+    #[test]
+    fn the_last_flag_holds_in_whatever_spelling() {
+        for (command, max_len) in [
+            (
+                "vllm serve m --max-model-len 131072 --max-model-len 2000",
+                Some(2000),
+            ),
+            ("vllm serve m --max_model_len 131072", Some(131_072)),
+            ("vllm serve m --max-model-len 32k", Some(32_000)),
+            ("vllm serve m --max-model-len=1.5K", Some(1536)),
+            ("vllm serve m --max-model-len auto", None),
+        ] {
+            assert_eq!(told(&words(command)).max_len, max_len, "{command}");
+        }
+        let part = told(&words("vllm serve m --gpu_memory_utilization 0.5"));
+        assert_eq!((part.utilization, part.utilization_told), (0.5, true));
     }
 
     #[test]

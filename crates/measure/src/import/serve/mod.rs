@@ -20,3 +20,4 @@ pub use aliases::accepted_keys;
 pub use read::{read, read_all};
 pub use result::{Asked, Finding, FindingKind, Latency, Said, ServeResult};
 pub use run::{ServeFormat, ServeRun, Spread};
+pub use vllm::{VLLM_INVALID, VLLM_MADE_BY};

@@ -1,6 +1,6 @@
 //! A record of `serve-bench run` as a serving result.
 
-use super::result::{Asked, Said, ServeResult};
+use super::result::{Asked, Finding, Said, ServeResult};
 use super::run::{ServeFormat, ServeRun, Spread};
 use crate::control;
 use crate::import::error::ImportError;
@@ -26,10 +26,7 @@ pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, Impor
         ));
     };
     let Some(summary) = &serve.summary else {
-        let requests = serve.requests.len();
-        return Err(unusable(format!(
-            "has no summary after {requests} requests: none completed, or the run was broken off; run it again"
-        )));
+        return Err(unusable(without_summary(&serve.requests)));
     };
     let run = ServeRun {
         origin: origin.to_owned(),
@@ -83,8 +80,28 @@ pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, Impor
         },
         requests: serve.requests.clone(),
         clocked: true,
-        findings: Vec::new(),
+        ours: true,
+        findings: serve
+            .client
+            .iter()
+            .flat_map(|client| &client.invalid)
+            .map(|reason| Finding::client_limit(reason))
+            .collect(),
     })
+}
+
+/// Why a record has no summary: a run that went to its end lacks one only where nothing completed.
+fn without_summary(requests: &[ServeRequest]) -> String {
+    let all = requests.len();
+    let completed = requests.iter().filter(|one| one.error.is_none()).count();
+    if completed == 0 {
+        format!("has no summary after {all} requests, of which none completed; run it again")
+    } else {
+        format!(
+            "has no summary after {all} requests: it was broken off when {completed} had completed; run it again, or read them with \
+             serve-bench show"
+        )
+    }
 }
 
 /// The rate that was asked for: infinite where all came at once, and none where a limit held them back, which is a closed loop.
@@ -125,5 +142,30 @@ pub(super) fn spread(distribution: &Distribution) -> Spread {
         min: Some(distribution.min),
         max: Some(distribution.max),
         p99: distribution.p99,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{RequestError, RequestErrorKind};
+
+    #[test]
+    fn a_run_that_was_broken_off_is_told_from_one_of_which_nothing_completed() {
+        let failed = ServeRequest {
+            error: Some(RequestError {
+                kind: RequestErrorKind::Refused,
+                seen: String::new(),
+            }),
+            ..ServeRequest::default()
+        };
+        let mut requests = vec![failed.clone(), failed];
+        assert!(without_summary(&requests).contains("2 requests, of which none completed"));
+        requests.push(ServeRequest::default());
+        let words = without_summary(&requests);
+        assert!(
+            words.contains("3 requests: it was broken off when 1 had completed"),
+            "{words}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::run::{ServeRun, Spread};
+use crate::control;
 use crate::metric::{e2el, itl, little, tpot, ttft};
 use crate::record::{Distribution, ServeRequest};
 use crate::stats::{distribution, distribution_pooled};
@@ -23,6 +24,8 @@ pub struct ServeResult {
     pub requests: Vec<ServeRequest>,
     /// Whether the instants of the requests share one clock; else each request begins at zero.
     pub clocked: bool,
+    /// Whether this project measured it, in whatever form it was kept.
+    pub ours: bool,
     /// What contradicts what, and what a number does not mean.
     pub findings: Vec<Finding>,
 }
@@ -70,6 +73,8 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
+    /// The load generator was the limit: its times are its own and not the server's.
+    ClientLimit,
     /// Throughput times latency is not the number in flight that was asked for.
     InFlight,
     /// Times per token are of steps that prefilled, too.
@@ -111,6 +116,15 @@ pub enum FindingKind {
 impl Finding {
     pub(super) fn new(kind: FindingKind, words: String) -> Self {
         Self { kind, words }
+    }
+
+    /// What the load generator said of itself, in a record or in a file that we exported.
+    pub(super) fn client_limit(reason: &str) -> Self {
+        let reason = control::replaced(reason);
+        Self::new(
+            FindingKind::ClientLimit,
+            format!("INVALID, the load generator was the limit: {reason}"),
+        )
     }
 }
 
@@ -191,6 +205,7 @@ impl ServeResult {
             said: Said::default(),
             requests: Vec::new(),
             clocked: false,
+            ours: false,
             findings: Vec::new(),
         }
     }
@@ -263,6 +278,13 @@ impl ServeResult {
             each if each <= 1.0 => Some(first),
             each => Some(first + self.run.tpot_ms.as_ref()?.mean * (each - 1.0)),
         }
+    }
+
+    /// Why its times are the load generator's own and not the server's; empty where they are the server's.
+    pub fn invalid(&self) -> impl Iterator<Item = &str> {
+        let of_client = |one: &&Finding| one.kind == FindingKind::ClientLimit;
+        let found = self.findings.iter().filter(of_client);
+        found.map(|one| one.words.as_str())
     }
 
     /// Requests in flight in the mean, by Little's law.

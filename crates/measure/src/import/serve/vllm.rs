@@ -19,6 +19,12 @@ use crate::stats::Distribution;
 /// How far a printed rate may lie from completed / duration: two decimals of a rate are all that the block shows.
 const RATE_TOLERANCE: f64 = 0.02;
 
+/// The key with the version of the program, in a file in vLLM's form that is ours.
+pub const VLLM_MADE_BY: &str = "tplens_version";
+
+/// The key with the reasons why times are the client's own, in a file in vLLM's form that is ours.
+pub const VLLM_INVALID: &str = "tplens_invalid";
+
 /// What the two clients call and write differently.
 struct Dialect {
     format: ServeFormat,
@@ -111,7 +117,8 @@ pub(super) fn result(fields: &Fields) -> Result<ServeResult, ImportError> {
         decode_gap_ms: None,
     };
     let said = said(fields, dialect)?;
-    let mut findings = lists::disagreements(fields, &lists, dialect.key);
+    let mut findings = client_limits(fields);
+    findings.extend(lists::disagreements(fields, &lists, dialect.key));
     findings.extend(retokenized(fields, &run)?);
     Ok(ServeResult {
         run,
@@ -119,8 +126,16 @@ pub(super) fn result(fields: &Fields) -> Result<ServeResult, ImportError> {
         said,
         requests: lists.requests,
         clocked: lists.clocked,
+        ours: fields.map.contains_key(VLLM_MADE_BY),
         findings,
     })
+}
+
+/// What our client said of itself when it wrote the file.
+fn client_limits(fields: &Fields) -> Vec<Finding> {
+    let reasons = fields.map.get(VLLM_INVALID).and_then(Value::as_array);
+    let reasons = reasons.into_iter().flatten().filter_map(Value::as_str);
+    reasons.map(Finding::client_limit).collect()
 }
 
 fn asked(fields: &Fields, dialect: &Dialect) -> Result<Asked, ImportError> {

@@ -19,6 +19,16 @@ pub fn record(record: &Record) -> String {
         Payload::Numa(numa) => numa_tables::tables(record, numa, soft),
     };
     line(&mut text, "");
+    // Whoever sees the end of a long text first does not see its top.
+    let cautions = text.lines().filter(|it| it.starts_with("CAUTION:")).count();
+    if cautions > 0 && matches!(record.payload, Payload::Serve(_)) {
+        let these = if cautions == 1 {
+            "line stands"
+        } else {
+            "lines stand"
+        };
+        line(&mut text, &format!("{cautions} CAUTION {these} at the top"));
+    }
     line(&mut text, &ending(record));
     text
 }

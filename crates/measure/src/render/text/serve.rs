@@ -367,7 +367,7 @@ fn metrics(summary: &ServeSummary) -> String {
     }
     let open_loop = match summary.queue_ms {
         Some(_) => {
-            "; of an open loop over blocks of successive requests, none below 30 or where blocks still resemble each other"
+            "; of an open loop over blocks of successive requests, none below 150 or where blocks still resemble each other; near saturation they are too narrow all the same (at 0.9 of the rate that a server can do they held the truth in a third to two thirds of runs): repeat the run"
         }
         None => "",
     };

@@ -271,7 +271,7 @@ fn an_open_loop_shows_its_queue_its_goals_and_a_client_that_was_the_limit() {
          asked for with range ratio 0.5, of which 3 shared by all, end of sequence ignored, seed 7, goals ttft:50 tpot:10\n",
         "Request rate configured (RPS):          16.00\n",
         "Request goodput (req/s):                0.00\n",
-        "of an open loop over blocks of successive requests, none below 30 or where blocks still resemble each other",
+        "of an open loop over blocks of successive requests, none below 150 or where blocks still resemble each other",
         "load generator: 95% of a CPU, 1% waiting for one, at most 3 requests due and not sent\n",
         "instants of replies are the kernel's for 100% of the reads, send lag mean 1.00 ms, largest 1.50 ms (n=2)\n",
     ] {
