@@ -297,6 +297,8 @@ num_prompts = "1,4..6"
                 + &format!("[load]\nflags = [{load}]\n")
         };
         assert!(cells(&plan("env = { HIP_VISIBLE_DEVICES = \"0\" }", "")).is_ok());
+        let places = "\"--api-key-file\", \"/run/key\", \"--api-key-env=THE_KEY\"";
+        assert!(cells(&plan("", places)).is_ok());
         for (text, says) in [
             (
                 plan("env = { HF_TOKEN = \"canary\" }", ""),
