@@ -15,6 +15,13 @@ const GROWTH: f64 = 0.05;
 /// Growth that counts where it stands out: above this, and this many standard errors above none.
 const SIGNIFICANT: (f64, f64) = (0.01, 4.0);
 
+/// Standard deviations of the requests in flight at two instants, by which they may differ by chance. Arrivals that know nothing of
+/// each other leave a number in flight whose variance is its mean.
+const BY_CHANCE: f64 = 2.0;
+
+/// Of fewer in flight the looks tell their mean too poorly.
+const FEW: f64 = 2.0;
+
 /// Part of the arrivals' time that the median request may last; where it lasts longer, nothing shows what is sustained.
 const LONGEST: f64 = 0.5;
 
@@ -68,10 +75,13 @@ pub(super) fn sustained(requests: &[ServeRequest]) -> Sustained {
     let within = |instant: f64| begin < instant && instant <= last;
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let offered = number(requests.iter().filter(|one| within(arrival(one))).count());
-    let completed = requests
-        .iter()
-        .filter(|one| one.error.is_none() && within(one.ended_ms));
-    let completed = number(completed.count());
+    let ended = |failed: bool| {
+        let ended = requests
+            .iter()
+            .filter(|one| one.error.is_some() == failed && within(one.ended_ms));
+        number(ended.count())
+    };
+    let (completed, failed) = (ended(false), ended(true));
     let in_flight = |instant: f64| {
         let open = requests
             .iter()
@@ -90,9 +100,15 @@ pub(super) fn sustained(requests: &[ServeRequest]) -> Sustained {
     let rate = f64::from(offered) / window_s;
     let growth = slope / rate;
     let (least, errors) = SIGNIFICANT;
-    let is_growing = growth > GROWTH || (growth > least && slope > errors * error);
+    let mean = looks.iter().map(|look| look.1).sum::<f64>() / as_float(looks.len());
+    let by_chance = BY_CHANCE * (2.0 * mean.max(FEW)).sqrt();
+    let is_growing = (growth > GROWTH && slope * window_s > by_chance)
+        || (growth > least && slope > errors * error);
     let share = f64::from(completed) / f64::from(offered.max(1));
-    let held = share >= COMPLETED && !is_growing;
+    let lacking = f64::from(offered) - f64::from(completed) - f64::from(failed);
+    let is_chance =
+        lacking <= by_chance && f64::from(failed) <= f64::from(offered) * (1.0 - COMPLETED);
+    let held = (share >= COMPLETED || is_chance) && !is_growing;
     let flow = format!(
         "{:.0}% of what was offered in {window_s:.1} s was completed",
         share * 100.0
@@ -188,6 +204,41 @@ mod tests {
             "{found:?}"
         );
         assert!(found.why.contains("grew"), "{}", found.why);
+    }
+
+    #[test]
+    fn what_random_arrivals_leave_by_chance_is_no_queue() {
+        // A server that never queues, each request 0.45 s, random arrivals of 5 and of 2 a second for ten times as long as a request;
+        // and one that can do 20% less than comes, for a minute.
+        let runs = |rate: f64, count: u32, capacity: f64, lasts_ms: f64| {
+            let mut random = measure::stats::SplitMix::new(3);
+            let mut held = 0;
+            for _ in 0..200 {
+                let (mut at, mut free) = (0.0_f64, 0.0_f64);
+                let requests: Vec<ServeRequest> = (0..count)
+                    .map(|id| {
+                        let uniform = (random.below(1 << 30) as f64 + 0.5) / f64::from(1 << 30);
+                        at -= uniform.ln() / rate * 1e3;
+                        free = free.max(at) + 1e3 / capacity;
+                        ServeRequest {
+                            id,
+                            intended_ms: Some(at),
+                            sent_ms: at,
+                            ended_ms: free.max(at + lasts_ms),
+                            ..ServeRequest::default()
+                        }
+                    })
+                    .collect();
+                held += u32::from(sustained(&requests).held);
+            }
+            held
+        };
+        for (rate, count) in [(5.0, 22), (2.0, 20), (5.0, 300)] {
+            let held = runs(rate, count, 1e6, 450.0);
+            assert!(held >= 190, "{rate} {count}: {held}");
+        }
+        let held = runs(10.0, 600, 8.0, 450.0);
+        assert!(held <= 4, "{held}");
     }
 
     #[test]
