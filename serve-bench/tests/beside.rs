@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -208,11 +207,10 @@ impl Scratch {
     /// This program in a folder of its own, with a script beside it where a monitor is looked for.
     fn beside_a_script(&self, script: Option<&str>) -> PathBuf {
         let program = self.0.join("serve-bench");
-        fs::copy(env!("CARGO_BIN_EXE_serve-bench"), &program).unwrap();
+        let built = fs::File::open(env!("CARGO_BIN_EXE_serve-bench")).unwrap();
+        executable(&program, Stdio::from(built), &[]);
         if let Some(script) = script {
-            let monitor = self.0.join("p2p-bw");
-            fs::write(&monitor, script).unwrap();
-            fs::set_permissions(&monitor, fs::Permissions::from_mode(0o755)).unwrap();
+            executable(&self.0.join("p2p-bw"), Stdio::piped(), script.as_bytes());
         }
         program
     }
@@ -239,6 +237,21 @@ fn monitor(pipe: &Path) -> String {
         "#!/bin/sh\nexec 3>'{}'\necho '{header}'\necho '{cpu}'\necho '{{\"line\":\"of a later version\"}}'\nexec sleep 1000\n",
         pipe.display()
     )
+}
+
+/// An executable file. Another process writes it: what this one has open for writing, a process that another test starts at
+/// that moment holds open too, and until that one runs its program the file is refused as busy.
+fn executable(path: &Path, from: Stdio, bytes: &[u8]) {
+    let mut writer = Command::new("sh")
+        .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+        .arg(path)
+        .stdin(from)
+        .spawn()
+        .unwrap();
+    if let Some(mut to) = writer.stdin.take() {
+        to.write_all(bytes).unwrap();
+    }
+    assert!(writer.wait().unwrap().success());
 }
 
 /// Waits until nobody holds a pipe any more.

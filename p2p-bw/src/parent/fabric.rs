@@ -129,7 +129,6 @@ fn output(tool: &Path, arguments: &[&str], interrupt: &Interrupt) -> Result<Stri
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
     use topology::PathType;
@@ -158,8 +157,17 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             drop(std::fs::remove_file(&file));
             if !tool.is_empty() {
-                std::fs::write(&file, format!("#!/bin/sh\n{tool}\n")).unwrap();
-                std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+                // Another process writes it: a file that this one has open for writing is refused as busy where another test
+                // starts a process at that moment.
+                let written = std::process::Command::new("sh")
+                    .args([
+                        "-c",
+                        "printf '%s\\n' '#!/bin/sh' \"$1\" > \"$0\" && chmod 755 \"$0\"",
+                    ])
+                    .arg(&file)
+                    .arg(tool)
+                    .status();
+                assert!(written.unwrap().success());
             }
             Self(root, alone)
         }
