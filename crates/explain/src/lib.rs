@@ -14,6 +14,7 @@ mod next;
 mod priors;
 mod random;
 mod range;
+mod slope;
 mod text;
 
 pub use advise::{Advice, Effect, Rule, advise};
@@ -27,6 +28,7 @@ pub use inputs::{Inputs, KnownBox, PeerState};
 pub use next::{NextStep, next};
 pub use priors::{Basis, Override, Prior, PriorError, Priors, Shape};
 pub use range::Range;
+pub use slope::{Ablation, Arm, Change, Launch};
 pub use text::{answer, heading, text};
 
 /// Draws that are enough for intervals that do not move in their second digit.

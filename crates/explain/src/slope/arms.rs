@@ -1,0 +1,70 @@
+//! Arms of an ablation as they are kept in `ablation.json`: what each one changed, and what its launches measured.
+
+use serde::{Deserialize, Serialize};
+
+use crate::range::Range;
+
+/// Arms of one model on one box at one batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ablation {
+    /// Version of the form, 1.
+    pub schema: u32,
+    /// The soft box behind it; `None` where all is measured.
+    pub simulated: Option<String>,
+    /// The model.
+    pub model: String,
+    /// Tensor parallel size of all arms but the negative controls.
+    pub tp: u32,
+    /// Sequences that decode in a step.
+    pub batch: u32,
+    /// The engine with its version, in words; `None` where it is not known.
+    pub engine: Option<String>,
+    /// All-reduces of a decode step by the plan: the slope that links alone would give.
+    pub planned: u32,
+    /// The arms, in the order of their first launch.
+    pub arms: Vec<Arm>,
+}
+
+/// Launches that were started alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Its name, such as `p2p-off`.
+    pub name: String,
+    /// What it changed against the first arm.
+    pub change: Change,
+    /// Variables, arguments and GPUs that make it, in words.
+    pub how: String,
+    /// What its launches measured.
+    pub launches: Vec<Launch>,
+}
+
+/// What an arm changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Nothing: the box as it is.
+    Baseline,
+    /// The path of collectives and nothing else.
+    Link,
+    /// A delay in each all-reduce, whose length is known: the step must follow.
+    Delay,
+    /// The link and other things, such as the NUMA node of the host's threads; no clean instrument.
+    Confounded,
+    /// One GPU under the same variables: its step must not move.
+    NegativeControl,
+}
+
+/// One start of the server, with the collectives timed under the same variables.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    /// Its place in the order of all launches, from 0.
+    pub order: u32,
+    /// Time of all collectives of a decode step over the number of its all-reduces, us. `None` for one GPU.
+    pub collective_us: Option<Range>,
+    /// The mean decode step, ms.
+    pub step_ms: Range,
+    /// Decode steps, or gaps between tokens, behind it.
+    pub steps: u64,
+    /// Folder of its results, relative to the file.
+    pub folder: Option<String>,
+}
