@@ -130,7 +130,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = EngineArg::Vllm, requires = "of_engine")]
     pub(crate) engine: EngineArg,
 
-    /// Time also the all-reduce that a serving engine does itself, at the same sizes and in the same modes but for interleaved:
+    /// Time also the all-reduce that a serving engine does itself, at the same sizes and in the same modes:
     /// the Python that the engine runs in, its interpreter or the environment's folder. Its ranks are processes of their own, on
     /// the same devices, after those of the library.
     #[arg(long, value_name = "PATH", conflicts_with = "sim")]

@@ -4,17 +4,22 @@ It answers the requests of a rank of this program (messages.rs); a message is th
 but the all-reduce of the engine's tensor parallel group, and nothing of the environment leaves it. Works from Python 3.9 on.
 """
 
-import contextlib
-import ctypes
-import gc
-import inspect
-import json
-import logging
-import os
-import signal
-import socket
 import sys
-import time
+
+# What lies where the program was started, such as a checkout of the engine or a types.py, must not hide what is installed.
+if sys.path and sys.path[0] == "":
+    del sys.path[0]
+
+import contextlib  # noqa: E402
+import ctypes  # noqa: E402
+import gc  # noqa: E402
+import inspect  # noqa: E402
+import json  # noqa: E402
+import logging  # noqa: E402
+import os  # noqa: E402
+import signal  # noqa: E402
+import socket  # noqa: E402
+import time  # noqa: E402
 
 MARK = "\x1e"
 # Whole numbers up to this are exact in bfloat16, and so is each partial sum.
@@ -43,12 +48,6 @@ def die_with_parent():
         return
     if parent and os.getppid() != parent:
         sys.exit(0)
-
-
-def forget_the_folder():
-    """What lies where the program was started, such as a checkout of the engine, must not hide what is installed."""
-    if sys.path and sys.path[0] == "":
-        del sys.path[0]
 
 
 class Line:
@@ -326,6 +325,45 @@ class OnCpu:
         return (time.perf_counter_ns() - start) / 1e3
 
 
+class Gap:
+    """Work of a wanted length between two calls: products of a row with weights, which take memory and caches as a layer does."""
+
+    ROW = 1024
+    # 256 MiB of weights; longer work is the same product several times.
+    MOST_COLUMNS = 1 << 17
+    TIMED = 20
+
+    def __init__(self, torch, device, clock, wanted_us):
+        self.torch = torch
+        self.times = 1
+        columns = 64
+        took = self.made(device, clock, columns)
+        while took < wanted_us and columns < self.MOST_COLUMNS:
+            columns *= 2
+            took = self.made(device, clock, columns)
+        if took > wanted_us:
+            took = self.made(device, clock, max(16, int(columns * wanted_us / took)))
+        self.times = max(1, round(wanted_us / max(took, 1e-3)))
+
+    def made(self, device, clock, columns):
+        """Microseconds of one product with so many columns."""
+
+        def ones(rows, columns):
+            return self.torch.ones((rows, columns), dtype=self.torch.bfloat16, device=device)
+
+        self.row, self.weights, self.result = ones(1, self.ROW), ones(self.ROW, columns), ones(1, columns)
+
+        def several():
+            for _ in range(self.TIMED):
+                self()
+
+        return clock.between_marks(self, several) / self.TIMED
+
+    def __call__(self):
+        for _ in range(self.times):
+            self.torch.matmul(self.row, self.weights, out=self.result)
+
+
 def own_cpus(torch, ranks, rank):
     """Gives this rank its share of the CPUs, as engines do: threads of all ranks on all CPUs wait for each other."""
     cpus = sorted(os.sched_getaffinity(0))
@@ -368,7 +406,8 @@ class Rank:
         else:
             self.device = torch.device("cpu")
             self.clock = OnCpu()
-        self.ranks = self.rank = self.job = self.graph = self.result = None
+        self.ranks = self.rank = self.job = self.result = self.gap = None
+        self.graphs = {}
         self.notes = []
         self.by = {}
         self.mode = None
@@ -418,7 +457,7 @@ class Rank:
         if self.job != job:
             say("filling")
             count = job["bytes_per_rank"] // width
-            self.graph = self.result = None
+            self.graphs, self.result = {}, None
             self.mine = self.numbers(self.rank, count).to(getattr(self.torch, name)).to(self.device)
             self.tensor = self.mine.clone()
             self.exact = sum(self.numbers(rank, count) for rank in range(self.ranks)).to(self.tensor.dtype)
@@ -462,7 +501,7 @@ class Rank:
 
         Where sums take the place of what was sent, each call of it would add up again: that is a graph of one call then.
         """
-        graph = self.captured(self.graph[0] if is_apart else 1)
+        graph = self.captured("calls", next(iter(self.graphs))[1] if is_apart else 1)
         if is_apart:
             self.result.fill_(SPOILT)
         self.tensor.copy_(self.mine)
@@ -478,23 +517,44 @@ class Rank:
         seen = f"element {at} of {self.exact.numel()} is {float(result[at])} where {float(self.exact[at])} is exact"
         return {"is": "wrong_data", "seen": seen}
 
-    def captured(self, calls):
-        if self.graph is None or self.graph[0] != calls:
-            self.graph = None
+    def queue(self, series, calls):
+        """Queues calls, gaps, or one after the other."""
+        for _ in range(calls):
+            if series != "calls":
+                self.gap()
+            if series != "gaps":
+                self.call()
+
+    def captured(self, series, calls):
+        """A graph of a series, which is kept with others of as many calls."""
+        if (series, calls) not in self.graphs:
+            # Their memory first.
+            self.graphs = {key: made for key, made in self.graphs.items() if key[1] == calls}
             self.clock.wait()
             graph = self.torch.cuda.CUDAGraph()
             with Watch(self.torch, self.engine) as watch, self.engine.capture(self.device) as context:
                 with self.torch.cuda.graph(graph, stream=context.stream):
-                    for _ in range(calls):
-                        self.call()
-            self.by["graph"] = watch.word(self.engine)
-            self.graph = (calls, graph, self.result)
-        _, graph, self.result = self.graph
+                    self.queue(series, calls)
+            if series != "gaps":
+                self.by["graph"] = watch.word(self.engine)
+            self.graphs[series, calls] = (graph, self.result)
+        graph, result = self.graphs[series, calls]
+        if series != "gaps":
+            self.result = result
         return graph
 
-    def time(self, mode, calls, samples, say):
-        self.mode = mode
-        took, said = [], time.monotonic()
+    def is_in_graph(self):
+        """Whether the mode's calls are in a graph; interleaved ones are where there are graphs."""
+        return self.mode == "graph" or (self.mode == "interleaved" and self.device.type == "cuda")
+
+    def time(self, mode, calls, samples, gap_us, say):
+        """Microseconds of each sample, and of its gaps where there are some."""
+        if mode != self.mode:
+            self.mode, self.graphs, self.gap = mode, {}, None
+        if mode == "interleaved" and self.gap is None:
+            say(f"making work of {gap_us} us")
+            self.gap = Gap(self.torch, self.device, self.clock, gap_us)
+        took, gaps, said = [], [], time.monotonic()
         gc.collect()
         gc.disable()
         try:
@@ -502,42 +562,48 @@ class Rank:
                 if sample == 0 or time.monotonic() - said >= QUIET_S:
                     say(f"sample {sample + 1} of {samples} in mode {mode}")
                     said = time.monotonic()
-                took.append(self.sample(mode, calls))
+                if mode != "interleaved":
+                    took.append(self.sample(mode, calls))
+                    continue
+                # In turn, so that what drifts does not favour one.
+                for series in ("gaps", "both") if sample % 2 == 0 else ("both", "gaps"):
+                    (gaps if series == "gaps" else took).append(self.batch(series, calls))
         finally:
             gc.enable()
-        return took
+        return took, gaps
 
     def sample(self, mode, calls):
+        if mode != "host_synced":
+            return self.batch("calls", calls)
+        self.renew()
+        self.call()
+        self.clock.wait()
+        begin = time.perf_counter_ns()
+        self.call()
+        self.clock.wait()
+        return (time.perf_counter_ns() - begin) / 1e3
+
+    def renew(self):
         # Some communicators put the sum where the input was, which soon grows past what the type holds.
         self.tensor.copy_(self.mine)
-        if mode == "graph":
+
+    def batch(self, series, calls):
+        """Microseconds of each of the calls of a series."""
+        self.renew()
+        if self.is_in_graph():
             # A replay that is not timed keeps the GPU busy until the one that is has been queued.
-            replay = self.captured(calls).replay
+            replay = self.captured(series, calls).replay
             return self.clock.between_marks(replay, replay) / calls
-        if mode == "host_synced":
-            self.call()
-            self.clock.wait()
-            begin = time.perf_counter_ns()
-            self.call()
-            self.clock.wait()
-            return (time.perf_counter_ns() - begin) / 1e3
-
-        def batch():
-            for _ in range(calls):
-                self.call()
-
-        return self.clock.between_marks(self.call, batch) / calls
+        return self.clock.between_marks(self.call, lambda: self.queue(series, calls)) / calls
 
     def not_there(self, mode):
         """Why the engine has no such mode here."""
         if mode == "graph" and self.device.type != "cuda":
             return "the engine's tensors are on the CPU, which has no graphs"
-        if mode == "interleaved":
-            return "the engine's all-reduce is not timed with work between its calls"
         return None
 
     def described(self):
-        how = self.by.get("graph" if self.mode == "graph" else "eager", "?")
+        how = self.by.get("graph" if self.is_in_graph() else "eager", "?")
         state = {True: "off", False: "on", None: "there"}
         parts = [(type(part).__name__.lstrip("_"), getattr(part, "disabled", None)) for part in communicators(self.engine)]
         notes = [f"{name} is {state.get(off, 'there')}" for name, off in parts]
@@ -562,8 +628,8 @@ def answer(rank, request, say):
         reason = rank.not_there(request["mode"])
         if reason is not None:
             return {"is": "not_there", "reason": reason}
-        took = rank.time(request["mode"], request["calls"], request["samples"], say)
-        return {"is": "timed", "microseconds": took, "gap_microseconds": [], "gate": "none"}
+        took, gaps = rank.time(request["mode"], request["calls"], request["samples"], request["gap_us"], say)
+        return {"is": "timed", "microseconds": took, "gap_microseconds": gaps, "gate": "none"}
     if ask == "check":
         return {"is": "checked", "verification": rank.check(say)}
     if ask == "describe":
@@ -573,7 +639,6 @@ def answer(rank, request, say):
 
 def main():
     die_with_parent()
-    forget_the_folder()
     engine, local = sys.argv[1], int(sys.argv[2])
     line = Line()
     rank = None

@@ -91,12 +91,9 @@ impl<'a> Session<'a> {
                 ..*call
             })
             .collect();
-        let modes = modes.iter().copied();
         EngineCalls {
             calls: calls.into_iter().collect(),
-            modes: modes
-                .filter(|mode| *mode != CallMode::Interleaved)
-                .collect(),
+            modes: modes.to_vec(),
         }
     }
 
