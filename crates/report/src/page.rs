@@ -62,6 +62,9 @@ pub struct Table {
 /// Cells of at most this many characters do not wrap.
 const SHORT_CELL: usize = 30;
 
+/// Cells of more characters than this are sentences.
+const PROSE: usize = 60;
+
 const STYLE: &str = include_str!("style.css");
 
 impl Page {
@@ -159,7 +162,15 @@ fn list(html: &mut String, class: &str, points: &[String]) {
 
 impl Table {
     fn write(&self, html: &mut String) {
-        html.push_str("<div class=\"scroll\"><table><thead><tr>");
+        // Tables with sentences in them are read downwards on a narrow page.
+        let has_prose = self
+            .rows
+            .iter()
+            .flatten()
+            .any(|cell| cell.chars().count() > PROSE);
+        html.push_str("<div class=\"scroll\"><table");
+        html.push_str(if has_prose { " class=\"prose\"" } else { "" });
+        html.push_str("><thead><tr>");
         for head in &self.heads {
             let _ = write!(html, "<th>{}</th>", escape(head));
         }
@@ -174,7 +185,11 @@ impl Table {
                 } else {
                     ""
                 };
-                let _ = write!(html, "<td{class}>{}</td>", escape(cell));
+                let head = match self.heads.get(index).filter(|_| has_prose) {
+                    Some(head) => format!(" data-head=\"{}\"", escape(head)),
+                    None => String::new(),
+                };
+                let _ = write!(html, "<td{class}{head}>{}</td>", escape(cell));
             }
             html.push_str("</tr>");
         }

@@ -62,6 +62,14 @@ impl Drawing {
         Self { body }
     }
 
+    /// The same for pages of a certain width only: `wide` or `narrow`.
+    pub(crate) fn begin_for(pages: &str, width: f64, height: f64, title: &str) -> Self {
+        let mut drawing = Self::begin(width, height, title);
+        let class = format!("<svg class=\"{pages}\" ");
+        drawing.body = drawing.body.replacen("<svg ", &class, 1);
+        drawing
+    }
+
     /// Begins a drawing that is a file of its own, on white paper, with its style in it.
     #[must_use]
     pub fn file(width: f64, height: f64, title: &str) -> Self {

@@ -38,22 +38,67 @@ pub enum BarKind {
     Unexplained,
 }
 
-const WIDTH: f64 = 900.0;
-const LABEL: f64 = 250.0;
-const RIGHT: f64 = 660.0;
-const ROW: f64 = 34.0;
-const TOP: f64 = 34.0;
+/// Where things stand in the picture.
+struct Layout {
+    /// The pages that show it.
+    pages: &'static str,
+    width: f64,
+    /// The axis begins and ends here.
+    axis: (f64, f64),
+    row: f64,
+    top: f64,
+    /// From a row's top to the middle of its bar.
+    bar: f64,
+    /// From a row's top to the line of its words.
+    words: f64,
+    label: (f64, Anchor),
+    value: (f64, Anchor),
+    /// Where the grade stands; `None` where it follows the value.
+    grade: Option<f64>,
+}
+
+/// Words beside the bars.
+const WIDE: Layout = Layout {
+    pages: "wide",
+    width: 900.0,
+    axis: (250.0, 660.0),
+    row: 34.0,
+    top: 34.0,
+    bar: 15.0,
+    words: 20.0,
+    label: (240.0, Anchor::End),
+    value: (674.0, Anchor::Start),
+    grade: Some(896.0),
+};
+
+/// Words above the bars, for a telephone.
+const NARROW: Layout = Layout {
+    pages: "narrow",
+    width: 380.0,
+    axis: (6.0, 352.0),
+    row: 52.0,
+    top: 34.0,
+    bar: 32.0,
+    words: 14.0,
+    label: (6.0, Anchor::Start),
+    value: (374.0, Anchor::End),
+    grade: None,
+};
 
 impl Waterfall {
-    /// The picture as an SVG element.
+    /// The picture as SVG elements: one for wide pages and one for narrow ones, of which a page shows one.
     #[must_use]
     pub fn svg(&self) -> String {
+        [WIDE, NARROW].map(|layout| self.drawn(&layout)).concat()
+    }
+
+    fn drawn(&self, layout: &Layout) -> String {
         #[expect(
             clippy::cast_precision_loss,
             reason = "a waterfall has a handful of rows"
         )]
-        let height = TOP + ROW * self.bars.len() as f64 + 34.0;
-        let mut drawing = Drawing::begin(WIDTH, height, &self.title);
+        let height = layout.top + layout.row * self.bars.len() as f64 + 34.0;
+        let mut drawing = Drawing::begin_for(layout.pages, layout.width, height, &self.title);
         let placed = self.placed();
         let reach = placed
             .iter()
@@ -61,68 +106,56 @@ impl Waterfall {
         let (low, high) = reach.fold((0.0_f64, 0.0_f64), |(low, high), value| {
             (low.min(value), high.max(value))
         });
-        let axis = Linear::over(low, high * 1.02, LABEL, RIGHT);
+        let axis = Linear::over(low, high * 1.02, layout.axis.0, layout.axis.1);
         let bottom = height - 28.0;
         for tick in axis.ticks() {
-            drawing.line("grid", (axis.at(tick), TOP - 8.0), (axis.at(tick), bottom));
+            let x = axis.at(tick);
+            drawing.line("grid", (x, layout.top - 8.0), (x, bottom));
             drawing.text(
                 "tick",
-                (axis.at(tick), bottom + 16.0),
+                (x, bottom + 16.0),
                 Anchor::Middle,
                 &format!("{}", round(tick)),
             );
         }
-        drawing.text(
-            "tick",
-            (RIGHT + 14.0, bottom + 16.0),
-            Anchor::Start,
-            &self.unit,
-        );
-        drawing.text(
-            "tick",
-            (RIGHT + 14.0, TOP - 14.0),
-            Anchor::Start,
-            "median [5%, 95%]",
-        );
-        drawing.text("tick", (WIDTH - 4.0, TOP - 14.0), Anchor::End, "evidence");
+        let unit = layout.axis.1 + 14.0;
+        drawing.text("tick", (unit, bottom + 16.0), Anchor::Start, &self.unit);
+        let (x, anchor) = layout.value;
+        let head = layout.top - 14.0;
+        match layout.grade {
+            Some(grade) => {
+                drawing.text("tick", (x, head), anchor, "median [5%, 95%]");
+                drawing.text("tick", (grade, head), Anchor::End, "evidence");
+            }
+            None => drawing.text("tick", (x, head), anchor, "median [5%, 95%], evidence"),
+        }
         for (index, (bar, row)) in self.bars.iter().zip(&placed).enumerate() {
             #[expect(
                 clippy::cast_precision_loss,
                 reason = "a waterfall has a handful of rows"
             )]
-            let y = TOP + ROW * index as f64;
-            let middle = y + 15.0;
+            let y = layout.top + layout.row * index as f64;
+            let (middle, words) = (y + layout.bar, y + layout.words);
             let (left, right) = (axis.at(row.from.min(row.to)), axis.at(row.from.max(row.to)));
-            drawing.rectangle(class(bar.kind), (left, y + 5.0), (right - left, 20.0));
+            drawing.rectangle(class(bar.kind), (left, middle - 10.0), (right - left, 20.0));
             let (low, high) = (axis.at(row.whisker.0), axis.at(row.whisker.1));
             drawing.line("whisker", (low, middle), (high, middle));
             for end in [low, high] {
                 drawing.line("whisker", (end, middle - 5.0), (end, middle + 5.0));
             }
-            drawing.text(
-                "label",
-                (LABEL - 10.0, middle + 5.0),
-                Anchor::End,
-                &bar.label,
-            );
-            let (low, mid, high) = bar.low_mid_high;
-            let sign = if bar.kind == BarKind::Total || mid < 0.0 {
-                ""
-            } else {
-                "+"
-            };
-            let value = if (high - low).abs() < 5e-4 {
-                format!("{sign}{mid:.2}")
-            } else {
-                format!("{sign}{mid:.2} [{low:.2}, {high:.2}]")
-            };
-            drawing.text("value", (RIGHT + 14.0, middle + 5.0), Anchor::Start, &value);
-            drawing.text(
-                "value",
-                (WIDTH - 4.0, middle + 5.0),
-                Anchor::End,
-                &bar.grade,
-            );
+            let (label, anchor) = layout.label;
+            drawing.text("label", (label, words), anchor, &bar.label);
+            let (x, anchor) = layout.value;
+            match layout.grade {
+                Some(grade) => {
+                    drawing.text("value", (x, words), anchor, &bar.value());
+                    drawing.text("value", (grade, words), Anchor::End, &bar.grade);
+                }
+                None => {
+                    let both = format!("{} {}", bar.value(), bar.grade);
+                    drawing.text("value", (x, words), anchor, both.trim_end());
+                }
+            }
         }
         drawing.end()
     }
@@ -146,6 +179,23 @@ impl Waterfall {
             reached = from + mid;
         }
         placed
+    }
+}
+
+impl Bar {
+    /// Its number with the interval where there is one, causes with their sign.
+    fn value(&self) -> String {
+        let (low, mid, high) = self.low_mid_high;
+        let sign = if self.kind == BarKind::Total || mid < 0.0 {
+            ""
+        } else {
+            "+"
+        };
+        if (high - low).abs() < 5e-4 {
+            format!("{sign}{mid:.2}")
+        } else {
+            format!("{sign}{mid:.2} [{low:.2}, {high:.2}]")
+        }
     }
 }
 
@@ -207,5 +257,9 @@ mod tests {
         assert!(svg.contains("a &lt;b&gt;") && !svg.contains("<b>"), "{svg}");
         assert!(svg.contains("+5.00 [4.00, 6.00]") && svg.contains("-2.00 [-3.00, -1.00]"));
         assert!(!svg.contains("NaN"));
+        // A page shows one of the two by its width.
+        assert!(svg.contains("<svg class=\"wide\" ") && svg.contains("<svg class=\"narrow\" "));
+        let style = include_str!("style.css");
+        assert!(style.contains("svg.narrow") && style.contains("svg.wide"));
     }
 }
