@@ -101,7 +101,11 @@ fn sources(inputs: &Inputs) -> Vec<InputSource> {
             sources.push(source);
         }
     };
-    for (tp, run) in &inputs.serve {
+    let served = inputs.serve.iter();
+    let served = served.map(|(tp, run)| (format!("TP{tp}"), run));
+    let halves = inputs.evidence.half.iter();
+    let halves = halves.map(|run| (format!("half-width model for TP{}", inputs.tp), run));
+    for (what, run) in served.chain(halves) {
         let taken = if crate::gates::RunShape::new(run).decode_gap().is_some() {
             "gaps between tokens while every slot decodes"
         } else if run.streamed && run.tpot_ms.is_some() {
@@ -112,7 +116,7 @@ fn sources(inputs: &Inputs) -> Vec<InputSource> {
         let marked = run.simulated.as_ref().map_or("", |_| ", simulated");
         add(
             &run.origin,
-            format!("TP{tp}: {taken} of {} requests{marked}", run.completed),
+            format!("{what}: {taken} of {} requests{marked}", run.completed),
         );
     }
     for origin in inputs.curve.iter().map(|point| point.origin.as_str()) {
@@ -130,6 +134,13 @@ fn sources(inputs: &Inputs) -> Vec<InputSource> {
             origin,
             format!("collective times at {} points{marked}", points.count()),
         );
+    }
+    if let Some(trace) = &inputs.evidence.trace {
+        add(&trace.origin, "kernel sums of traced steps".to_owned());
+    }
+    if let Some(gemm) = &inputs.evidence.gemm {
+        let points: usize = gemm.series.iter().map(|series| series.points.len()).sum();
+        add(&gemm.origin, format!("{points} times of matrix products"));
     }
     let soft = inputs
         .known

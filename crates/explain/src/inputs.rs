@@ -1,7 +1,8 @@
 //! Everything that an explanation starts from.
 
 use measure::import::collectives::Trouble;
-use measure::import::{CurvePoint, ServeRun};
+use measure::import::serve::Throttle;
+use measure::import::{CurvePoint, GemmTimes, ServeRun, Trace};
 use measure::record::PeerVerdict;
 use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings};
 
@@ -30,8 +31,25 @@ pub struct Inputs {
     pub around: Surroundings,
     /// What else is known of the box.
     pub known: KnownBox,
+    /// What was measured besides, where it was.
+    pub evidence: Evidence,
     /// What is taken as known where nothing was measured.
     pub priors: Priors,
+}
+
+/// Measurements that most have not, each of which takes the place of something taken as known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// Runs of the model at a rank's width on one GPU, at the batch and lengths of the others; several are repeats.
+    pub half: Vec<ServeRun>,
+    /// Kernel sums of some decode steps on several GPUs.
+    pub trace: Option<Trace>,
+    /// Times of matrix products over their shape.
+    pub gemm: Option<GemmTimes>,
+    /// What the collective library said that it goes over; `None` where no file says.
+    pub transport: Option<String>,
+    /// What held clocks down during the runs that a monitor was beside.
+    pub throttle: Vec<Throttle>,
 }
 
 /// What is known of a box beyond what decides the engine's paths.
@@ -159,7 +177,9 @@ impl Inputs {
     /// The soft box behind any input, where one is simulated.
     #[must_use]
     pub fn simulated(&self) -> Option<String> {
-        let runs = self.serve.iter().find_map(|(_, run)| run.simulated.clone());
+        let served = self.serve.iter().map(|(_, run)| run);
+        let mut served = served.chain(&self.evidence.half);
+        let runs = served.find_map(|run| run.simulated.clone());
         let links = self.known.links_of.clone().filter(|of| of != MEASURED);
         runs.or_else(|| self.curve.iter().find_map(|point| point.simulated.clone()))
             .or(links)

@@ -19,17 +19,17 @@ mod text;
 
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
-    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, Implied, Measurement, PublishedTime,
-    Refusal, StepFrom, VarianceShare, attribute,
+    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, Measurement,
+    PriorShare, PublishedTime, Refusal, StepFrom, VarianceShare, attribute,
 };
 pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, explain};
 pub use gates::{Gate, Verdict, gates};
-pub use inputs::{Inputs, KnownBox, PeerState};
+pub use inputs::{Evidence, Inputs, KnownBox, PeerState};
 pub use next::{NextStep, next};
 pub use priors::{Basis, Override, Prior, PriorError, Priors, Shape};
 pub use range::Range;
 pub use slope::{Ablation, Arm, Change, Launch};
-pub use text::{answer, heading, text};
+pub use text::{answer, half_width, heading, prior_shares, text};
 
 /// Draws that are enough for intervals that do not move in their second digit.
 pub const DRAWS: u32 = 20_000;

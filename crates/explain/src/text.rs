@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use measure::unit::ByteCount;
 
 use crate::advise::{Advice, Effect};
-use crate::attribute::{Attribution, Cause, Claim, Grade, Implied, StepFrom};
+use crate::attribute::{Attribution, Bar, Cause, Claim, Grade, Implied, PriorShare, StepFrom};
 use crate::explanation::{Explanation, Outcome};
 use crate::gates::{Gate, Verdict};
 use crate::next::NextStep;
@@ -40,6 +40,10 @@ pub fn text(explanation: &Explanation) -> String {
             text.push_str(&measured_next(next));
             text.push_str(&list("reservations", &attribution.caveats));
             text.push_str(&list("taken as known", &priors(attribution)));
+            text.push_str(&list(
+                "what is taken as known makes of the width",
+                &prior_shares(&attribution.prior_shares),
+            ));
         }
         Outcome::Refused { .. } => {
             text.push_str(&heading(explanation, None));
@@ -92,13 +96,15 @@ fn why(attribution: &Attribution) -> String {
         bar.map(|bar| format!("{words} {}", bar.ms.with_decimals(1)))
     };
     let communication = match (&attribution.claim, attribution.bar(Cause::Communication)) {
-        (Claim::Estimated, Some(bar)) if bar.grade == Some(Grade::C) => [
-            part(
-                Cause::Communication,
-                "communication by this box's own curve",
-            ),
-            part(Cause::Unexplained, "unexplained"),
-        ],
+        (Claim::Estimated, Some(bar)) if bar.grade < Some(Grade::D) => {
+            let by = measured_by(attribution, bar);
+            let words = format!("communication by {by}");
+            [
+                part(Cause::Communication, &words),
+                // What a half-width model leaves is communication, whether a curve explains it or not.
+                part(Cause::Unexplained, "unexplained").filter(|_| attribution.half.is_none()),
+            ]
+        }
         (Claim::Estimated, Some(bar)) => [
             Some(format!(
                 "communication perhaps {} and at most {:.1}",
@@ -124,6 +130,7 @@ fn why(attribution: &Attribution) -> String {
         communication,
         part(Cause::NarrowGemm, "narrow GEMMs"),
         part(Cause::Unsharded, "work that never shards"),
+        part(Cause::Host, "host"),
         unexplained,
     ]
     .into_iter()
@@ -142,6 +149,15 @@ fn why(attribution: &Attribution) -> String {
         step - ideal,
         parts.join(", "),
     )
+}
+
+/// What measured communication, in words.
+fn measured_by(attribution: &Attribution, bar: &Bar) -> &'static str {
+    match (&attribution.half, bar.grade) {
+        (Some(_), _) => "the half-width model",
+        (None, Some(Grade::A)) => "a trace of the engine",
+        (None, _) => "this box's own curve",
+    }
 }
 
 fn remedy(advice: &[Advice], next: &[NextStep]) -> String {
@@ -266,6 +282,12 @@ fn behind(attribution: &Attribution) -> String {
         attribution.speed_up.with_decimals(2),
         attribution.free_links.with_decimals(2)
     );
+    if let Some(possible) = &attribution.possible {
+        text.push_str(&format!(
+            "speed-up possible at this batch {}x: links free and GEMMs that lose nothing, so that only what never shards and the host are left\n",
+            possible.with_decimals(2)
+        ));
+    }
     match &attribution.claim {
         Claim::Estimated => {}
         Claim::AtMost { reason } => text.push_str(&format!("no bar for communication: {reason}\n")),
@@ -275,7 +297,15 @@ fn behind(attribution: &Attribution) -> String {
     }
     // Which curve in which mode the bar stands on.
     if let Some(bar) = attribution.bar(Cause::Communication) {
-        text.push_str(&format!("communication is {}\n", bar.source));
+        text.push_str(&format!(
+            "communication, all-reduce and all-gather together, {} ms ({}): {}\n",
+            bar.ms.with_decimals(1),
+            bar.grade.map_or(String::new(), |grade| grade.to_string()),
+            bar.source
+        ));
+    }
+    for line in half_width(attribution) {
+        text.push_str(&format!("{line}\n"));
     }
     if attribution.impossible >= 0.005 {
         text.push_str(&format!(
@@ -288,6 +318,25 @@ fn behind(attribution: &Attribution) -> String {
     }
     text.push('\n');
     text
+}
+
+/// What a half-width model measured, in sentences; empty where there is none.
+#[must_use]
+pub fn half_width(attribution: &Attribution) -> Vec<String> {
+    let Some(half) = &attribution.half else {
+        return Vec::new();
+    };
+    let tp = attribution.tp;
+    let measured = format!(
+        "half-width model: a step of {} ms, {} ms above 1/{tp} of TP1's (A: narrow GEMMs, never sharded and host together) and {} ms below TP{tp}'s (A: communication and executor)",
+        half.step.with_decimals(1),
+        half.loss.with_decimals(1),
+        half.difference.with_decimals(1),
+    );
+    [Some(measured), half.in_words()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn implied_in_words(implied: &Implied) -> String {
@@ -365,6 +414,30 @@ impl std::fmt::Display for NextStep {
 
 fn priors(attribution: &Attribution) -> Vec<String> {
     attribution.priors.iter().map(ToString::to_string).collect()
+}
+
+/// Less than this part of both widths is not worth a line.
+const LITTLE: f64 = 0.02;
+
+/// What each prior makes of the variance of communication and of what bounds it, a line each.
+#[must_use]
+pub fn prior_shares(shares: &[PriorShare]) -> Vec<String> {
+    let percent = |share: f64| format!("{:.0}%", share * 100.0);
+    let is_much = |share: &&PriorShare| {
+        share
+            .of_remainder
+            .max(share.of_communication.unwrap_or(0.0))
+            >= LITTLE
+    };
+    let line = |share: &PriorShare| {
+        let of_communication = share.of_communication.map_or(ABSENT.to_owned(), percent);
+        format!(
+            "{}: {of_communication} of the variance of communication, {} of that of communication and unexplained together, and so of the implied all-reduce",
+            share.name,
+            percent(share.of_remainder)
+        )
+    };
+    shares.iter().filter(is_much).map(line).collect()
 }
 
 fn list(title: &str, lines: &[String]) -> String {

@@ -11,6 +11,6 @@ mod plan;
 mod table;
 
 pub use engine::{CustomAllReduce, Engine, EngineFacts, Execution, Executor, Surroundings, Vendor};
-pub use model::{Experts, ModelError, ModelFacts, WeightFormat, builtin_names};
+pub use model::{Experts, Gemm, ModelError, ModelFacts, WeightFormat, builtin_names};
 pub use plan::plan;
 pub use table::table;

@@ -6,7 +6,7 @@ use ::explain::Priors;
 use clap::{Args, ValueEnum};
 use measure::import::serve::accepted_keys;
 
-use super::sources::{EngineFlags, Sources};
+use super::sources::{EngineFlags, EvidenceFiles, Sources};
 
 /// Explains from result files why several GPUs give what they give against one: ours, vLLM's, and those of other clients.
 #[derive(Debug, Clone, Args)]
@@ -36,6 +36,19 @@ pub(crate) struct ExplainArgs {
     /// May be given several times.
     #[arg(long, value_name = "FILE")]
     allreduce: Vec<PathBuf>,
+
+    /// Result of the model at a rank's width on one GPU, at the same batch and lengths; may be given several times, once a launch.
+    #[arg(long, value_name = "FILE")]
+    half: Vec<PathBuf>,
+
+    /// Kernel sums of some traced decode steps on several GPUs: the CSV of nsys stats --report cuda_gpu_kern_sum, or rocprofv3's
+    /// *_kernel_stats.csv.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
+    /// GEMM times of this GPU: CSV with the columns m,n,k and us, or latency in ms, and perhaps dtype.
+    #[arg(long, value_name = "FILE")]
+    gemm: Option<PathBuf>,
 
     /// Links of this box, of p2p-bw.
     #[arg(long, value_name = "FILE")]
@@ -130,6 +143,11 @@ impl ExplainArgs {
             serving,
             collectives: self.allreduce.clone(),
             links: self.links.clone(),
+            evidence: EvidenceFiles {
+                half: self.half.clone(),
+                trace: self.trace.clone(),
+                gemm: self.gemm.clone(),
+            },
             box_name: self.box_name.clone(),
             engine: EngineFlags {
                 sglang: self.engine == EngineArg::Sglang,

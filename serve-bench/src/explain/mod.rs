@@ -12,7 +12,7 @@ use measure::record::write_whole;
 use program::{Stop, outputs};
 
 pub(crate) use self::args::ExplainArgs;
-pub(crate) use self::sources::{EngineFlags, Sources};
+pub(crate) use self::sources::{EngineFlags, EvidenceFiles, Sources};
 
 /// The page's file name in a folder.
 pub(crate) const PAGE: &str = "report.html";

@@ -34,6 +34,10 @@ pub(super) fn page(inputs: &Inputs, explanation: &Explanation, note: Option<&str
             sections.push(gates(explanation));
             sections.push(list("Reservations", attribution.caveats.clone()));
             sections.push(sources(explanation, &attribution.priors));
+            sections.push(list(
+                "What is taken as known makes of the width",
+                ::explain::prior_shares(&attribution.prior_shares),
+            ));
         }
         Outcome::Refused { .. } => {
             sections.push(curve_only(inputs));
@@ -91,7 +95,12 @@ fn step(attribution: &Attribution) -> Section {
             kind: match bar.cause {
                 Cause::Ideal => BarKind::Total,
                 Cause::Unexplained => BarKind::Unexplained,
-                Cause::NarrowGemm | Cause::Unsharded | Cause::Communication => BarKind::Cause,
+                Cause::NarrowGemm
+                | Cause::Unsharded
+                | Cause::Host
+                | Cause::AllReduce
+                | Cause::AllGather
+                | Cause::Communication => BarKind::Cause,
             },
         }
     }));
@@ -99,9 +108,13 @@ fn step(attribution: &Attribution) -> Section {
         format!("step on {} GPUs", attribution.tp),
         attribution.step_of_several,
     ));
-    let rows = attribution.bars.iter().map(|bar| {
+    let all = attribution.bars.iter().chain(&attribution.communication);
+    let rows = all.map(|bar| {
         vec![
-            bar.cause.to_string(),
+            match bar.cause {
+                Cause::Communication => "all-reduce and all-gather together".to_owned(),
+                other => other.to_string(),
+            },
             bar.ms.with_decimals(2),
             bar.grade.map_or_else(
                 || ABSENT.to_owned(),
@@ -110,7 +123,7 @@ fn step(attribution: &Attribution) -> Section {
             bar.source.clone(),
         ]
     });
-    Section {
+    let mut section = Section {
         heading: "Where the time of a step goes".to_owned(),
         blocks: vec![
             Block::Waterfall(Waterfall {
@@ -135,13 +148,21 @@ fn step(attribution: &Attribution) -> Section {
                 attribution.impossible * 100.0
             )),
             Block::Paragraph(format!(
-                "Speed-up of a step: {}x. With free links it would be at most {}x; with GEMMs that lose nothing, {}x.",
+                "Speed-up of a step: {}x. With free links it would be at most {}x; with GEMMs that lose nothing, {}x; with both, {}x: this is what is possible at this batch.",
                 attribution.speed_up.with_decimals(2),
                 attribution.free_links.with_decimals(2),
-                attribution.halved_gemms.with_decimals(2)
+                attribution.halved_gemms.with_decimals(2),
+                attribution
+                    .possible
+                    .map_or_else(|| ABSENT.to_owned(), |possible| possible.with_decimals(2))
             )),
         ],
+    };
+    let half = ::explain::half_width(attribution);
+    if !half.is_empty() {
+        section.blocks.push(Block::List(half));
     }
+    section
 }
 
 /// The curve of this box and what the model's step takes from it.

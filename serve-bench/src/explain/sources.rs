@@ -1,10 +1,11 @@
 //! From files to what the explanation starts from: who wrote what, and what it says of the box.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use ::explain::{Inputs, KnownBox, Priors};
+use ::explain::{Evidence, Inputs, KnownBox, Priors};
 use boxfile::BoxFile;
-use measure::import::{collectives, serve};
+use measure::import::serve::Throttle;
+use measure::import::{ServeRun, collectives, gemm, serve, trace};
 use measure::record::{Links, Payload, load};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
 
@@ -19,12 +20,25 @@ pub(crate) struct Sources {
     pub(crate) collectives: Vec<PathBuf>,
     /// A record of p2p-bw.
     pub(crate) links: Option<PathBuf>,
+    /// What takes the place of priors.
+    pub(crate) evidence: EvidenceFiles,
     /// A box file, or a built-in box, that says what the box is.
     pub(crate) box_name: Option<String>,
     /// How the engine ran.
     pub(crate) engine: EngineFlags,
     /// What the reader must know of how the results were made.
     pub(crate) note: Option<String>,
+}
+
+/// Files that take the place of something taken as known.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EvidenceFiles {
+    /// Results of the half-width model, one a launch.
+    pub(crate) half: Vec<PathBuf>,
+    /// Kernel sums of traced steps.
+    pub(crate) trace: Option<PathBuf>,
+    /// GEMM times.
+    pub(crate) gemm: Option<PathBuf>,
 }
 
 /// How an engine was started, as far as its flags say.
@@ -68,9 +82,9 @@ impl Sources {
     pub(super) fn read(&self, priors: Priors) -> Result<Inputs, String> {
         let model =
             ModelFacts::resolve(&self.model).map_err(|error| format!("--model: {error}"))?;
-        let mut runs = Vec::new();
+        let (mut runs, mut clocks) = (Vec::new(), Vec::new());
         for (tp, file) in &self.serving {
-            let run = serve::read(file).map_err(|error| error.to_string())?;
+            let run = run(file, &mut clocks)?;
             if let Some(said) = run.tp.filter(|said| said != tp) {
                 return Err(format!(
                     "{} says that it is of tensor parallel size {said}, not {tp}",
@@ -92,6 +106,10 @@ impl Sources {
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
         let (around, known) = self.the_box(tp)?;
+        let evidence = Evidence {
+            transport: transport(&self.collectives, tp),
+            ..self.evidence.read(clocks)?
+        };
         let engines = runs
             .iter()
             .map(|(tp, _)| self.engine.facts(*tp, &around))
@@ -105,6 +123,7 @@ impl Sources {
             troubles,
             around,
             known,
+            evidence,
             priors,
         })
     }
@@ -140,6 +159,46 @@ impl Sources {
             ),
         })
     }
+}
+
+impl EvidenceFiles {
+    /// What the files hold; `clocks` are those of the other runs.
+    fn read(&self, mut clocks: Vec<Throttle>) -> Result<Evidence, String> {
+        let halves = self.half.iter().map(|file| run(file, &mut clocks));
+        let half = halves.collect::<Result<_, _>>()?;
+        let words = |flag: &str| {
+            let flag = flag.to_owned();
+            move |error: measure::import::ImportError| format!("{flag}: {error}")
+        };
+        let trace = self.trace.as_deref().map(trace::read);
+        let gemm = self.gemm.as_deref().map(gemm::read);
+        Ok(Evidence {
+            half,
+            trace: trace.transpose().map_err(words("--trace"))?,
+            gemm: gemm.transpose().map_err(words("--gemm"))?,
+            transport: None,
+            throttle: clocks,
+        })
+    }
+}
+
+/// A serving result, and what its monitor saw of the clocks.
+fn run(file: &Path, clocks: &mut Vec<Throttle>) -> Result<ServeRun, String> {
+    let run = serve::read(file).map_err(|error| error.to_string())?;
+    clocks.extend(serve::throttle(file).map_err(|error| error.to_string())?);
+    Ok(run)
+}
+
+/// What the library said that it goes over at that number of ranks.
+fn transport(files: &[PathBuf], ranks: u32) -> Option<String> {
+    // A file without a time was taken or refused before this.
+    let files = files
+        .iter()
+        .filter_map(|file| collectives::read_file(file).ok());
+    let of_ranks = files.filter(|file| file.values.iter().any(|value| value.series.ranks == ranks));
+    let mut ways: Vec<String> = of_ranks.filter_map(|file| file.transport).collect();
+    ways.dedup();
+    (!ways.is_empty()).then(|| ways.join(", "))
 }
 
 /// What a record of p2p-bw says of its box.

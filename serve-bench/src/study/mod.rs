@@ -24,7 +24,7 @@ use supervisor::Interrupt;
 use self::engines::ServerCommand;
 use self::settings::Settings;
 use self::step::Step;
-use crate::explain::{self, EngineFlags, Sources};
+use crate::explain::{self, EngineFlags, EvidenceFiles, Sources};
 
 pub(crate) use self::args::{DEMO_SAYS, DemoArgs, StudyArgs};
 
@@ -164,6 +164,7 @@ impl<'a> Study<'a> {
             serving,
             collectives,
             links: Some(links.folder),
+            evidence: EvidenceFiles::default(),
             box_name: None,
             engine: self.engine_flags(),
             note: note.map(str::to_owned),

@@ -131,7 +131,11 @@ pub(crate) fn range(value: &Value) -> (f64, f64, f64) {
 /// A bar of the waterfall.
 #[track_caller]
 pub(crate) fn bar<'a>(explanation: &'a Value, cause: &str) -> &'a Value {
-    let bars = explanation["outcome"]["attribution"]["bars"].as_array();
+    let attribution = &explanation["outcome"]["attribution"];
+    if cause == "communication" && attribution["communication"].is_object() {
+        return &attribution["communication"];
+    }
+    let bars = attribution["bars"].as_array();
     let bars = bars.unwrap_or_else(|| panic!("nothing attributed: {explanation}"));
     bars.iter()
         .find(|bar| bar["cause"] == cause)

@@ -2,25 +2,30 @@
 
 use crate::common::{Ran, Scratch, bar, range};
 
+/// A result of 64 requests of 256 tokens that were not streamed, 16 in flight.
+fn result(scratch: &Scratch, name: &str, numbers: [f64; 9]) -> String {
+    let [rate, prompt, output, p50, p95, mean, min, max, total] = numbers;
+    let text = serde_json::json!({
+        "model": "Qwen2.5-VL-72B-Instruct-FP8", "concurrency": 16, "num_requests": 64, "max_tokens": 256,
+        "requests_per_s": rate, "prompt_tokens_per_s": prompt, "output_tokens_per_s": output,
+        "latency_p50_s": p50, "latency_p95_s": p95, "latency_mean_s": mean, "latency_min_s": min, "latency_max_s": max,
+        "total_time_s": total,
+    });
+    scratch.write(name, &text.to_string())
+}
+
 /// Two GPUs without peers: Qwen2.5-VL-72B FP8 on two RTX Pro 6000 with MIG forced on, not streamed, 16 in flight, 64 requests of 256 tokens.
 fn case_2(scratch: &Scratch) -> [String; 2] {
-    let file = |name: &str, [rate, prompt, output, p50, p95, mean, min, max, total]: [f64; 9]| {
-        let text = serde_json::json!({
-            "model": "Qwen2.5-VL-72B-Instruct-FP8", "concurrency": 16, "num_requests": 64, "max_tokens": 256,
-            "requests_per_s": rate, "prompt_tokens_per_s": prompt, "output_tokens_per_s": output,
-            "latency_p50_s": p50, "latency_p95_s": p95, "latency_mean_s": mean, "latency_min_s": min, "latency_max_s": max,
-            "total_time_s": total,
-        });
-        scratch.write(name, &text.to_string())
-    };
     [
-        file(
+        result(
+            scratch,
             "tp1.json",
             [
                 1.0171, 90.5189, 260.3688, 15.6923, 15.8496, 15.7242, 15.6644, 15.8615, 62.9261,
             ],
         ),
-        file(
+        result(
+            scratch,
             "tp2.json",
             [
                 1.3594, 120.9863, 348.0055, 11.7613, 11.7944, 11.7622, 11.7284, 11.7997, 47.0797,
@@ -124,7 +129,14 @@ fn field_case_2_is_explained_as_it_was_by_hand() {
 #[test]
 fn a_prior_that_is_changed_moves_the_interval_as_arithmetic_says() {
     let scratch = Scratch::new();
-    explain_case_2(&scratch, &["--prior", "gemm_speedup=2.0..2.0"]).expect(0);
+    // By hand nothing was counted for one process a rank.
+    let given = [
+        "--prior",
+        "gemm_speedup=2.0..2.0",
+        "--prior",
+        "executor_ms=0",
+    ];
+    explain_case_2(&scratch, &given).expect(0);
     let explanation = scratch.json("out/explanation.json");
     let (_, loss, _) = range(&bar(&explanation, "narrow_gemm")["ms"]);
     assert!(loss.abs() < 1e-9, "GEMMs that halve lose nothing: {loss}");
@@ -139,6 +151,100 @@ fn a_prior_that_is_changed_moves_the_interval_as_arithmetic_says() {
     let unknown = explain_case_2(&scratch, &["--prior", "no_such=1..2"]);
     unknown.expect(2);
     assert!(unknown.stderr.contains("no_such"), "{}", unknown.stderr);
+}
+
+/// The model at half width, made up: 64 requests in four waves of that latency.
+fn half(scratch: &Scratch, latency_s: f64) -> String {
+    let rate = 16.0 / latency_s;
+    let (low, high) = (0.999 * latency_s, 1.001 * latency_s);
+    let numbers = [
+        rate,
+        rate * 89.0,
+        rate * 256.0,
+        latency_s,
+        high,
+        latency_s,
+        low,
+        high,
+        64.0 / rate,
+    ];
+    result(scratch, "half.json", numbers)
+}
+
+#[test]
+fn a_half_width_model_a_trace_and_gemm_times_are_read_from_files() {
+    let scratch = Scratch::new();
+    let file = half(&scratch, 8.7);
+    let ran = explain_case_2(&scratch, &["--half", &file]);
+    ran.expect(0);
+    let explanation = scratch.json("out/explanation.json");
+    assert_eq!(bar(&explanation, "communication")["grade"], "A");
+    // (11.7622 - 8.7) s over 256 tokens are 11.96 ms, and (8.7 - 15.7242 / 2) s are 3.3 ms; some of it may be prefill.
+    let half_model = &explanation["outcome"]["attribution"]["half"];
+    let (low, _, high) = range(&half_model["difference"]);
+    assert!(
+        low < 11.96 && 11.96 < high + 0.1 && high - low < 3.0,
+        "{half_model}"
+    );
+    let (low, _, high) = range(&half_model["loss"]);
+    assert!(low < 3.3 && 3.3 < high + 0.1, "{half_model}");
+    assert!(
+        ran.stdout.contains("communication by the half-width model"),
+        "{}",
+        ran.stdout
+    );
+    let page = std::fs::read_to_string(scratch.join("out/report.html")).unwrap();
+    assert!(
+        page.contains("half-width model: a step of"),
+        "no half-width model in the page"
+    );
+    // A trace of ten steps with 161 all-reduces of 60 us and one all-gather of 300 us.
+    let trace = scratch.write(
+        "trace.csv",
+        "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\",\"MinNs\",\"MaxNs\",\"StdDev\"\n\
+         \"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)\",1610,96600000,60000.0,97.0,1,2,600.0\n\
+         \"ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)\",10,3000000,300000.0,3.0,1,2,600.0\n",
+    );
+    explain_case_2(&scratch, &["--trace", &trace]).expect(0);
+    let explanation = scratch.json("out/explanation.json");
+    let (low, _, high) = range(&bar(&explanation, "all_reduce")["ms"]);
+    // 161 * 60 us = 9.66 ms, times 0.9 to 1.05.
+    assert!(low > 8.6 && high < 10.3, "{low} {high}");
+    let gemm = scratch.write("gemm.csv", "m,n,k,latency\n16,64,64,0.1\n");
+    let ran = explain_case_2(&scratch, &["--gemm", &gemm]);
+    ran.expect(0);
+    assert!(
+        ran.stdout.contains("gemm.csv are left out"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn evidence_of_another_load_is_refused_and_of_another_form_is_no_evidence() {
+    let scratch = Scratch::new();
+    for (latency_s, reason) in [(12.5, "TP2's 45.9 ms"), (7.0, "1/2 of TP1's 30.7 ms")] {
+        let file = half(&scratch, latency_s);
+        let ran = explain_case_2(&scratch, &["--half", &file]);
+        ran.expect(3);
+        assert!(
+            ran.stdout.contains("half-width model: ") && ran.stdout.contains(reason),
+            "{}",
+            ran.stdout
+        );
+    }
+    let [tp1, _] = case_2(&scratch);
+    for flag in ["--trace", "--gemm"] {
+        let ran = explain_case_2(&scratch, &[flag, &tp1]);
+        ran.expect(2);
+        assert!(
+            ran.stderr.contains(flag) && ran.stderr.contains("no format"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(ran.stderr.trim().lines().count(), 1, "{}", ran.stderr);
+    }
+    explain_case_2(&scratch, &["--half", "no-such-file.json"]).expect(2);
 }
 
 /// A run of prompts, as vLLM printed it: gpt-oss-120b on two of four L40, 1000 requests of 1024 tokens at once.

@@ -330,6 +330,30 @@ fn place_in_words(planned: &PlannedCollective, bytes: u64, place: Place) -> Opti
 }
 
 impl Term {
+    /// A collective as a tracer timed it; `spread` is the relative standard error of its mean, where that is known.
+    pub(super) fn traced(
+        planned: &PlannedCollective,
+        us: f64,
+        spread: Option<f64>,
+        source: &str,
+    ) -> Self {
+        Self {
+            cost: CollectiveCost {
+                kind: planned.kind,
+                role: planned.role.clone(),
+                count: planned.count,
+                bytes_per_rank: planned.bytes_per_rank,
+                path: planned.path,
+                us,
+                grade: Grade::A,
+                source: source.to_owned(),
+            },
+            spread: spread.unwrap_or(0.0),
+            is_unstated: spread.is_none(),
+            factors: vec![Knob::InTrace],
+        }
+    }
+
     /// Microseconds of all its calls in a step.
     pub(super) fn us(&self, hand: &Hand) -> f64 {
         let factor: f64 = self.factors.iter().map(|knob| hand.get(*knob)).product();

@@ -11,6 +11,8 @@ pub(super) enum Knob {
     Attention,
     Elementwise,
     Host,
+    /// What one process a rank adds to a step, in place of one process.
+    Executor,
     KvRead,
     PrefillRate,
     PrefixCache,
@@ -18,12 +20,15 @@ pub(super) enum Knob {
     Transfer,
     /// In-situ factor of what the engine's own code did here, where it was timed in another mode than the library.
     TransferOfEngine,
+    /// From a traced kernel to the same one without a tracer.
+    InTrace,
     /// From the curve's mode to the engine's.
     Mode,
     CustomOverLibrary,
     UnstatedSpread,
     StartOfOne,
     StartOfSeveral,
+    StartOfHalf,
     /// Standard normal: error of the curve's points.
     CurveError,
     /// Standard deviation of the logarithm of times that came without an interval.
@@ -32,6 +37,8 @@ pub(super) enum Knob {
     ErrorOfOne,
     /// Standard normal: error of the step on several.
     ErrorOfSeveral,
+    /// Standard normal: error of the step of the half-width model.
+    ErrorOfHalf,
     /// Uniform in 0..1: how much of what may be mixed into a time per token is.
     MixedIn,
     /// Uniform in 0..1: which of several repeats.
@@ -39,9 +46,10 @@ pub(super) enum Knob {
 }
 
 /// The factors between a curve and the engine.
-pub(super) const BETWEEN: [Knob; 4] = [
+pub(super) const BETWEEN: [Knob; 5] = [
     Knob::Transfer,
     Knob::TransferOfEngine,
+    Knob::InTrace,
     Knob::Mode,
     Knob::CustomOverLibrary,
 ];
@@ -69,6 +77,7 @@ impl Deck {
             (Knob::Attention, "attention_us_per_layer"),
             (Knob::Elementwise, "elementwise_us_per_layer"),
             (Knob::Host, host),
+            (Knob::Executor, "executor_ms"),
             (Knob::KvRead, "kv_read_factor"),
             (Knob::StartOfOne, "start_to_start"),
             (Knob::StartOfSeveral, "start_to_start"),
@@ -80,6 +89,29 @@ impl Deck {
 
     pub(super) fn add(&mut self, knob: Knob, prior: Prior) {
         self.priors.push((knob, prior));
+    }
+
+    /// Puts a prior in the place of the one that is there.
+    pub(super) fn replace(&mut self, knob: Knob, prior: Prior) {
+        self.drop(knob);
+        self.add(knob, prior);
+    }
+
+    /// Drops what a measurement makes known.
+    pub(super) fn drop(&mut self, knob: Knob) {
+        self.priors.retain(|(of, _)| *of != knob);
+    }
+
+    /// The knobs behind each prior, under its name.
+    pub(super) fn knobs(&self) -> Vec<(&str, Vec<Knob>)> {
+        let mut knobs: Vec<(&str, Vec<Knob>)> = Vec::new();
+        for (knob, prior) in &self.priors {
+            match knobs.iter_mut().find(|(name, _)| *name == prior.name) {
+                Some((_, all)) => all.push(*knob),
+                None => knobs.push((&prior.name, vec![*knob])),
+            }
+        }
+        knobs
     }
 
     /// Drops the factors between curve and engine that nothing uses.
@@ -127,6 +159,7 @@ impl Deck {
         for (knob, prior) in &self.priors {
             values[*knob as usize] = prior.at(random.uniform());
         }
+        values[Knob::ErrorOfHalf as usize] = random.normal();
         Hand(values)
     }
 }

@@ -15,6 +15,8 @@ pub(super) struct Workload<'a> {
     pub(super) batch: u32,
     pub(super) one: StepTime,
     pub(super) several: StepTime,
+    /// The model at a rank's width on one GPU, where it was run.
+    pub(super) half: Option<StepTime>,
     /// Collectives of a decode step; `None` where there is no curve.
     pub(super) terms: Option<Vec<Term>>,
     /// Collectives of one wave's prefill, all prompts uncached.
@@ -32,6 +34,10 @@ pub(super) struct Draw {
     pub(super) ideal: f64,
     pub(super) gemm_loss: f64,
     pub(super) unsharded: f64,
+    /// The host's work on several less its share on one.
+    pub(super) host: f64,
+    /// Step of the half-width model; `None` where it was not run.
+    pub(super) half: Option<f64>,
     /// `None` where there is no curve.
     pub(super) communication: Option<f64>,
     /// Of it, what all-gathers take.
@@ -40,7 +46,7 @@ pub(super) struct Draw {
 
 impl Draw {
     pub(super) fn remainder(&self) -> f64 {
-        self.several - self.ideal - self.gemm_loss - self.unsharded
+        self.several - self.ideal - self.gemm_loss - self.unsharded - self.host
     }
 
     pub(super) fn unexplained(&self) -> f64 {
@@ -61,7 +67,9 @@ impl Workload<'_> {
         let several = self.several.draw(&hand, prefill_us / 1e3);
         let ranks = f64::from(self.tp);
         let layers = f64::from(self.model.layers);
-        let whole = layers * hand.get(Knob::Elementwise) / 1e3 + hand.get(Knob::Host);
+        let elementwise = layers * hand.get(Knob::Elementwise) / 1e3;
+        let host = hand.get(Knob::Host);
+        let whole = elementwise + host;
         let attention_of_one = self.attention(&hand, one, 1);
         let attention_of_several = self.attention(&hand, one, self.tp);
         let gemm = (one - attention_of_one - whole).max(0.0);
@@ -69,13 +77,28 @@ impl Workload<'_> {
         let speedup = hand.get(Knob::GemmSpeedup).powf(ranks.log2());
         let gathers = self.terms.iter().flatten();
         let gathers = gathers.filter(|term| term.cost.kind == CollectiveKind::AllGather);
+        let ideal = one / ranks;
+        let mut gemm_loss = gemm * (1.0 / speedup - 1.0 / ranks);
+        let mut unsharded =
+            attention_of_several + elementwise - (attention_of_one + elementwise) / ranks;
+        let mut host_share = host * (1.0 - 1.0 / ranks);
+        let half = self.half.as_ref().map(|half| half.draw(&hand, 0.0));
+        if let Some(half) = half {
+            // What all three take together is measured, and the priors only part it: those of the last two give way.
+            let (loss, fixed) = (half - ideal, unsharded + host_share);
+            let part = (loss.max(0.0) / fixed.max(f64::MIN_POSITIVE)).min(1.0);
+            (unsharded, host_share) = (unsharded * part, host_share * part);
+            gemm_loss = loss - unsharded - host_share;
+        }
         Draw {
             hand,
             one,
             several,
-            ideal: one / ranks,
-            gemm_loss: gemm * (1.0 / speedup - 1.0 / ranks),
-            unsharded: attention_of_several + whole - (attention_of_one + whole) / ranks,
+            ideal,
+            gemm_loss,
+            unsharded,
+            host: host_share + hand.get(Knob::Executor),
+            half,
             communication: self.terms.is_some().then(|| self.communication(&hand)),
             all_gather: gathers.map(|term| term.us(&hand)).sum::<f64>() / 1e3,
         }

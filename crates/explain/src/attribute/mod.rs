@@ -3,15 +3,18 @@
 mod cost;
 mod deck;
 mod draws;
+mod gemm;
 mod prepare;
 mod result;
 mod sensitivity;
 mod step;
+mod traced;
+mod waterfall;
 mod work;
 
 pub use result::{
-    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, Implied, PublishedTime, Refusal,
-    StepFrom,
+    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, PublishedTime,
+    Refusal, StepFrom,
 };
-pub use sensitivity::{Measurement, VarianceShare};
+pub use sensitivity::{Measurement, PriorShare, VarianceShare};
 pub use work::attribute;

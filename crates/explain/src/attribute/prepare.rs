@@ -6,8 +6,10 @@ use tp_plan::plan;
 use super::cost::{Curves, Term};
 use super::deck::{Deck, Knob};
 use super::draws::Workload;
+use super::gemm::measured_speedup;
 use super::result::StepFrom;
-use super::step::StepTime;
+use super::step::{Side, StepTime};
+use super::traced::traced;
 use crate::gates::RunShape;
 use crate::inputs::Inputs;
 
@@ -40,27 +42,51 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     )]
     let active = model.parameters as f64 * model.weight_bytes_read(1) / model.weight_bytes as f64;
     // Both sides by the same metric: a gap and a latency of one server differ by more than what is looked for.
-    let step_from = StepFrom::common(&inputs.runs(1).chain(inputs.runs(tp)).collect::<Vec<_>>())?;
-    let one = StepTime::new(inputs.runs(1), step_from, 1, batch, active)?;
-    let several = StepTime::new(inputs.runs(tp), step_from, tp, batch, active)?;
+    let halves = &inputs.evidence.half;
+    let runs = inputs.runs(1).chain(inputs.runs(tp)).chain(halves);
+    let step_from = StepFrom::common(&runs.collect::<Vec<_>>())?;
+    let one = StepTime::new(inputs.runs(1), step_from, Side::One, batch, active)?;
+    let several = StepTime::new(inputs.runs(tp), step_from, Side::Several(tp), batch, active)?;
+    let half = match halves.as_slice() {
+        [] => None,
+        runs => {
+            // What GEMMs gain is in its step.
+            deck.drop(Knob::GemmSpeedup);
+            deck.add(Knob::StartOfHalf, inputs.prior("start_to_start")?);
+            Some(StepTime::new(
+                runs.iter(),
+                step_from,
+                Side::Half(tp),
+                batch,
+                active,
+            )?)
+        }
+    };
+    let sides: Vec<&StepTime> = [&one, &several].into_iter().chain(&half).collect();
     if step_from == StepFrom::Tpot {
         caveats.push("the step is the time per output token, which may hold up to 5% of steps with prompts; give results of serve-bench run for gaps of pure decoding".to_owned());
     }
-    if one.wave_tokens().is_some() || several.wave_tokens().is_some() {
+    let tokens: Vec<f64> = sides.iter().filter_map(|side| side.wave_tokens()).collect();
+    if !tokens.is_empty() {
         deck.add(Knob::PrefillRate, inputs.prior("prefill_tflops")?);
         deck.add(Knob::PrefixCache, inputs.prior("prefix_cache_share")?);
-        if one.wave_tokens() == Some(0.0) || several.wave_tokens() == Some(0.0) {
+        if tokens.contains(&0.0) {
             caveats.push("a file does not say how long its prompts were: prefill is taken to cost nothing, so the step reads longer than it is".to_owned());
         }
         caveats.push("the step is not measured but worked out, since replies were not streamed: the step is the latency less an assumed prefill, over the tokens; run with a stream".to_owned());
     }
     let unstated = inputs.prior("unstated_spread")?;
     let offset = inputs.prior("start_to_start")?.high;
-    let deviations = [&one, &several].map(|step| step.deviation_ms(unstated.at(0.5), offset));
-    if one.has_unstated_spread() || several.has_unstated_spread() {
+    let deviation = |step: &StepTime| step.deviation_ms(unstated.at(0.5), offset);
+    // What is compared is the step on several with the one share, or with the half-width model.
+    let other = half
+        .as_ref()
+        .map_or_else(|| deviation(&one) / f64::from(tp), deviation);
+    let tolerance = DEVIATIONS * other.hypot(deviation(&several));
+    if sides.iter().any(|side| side.has_unstated_spread()) {
         deck.add(Knob::UnstatedSpread, unstated);
     }
-    if one.repeats() == 1 || several.repeats() == 1 {
+    if sides.iter().any(|side| side.repeats() == 1) {
         caveats.push(
             "one start of a server each: the spread between starts is assumed; repeat the runs"
                 .to_owned(),
@@ -68,6 +94,13 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     }
 
     let step = plan(model, engine, batch, None);
+    if half.is_none() {
+        let (measured, said) = measured_speedup(inputs, step.padded_batch);
+        caveats.extend(said);
+        if let Some(prior) = measured {
+            deck.replace(Knob::GemmSpeedup, prior);
+        }
+    }
     let curves = Curves::choose(inputs, eager, &step.collectives, &mut deck);
     let (mut terms, mut prefill_terms) = (None, Vec::new());
     let curves = curves.filter(|curves| {
@@ -79,15 +112,12 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         let mut decode = Vec::new();
         for collective in &step.collectives {
             let (term, caveat) = curves.term(collective);
-            caveats.extend(caveat);
+            caveats.extend(caveat.filter(|_| inputs.evidence.trace.is_none()));
             decode.push(term);
         }
-        caveats.extend(curves.caveats.iter().cloned());
-        let used: Vec<Knob> = decode
-            .iter()
-            .flat_map(|term| term.factors.clone())
-            .collect();
-        deck.drop_unused(&used);
+        if inputs.evidence.trace.is_none() {
+            caveats.extend(curves.caveats.iter().cloned());
+        }
         terms = Some(decode);
         if let Some(tokens) = several.wave_tokens() {
             let row = u64::from(model.hidden) * u64::from(model.activation_bytes);
@@ -106,6 +136,15 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             }
         }
     }
+    let (terms, said) = traced(inputs, &step.collectives, terms, &mut deck);
+    caveats.extend(said);
+    let used: Vec<Knob> = terms
+        .iter()
+        .flatten()
+        .chain(&prefill_terms)
+        .flat_map(|term| term.factors.clone())
+        .collect();
+    deck.drop_unused(&used);
     if terms
         .iter()
         .flatten()
@@ -124,15 +163,15 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         let shape = RunShape::new(run);
         shape.input().unwrap_or(0.0) + shape.output().unwrap_or(0.0) / 2.0
     });
-    let [of_one, of_several] = deviations;
     Some(Prepared {
-        tolerance: DEVIATIONS * (of_one / f64::from(tp)).hypot(of_several),
+        tolerance,
         workload: Workload {
             model,
             tp,
             batch,
             one,
             several,
+            half,
             terms,
             prefill_terms,
             context,

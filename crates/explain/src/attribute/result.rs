@@ -3,7 +3,7 @@
 use measure::record::{CollectiveKind, CollectivePath};
 use serde::{Deserialize, Serialize};
 
-use super::sensitivity::VarianceShare;
+use super::sensitivity::{PriorShare, VarianceShare};
 use crate::priors::Prior;
 use crate::range::Range;
 
@@ -27,6 +27,13 @@ pub struct Attribution {
     pub step_of_several: Range,
     /// The causes that sum to the step on several GPUs, in the order of the waterfall.
     pub bars: Vec<Bar>,
+    /// All collectives together, summed in each draw; with a half-width model what it measures of them, which a curve need not
+    /// explain in full. `None` where there is no bar of them.
+    #[serde(default)]
+    pub communication: Option<Bar>,
+    /// What a model at a rank's width measured; `None` where there is none.
+    #[serde(default)]
+    pub half: Option<HalfModel>,
     /// What communication and all that is unexplained take together: the step less all other causes.
     pub remainder: Range,
     /// Its share of the time above the ideal, 0 to 1.
@@ -41,6 +48,10 @@ pub struct Attribution {
     pub speed_up: Range,
     /// Speed-up if the whole remainder went away: free links give this at most.
     pub free_links: Range,
+    /// Speed-up possible at this batch: if links were free, nothing were left unexplained and narrow GEMMs lost nothing, so that
+    /// only the ideal share, work that never shards and the host remain. `None` in explanations from before.
+    #[serde(default)]
+    pub possible: Option<Range>,
     /// Speed-up if the narrow GEMMs lost nothing.
     pub halved_gemms: Range,
     /// Tokens per second of one-GPU replicas on the same GPUs, over those of tensor parallelism at the same batch each.
@@ -53,6 +64,9 @@ pub struct Attribution {
     pub priors: Vec<Prior>,
     /// How much each possible measurement would settle.
     pub shares: Vec<VarianceShare>,
+    /// How much of the intervals each prior makes, the largest first.
+    #[serde(default)]
+    pub prior_shares: Vec<PriorShare>,
     /// Reservations, a sentence each.
     pub caveats: Vec<String>,
     /// Seed of the draws.
@@ -96,10 +110,33 @@ pub enum Cause {
     NarrowGemm,
     /// Work that every GPU does in full.
     Unsharded,
-    /// Collectives.
+    /// The host: its work that every rank waits for in full, and one process a rank in place of one.
+    Host,
+    /// All-reduces.
+    AllReduce,
+    /// All-gathers.
+    AllGather,
+    /// All collectives together: never a bar of the waterfall beside those of its parts.
     Communication,
     /// What is left.
     Unexplained,
+}
+
+/// What a model at a rank's width on one GPU measured. Times are ms a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HalfModel {
+    /// Its decode step.
+    pub step: Range,
+    /// Its step less the ideal share: narrow GEMMs, work that never shards and the host's, together.
+    pub loss: Range,
+    /// The step on several GPUs less its step: communication and the change of executor.
+    pub difference: Range,
+    /// What collectives and executor take by a curve of this box or a trace; `None` where there is neither.
+    pub by_curve: Option<Range>,
+    /// The difference less that, per draw.
+    pub gap: Option<Range>,
+    /// Whether the two agree: the gap's interval holds zero.
+    pub agrees: Option<bool>,
 }
 
 /// How good the evidence for a bar is.
@@ -190,7 +227,8 @@ impl Attribution {
     /// The bar of a cause; `None` where there is none.
     #[must_use]
     pub fn bar(&self, cause: Cause) -> Option<&Bar> {
-        self.bars.iter().find(|bar| bar.cause == cause)
+        let mut all = self.bars.iter().chain(&self.communication);
+        all.find(|bar| bar.cause == cause)
     }
 }
 
@@ -200,6 +238,9 @@ impl std::fmt::Display for Cause {
             Self::Ideal => "ideal share",
             Self::NarrowGemm => "narrow GEMMs",
             Self::Unsharded => "never sharded",
+            Self::Host => "host",
+            Self::AllReduce => "all-reduce",
+            Self::AllGather => "all-gather",
             Self::Communication => "communication",
             Self::Unexplained => "unexplained",
         })

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::deck::Knob;
+use super::deck::{Deck, KNOBS, Knob};
 use super::draws::Draw;
 
 /// Something that could be measured next.
@@ -30,6 +30,17 @@ pub struct VarianceShare {
     pub of_remainder: f64,
 }
 
+/// How much of the intervals one prior makes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PriorShare {
+    /// Its name.
+    pub name: String,
+    /// First-order share of the variance of communication as it is reported, 0 to 1; `None` where there is no bar of it.
+    pub of_communication: Option<f64>,
+    /// First-order share of the variance of the remainder, and so of the implied all-reduce, 0 to 1.
+    pub of_remainder: f64,
+}
+
 /// What each measurement makes known.
 const SETTLES: [(Measurement, &[Knob]); 4] = [
     (
@@ -37,6 +48,7 @@ const SETTLES: [(Measurement, &[Knob]); 4] = [
         &[
             Knob::Transfer,
             Knob::TransferOfEngine,
+            Knob::InTrace,
             Knob::Mode,
             Knob::CustomOverLibrary,
             Knob::CurveError,
@@ -62,29 +74,91 @@ const SETTLES: [(Measurement, &[Knob]); 4] = [
         &[
             Knob::ErrorOfOne,
             Knob::ErrorOfSeveral,
+            Knob::ErrorOfHalf,
             Knob::StartOfOne,
             Knob::StartOfSeveral,
+            Knob::StartOfHalf,
             Knob::UnstatedSpread,
             Knob::Repeat,
         ],
     ),
 ];
 
-/// Shares of the remainder over `free`, and of the communication bar over `fitting`.
-pub(super) fn shares(free: &[Draw], fitting: Option<&[Draw]>) -> Vec<VarianceShare> {
-    let share = |draws: &[Draw], knobs: &[Knob], of: fn(&Draw) -> f64| -> f64 {
-        let all = knobs.iter().map(|knob| first_order(draws, *knob, of));
-        all.sum::<f64>().clamp(0.0, 1.0)
-    };
-    SETTLES
-        .iter()
-        .map(|(measurement, knobs)| VarianceShare {
-            measurement: *measurement,
-            of_communication: fitting
-                .map(|draws| share(draws, knobs, |draw| draw.communication.unwrap_or(0.0))),
-            of_remainder: share(free, knobs, Draw::remainder),
-        })
-        .collect()
+/// A quantity of a draw.
+pub(super) type OfDraw = fn(&Draw) -> f64;
+
+/// First-order shares of each knob in the variance of the remainder over `free`, and of communication over some draws.
+pub(super) struct Shares {
+    of_remainder: [f64; KNOBS],
+    of_communication: Option<[f64; KNOBS]>,
+}
+
+impl Shares {
+    /// `communication` are the draws that its bar is of, with what it is in each.
+    pub(super) fn new(free: &[Draw], communication: Option<(&[Draw], OfDraw)>) -> Self {
+        let of = |draws: &[Draw], of: fn(&Draw) -> f64| {
+            let mut shares = [0.0; KNOBS];
+            for knob in SETTLES
+                .iter()
+                .flat_map(|(_, knobs)| *knobs)
+                .chain(&[Knob::Executor])
+            {
+                shares[*knob as usize] = first_order(draws, *knob, of);
+            }
+            shares
+        };
+        Self {
+            of_remainder: of(free, Draw::remainder),
+            of_communication: communication.map(|(draws, quantity)| of(draws, quantity)),
+        }
+    }
+
+    fn of(&self, knobs: &[Knob]) -> (Option<f64>, f64) {
+        let sum = |shares: &[f64; KNOBS]| {
+            let all = knobs.iter().map(|knob| shares[*knob as usize]);
+            all.sum::<f64>().clamp(0.0, 1.0)
+        };
+        (
+            self.of_communication.as_ref().map(sum),
+            sum(&self.of_remainder),
+        )
+    }
+
+    /// Of each measurement.
+    pub(super) fn measurements(&self) -> Vec<VarianceShare> {
+        let share = |(measurement, knobs): &(Measurement, &[Knob])| {
+            let (of_communication, of_remainder) = self.of(knobs);
+            VarianceShare {
+                measurement: *measurement,
+                of_communication,
+                of_remainder,
+            }
+        };
+        SETTLES.iter().map(share).collect()
+    }
+
+    /// Of each prior in the deck, the largest first.
+    pub(super) fn priors(&self, deck: &Deck) -> Vec<PriorShare> {
+        let knobs = deck.knobs().into_iter();
+        let mut shares: Vec<PriorShare> = knobs
+            .map(|(name, knobs)| {
+                let (of_communication, of_remainder) = self.of(&knobs);
+                PriorShare {
+                    name: name.to_owned(),
+                    of_communication,
+                    of_remainder,
+                }
+            })
+            .collect();
+        let size = |share: &PriorShare| {
+            share
+                .of_communication
+                .unwrap_or(0.0)
+                .max(share.of_remainder)
+        };
+        shares.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        shares
+    }
 }
 
 /// Bins of equal size along a knob.

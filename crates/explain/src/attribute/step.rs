@@ -17,7 +17,17 @@ const LEAST: u64 = 6;
 pub(super) struct StepTime {
     runs: Vec<Timed>,
     knobs: Knobs,
-    tp: u32,
+    /// GPUs that its prefill ran on.
+    gpus: u32,
+}
+
+/// Whose step it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    One,
+    Several(u32),
+    /// The model at the width of one of so many ranks, on one GPU.
+    Half(u32),
 }
 
 /// The knobs of one side of the comparison.
@@ -76,22 +86,24 @@ impl StepTime {
     pub(super) fn new<'a>(
         runs: impl Iterator<Item = &'a ServeRun>,
         metric: StepFrom,
-        tp: u32,
+        side: Side,
         batch: u32,
         active_parameters: f64,
     ) -> Option<Self> {
-        let runs: Option<Vec<Timed>> = runs
-            .map(|run| timed(run, metric, batch, active_parameters))
-            .collect();
-        let (error, start) = if tp == 1 {
-            (Knob::ErrorOfOne, Knob::StartOfOne)
-        } else {
-            (Knob::ErrorOfSeveral, Knob::StartOfSeveral)
+        let active = match side {
+            Side::Half(ranks) => active_parameters / f64::from(ranks),
+            Side::One | Side::Several(_) => active_parameters,
+        };
+        let runs: Option<Vec<Timed>> = runs.map(|run| timed(run, metric, batch, active)).collect();
+        let (error, start, gpus) = match side {
+            Side::One => (Knob::ErrorOfOne, Knob::StartOfOne, 1),
+            Side::Several(ranks) => (Knob::ErrorOfSeveral, Knob::StartOfSeveral, ranks),
+            Side::Half(_) => (Knob::ErrorOfHalf, Knob::StartOfHalf, 1),
         };
         Some(Self {
             runs: runs.filter(|runs| !runs.is_empty())?,
             knobs: Knobs { error, start },
-            tp,
+            gpus,
         })
     }
 
@@ -106,7 +118,7 @@ impl StepTime {
                 let cached = hand.get(Knob::PrefixCache);
                 let fresh = if latency.unique { 1.0 } else { 1.0 - cached };
                 let flops = latency.wave_tokens * fresh * latency.flops_per_token;
-                let rate = f64::from(self.tp) * hand.get(Knob::PrefillRate) * 1e12;
+                let rate = f64::from(self.gpus) * hand.get(Knob::PrefillRate) * 1e12;
                 let prefill = flops / rate * 1e3 + fresh * prefill_comm_ms;
                 // The first token takes a whole step, however short the prompts.
                 let shared = mean / latency.output;

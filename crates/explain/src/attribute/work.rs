@@ -1,14 +1,13 @@
 //! The attribution itself: gates, draws, and what they sum up to.
 
 use measure::record::CollectiveKind;
-use measure::unit::ByteCount;
 
 use super::cost::{Term, published_times};
-use super::deck::Knob;
 use super::draws::Draw;
 use super::prepare::{Prepared, prepare};
-use super::result::{Attribution, Bar, Cause, Claim, CollectiveCost, Grade, Implied, Refusal};
-use super::sensitivity::shares;
+use super::result::{Attribution, Claim, Implied, Refusal};
+use super::sensitivity::Shares;
+use super::waterfall::Shown;
 use crate::gates::{Gate, Verdict, failed, gates};
 use crate::inputs::Inputs;
 use crate::random::Random;
@@ -47,12 +46,14 @@ pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, 
     let fits = |draw: &&Draw| prepared.fits(draw);
     let free: Vec<Draw> = all.iter().filter(fits).copied().collect();
     if share(free.len(), all.len()) < FITTING {
-        return Err(Refusal {
-            reasons: vec![
-                "the causes without communication already sum to more than was measured: the model, the box or a range is not that of these runs, or they differ in more than the number of GPUs"
-                    .to_owned(),
-            ],
-        });
+        let why = match prepared.workload.half {
+            Some(_) => format!(
+                "the half-width model's step is longer than that of TP{}, which it is a part of: it was not cut to 1/{}, or the runs differ in more than that",
+                inputs.tp, inputs.tp
+            ),
+            None => "the causes without communication already sum to more than was measured: the model, the box or a range is not that of these runs, or they differ in more than the number of GPUs".to_owned(),
+        };
+        return Err(Refusal { reasons: vec![why] });
     }
     prepared
         .attribution(inputs, &gates, seed, &all, &free)
@@ -95,13 +96,24 @@ impl Prepared<'_> {
         let could_fit = share(free.iter().filter(lowest).count(), all.len());
         let remainder = range(free, Draw::remainder)?;
         let curve_fits = could_fit >= FITTING && fitting.len() >= FEWEST;
+        let has_half = self.workload.half.is_some();
         let claim = self.claim(&remainder, curve_fits);
-        let shown = if claim == Claim::Estimated {
-            &fitting[..]
-        } else {
-            free
+        // A half-width model measures what is left for communication, and the curve is held against that: no draw is dropped.
+        let shown = match (&claim, has_half) {
+            (Claim::Estimated, false) => &fitting[..],
+            _ => free,
         };
-        let shares = shares(free, (claim == Claim::Estimated).then_some(&fitting));
+        let impossible = match has_half {
+            true => 1.0 - share(free.len(), all.len()),
+            false => impossible,
+        };
+        let waterfall = Shown::new(&self.workload, &self.deck, shown, &claim);
+        let of_communication = waterfall.communication_of_draw();
+        let shares = Shares::new(free, of_communication.map(|of| (shown, of)));
+        let half = waterfall.half();
+        if let Some(half) = half.as_ref().filter(|half| half.agrees == Some(false)) {
+            self.caveats.extend(half.in_words());
+        }
         self.caveats.extend(unused(inputs));
         if impossible >= HARDLY {
             self.caveats.push(format!(
@@ -124,7 +136,9 @@ impl Prepared<'_> {
             step_from: self.step_from,
             step_of_one: range(shown, |draw| draw.one)?,
             step_of_several: range(shown, |draw| draw.several)?,
-            bars: self.bars(shown, &claim)?,
+            bars: waterfall.bars()?,
+            communication: waterfall.communication(),
+            half,
             remainder,
             remainder_share_of_excess: range(free, |draw| {
                 draw.remainder() / (draw.several - draw.ideal)
@@ -132,9 +146,10 @@ impl Prepared<'_> {
             implied,
             throughput_gain: throughput(inputs, self.workload.tp) / throughput(inputs, 1),
             speed_up: range(free, |draw| draw.one / draw.several)?,
-            free_links: range(free, |draw| {
-                draw.one / (draw.ideal + draw.gemm_loss + draw.unsharded)
-            })?,
+            free_links: range(free, |draw| draw.one / (draw.several - draw.remainder()))?,
+            possible: range(free, |draw| {
+                draw.one / (draw.ideal + draw.unsharded + draw.host)
+            }),
             halved_gemms: range(free, |draw| draw.one / (draw.several - draw.gemm_loss))?,
             replicas: range(free, |draw| ranks * draw.several / draw.one)?,
             impossible,
@@ -146,7 +161,8 @@ impl Prepared<'_> {
                 .map(|term| term.cost.clone())
                 .collect(),
             priors: self.deck.priors(),
-            shares,
+            shares: shares.measurements(),
+            prior_shares: shares.priors(&self.deck),
             claim,
             caveats: self.caveats,
             seed,
@@ -162,6 +178,9 @@ impl Prepared<'_> {
                 remainder.with_decimals(2)
             ));
         }
+        if self.workload.half.is_some() {
+            return Claim::Estimated;
+        }
         if self.workload.terms.is_none() {
             return Claim::AtMost {
                 reason: "there is no curve of this box and none published for its GPU at that number of ranks: run allreduce-bench".to_owned(),
@@ -169,68 +188,11 @@ impl Prepared<'_> {
         }
         if !curve_fits {
             return none(format!(
-                "by the curve the collectives take more than the {} ms that are left, whatever the factor: the engine does them another way, or overlaps them",
+                "by the curve or trace the collectives take more than the {} ms that are left, whatever the factor: the engine does them another way, or overlaps them",
                 remainder.with_decimals(1)
             ));
         }
         Claim::Estimated
-    }
-
-    fn bars(&self, shown: &[Draw], claim: &Claim) -> Option<Vec<Bar>> {
-        let estimated = *claim == Claim::Estimated;
-        let prior = |knob| {
-            self.deck
-                .prior(knob)
-                .map_or(String::new(), ToString::to_string)
-        };
-        let tp = self.workload.tp;
-        let mut bars = vec![
-            Bar {
-                cause: Cause::Ideal,
-                ms: range(shown, |draw| draw.ideal)?,
-                grade: None,
-                source: format!("the step of one GPU over {tp}"),
-            },
-            Bar {
-                cause: Cause::NarrowGemm,
-                ms: range(shown, |draw| draw.gemm_loss)?,
-                grade: Some(Grade::D),
-                source: prior(Knob::GemmSpeedup),
-            },
-            Bar {
-                cause: Cause::Unsharded,
-                ms: range(shown, |draw| draw.unsharded)?,
-                grade: Some(Grade::D),
-                source: format!(
-                    "{}; {}; {}",
-                    prior(Knob::Attention),
-                    prior(Knob::Elementwise),
-                    prior(Knob::Host)
-                ),
-            },
-        ];
-        if let Some(terms) = self.workload.terms.as_ref().filter(|_| estimated) {
-            bars.push(Bar {
-                cause: Cause::Communication,
-                ms: range(shown, |draw| draw.communication.unwrap_or(0.0))?,
-                grade: Some(grade(terms)),
-                source: source(terms, &transfers(terms, prior)),
-            });
-        }
-        bars.push(Bar {
-            cause: Cause::Unexplained,
-            ms: match estimated {
-                true => range(shown, Draw::unexplained)?,
-                false => range(shown, Draw::remainder)?,
-            },
-            grade: None,
-            source: match claim {
-                Claim::Estimated => "what is left".to_owned(),
-                Claim::AtMost { .. } => "what is left, communication included".to_owned(),
-                Claim::None { .. } => "what is left, of which nothing is claimed".to_owned(),
-            },
-        });
-        Some(bars)
     }
 
     /// One all-reduce of the size that takes most of the time, if the whole remainder were communication.
@@ -326,62 +288,6 @@ fn hidden(inputs: &Inputs) -> Option<String> {
     })
 }
 
-/// The grade of what makes up nine tenths of the time.
-fn grade(terms: &[Term]) -> Grade {
-    let whole: f64 = terms.iter().map(Term::base_us).sum();
-    let good = terms.iter().filter(|term| term.cost.grade == Grade::C);
-    if good.map(Term::base_us).sum::<f64>() >= 0.9 * whole {
-        Grade::C
-    } else {
-        Grade::D
-    }
-}
-
-/// Calls of each kind, size and path with their time, the curves they were read from, and the factor on top.
-fn source(terms: &[Term], transfer: &str) -> String {
-    let mut groups: Vec<(CollectiveCost, u32)> = Vec::new();
-    for Term { cost, .. } in terms {
-        let same = |other: &CollectiveCost| {
-            (other.kind, other.bytes_per_rank, other.path)
-                == (cost.kind, cost.bytes_per_rank, cost.path)
-        };
-        match groups.iter_mut().find(|(other, _)| same(other)) {
-            Some((_, count)) => *count += cost.count,
-            None => groups.push((cost.clone(), cost.count)),
-        }
-    }
-    let mut words: Vec<String> = Vec::new();
-    for (cost, count) in &groups {
-        let size = ByteCount(cost.bytes_per_rank);
-        words.push(format!(
-            "{count} x {:.1} us for {} of {size}",
-            cost.us, cost.kind
-        ));
-    }
-    let mut origins: Vec<&str> = Vec::new();
-    for (cost, _) in &groups {
-        // What was read off the all-reduce's curve names that curve with more words.
-        let is_said = |said: &&str| cost.source.starts_with(*said);
-        if !origins.iter().any(is_said) {
-            origins.push(&cost.source);
-        }
-    }
-    format!(
-        "{}, {}; {transfer}",
-        words.join(" + "),
-        origins.join(" and ")
-    )
-}
-
-/// The factors from the curves to the engine that the terms use, each once.
-fn transfers(terms: &[Term], prior: impl Fn(Knob) -> String) -> String {
-    let is_used = |knob: &Knob| terms.iter().any(|term| term.factors.contains(knob));
-    let used = [Knob::Transfer, Knob::TransferOfEngine]
-        .into_iter()
-        .filter(is_used);
-    used.map(prior).collect::<Vec<_>>().join("; ")
-}
-
 /// Mean requests per second of the runs of a size.
 #[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
 fn throughput(inputs: &Inputs, tp: u32) -> f64 {
@@ -394,7 +300,7 @@ fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-fn range(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> Option<Range> {
+pub(super) fn range(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> Option<Range> {
     let values: Vec<f64> = draws.iter().map(of).collect();
     Range::of(&values)
 }

@@ -3,6 +3,7 @@
 use measure::import::ServeRun;
 use tp_plan::ModelFacts;
 
+use super::evidence::{half_width, transport, unthrottled};
 use super::gate::{Gate, Verdict};
 use super::shape::RunShape;
 use crate::inputs::{Inputs, MEASURED};
@@ -14,7 +15,7 @@ type OfRun = fn(&Inputs, &ServeRun) -> Gate;
 type OfAll = fn(&Inputs) -> Gate;
 
 /// Gates on one run.
-pub(super) const OF_A_RUN: [OfRun; 7] = [
+pub(super) const OF_A_RUN: [OfRun; 8] = [
     no_failures,
     closed_loop,
     in_flight,
@@ -22,10 +23,11 @@ pub(super) const OF_A_RUN: [OfRun; 7] = [
     fixed_output,
     two_tokens,
     times_agree,
+    unthrottled,
 ];
 
 /// Gates on all inputs together.
-pub(super) const OF_ALL: [OfAll; 10] = [
+pub(super) const OF_ALL: [OfAll; 12] = [
     one_origin,
     collectives_right,
     both_runs,
@@ -36,17 +38,23 @@ pub(super) const OF_ALL: [OfAll; 10] = [
     equal_batch,
     equal_length,
     several_faster,
+    half_width,
+    transport,
 ];
 
 /// A gate before its verdict.
-struct Open {
+pub(super) struct Open {
     name: &'static str,
     needed: String,
     what_to_run: String,
 }
 
 impl Open {
-    fn new(name: &'static str, needed: impl Into<String>, what_to_run: impl Into<String>) -> Self {
+    pub(super) fn new(
+        name: &'static str,
+        needed: impl Into<String>,
+        what_to_run: impl Into<String>,
+    ) -> Self {
         Self {
             name,
             needed: needed.into(),
@@ -54,7 +62,7 @@ impl Open {
         }
     }
 
-    fn is(self, holds: Option<bool>, seen: impl Into<String>) -> Gate {
+    pub(super) fn is(self, holds: Option<bool>, seen: impl Into<String>) -> Gate {
         let verdict = match holds {
             Some(true) => Verdict::Passed,
             Some(false) => Verdict::Failed,
@@ -428,15 +436,15 @@ fn equal_batch(inputs: &Inputs) -> Gate {
             "as many requests in flight in all runs, within {:.0}%",
             TOLERANCE * 100.0
         ),
-        "run both in a closed loop with the same concurrency and number of requests",
+        "run all in a closed loop with the same concurrency and number of requests",
     );
-    let flights: Vec<f64> = used(inputs)
+    let flights: Vec<f64> = compared(inputs)
         .filter_map(|run| RunShape::new(run).in_flight())
         .collect();
     if inputs.runs(1).count() == 0 || inputs.runs(inputs.tp).count() == 0 {
         return gate.is(None, "nothing to compare with");
     }
-    if flights.len() < used(inputs).count() {
+    if flights.len() < compared(inputs).count() {
         return gate.is(None, "a run has no latency");
     }
     let seen: Vec<String> = flights.iter().map(|n| format!("{n:.1}")).collect();
@@ -453,13 +461,13 @@ fn equal_length(inputs: &Inputs) -> Gate {
             "prompts and outputs as long in all runs, within {:.0}%",
             TOLERANCE * 100.0
         ),
-        "run both with the same prompts and output tokens",
+        "run all with the same prompts and output tokens",
     );
     if inputs.runs(1).count() == 0 || inputs.runs(inputs.tp).count() == 0 {
         return gate.is(None, "nothing to compare with");
     }
-    let all = used(inputs).count();
-    let shapes: Vec<RunShape<'_>> = used(inputs).map(RunShape::new).collect();
+    let all = compared(inputs).count();
+    let shapes: Vec<RunShape<'_>> = compared(inputs).map(RunShape::new).collect();
     let prompts: Vec<f64> = shapes.iter().filter_map(RunShape::input).collect();
     let outputs: Vec<f64> = shapes.iter().filter_map(RunShape::output).collect();
     let words = |values: &[f64]| {
@@ -481,7 +489,7 @@ fn one_origin(inputs: &Inputs) -> Gate {
         "serving results, curves and links of one box: a simulated figure says nothing about a real one",
         "leave the simulated files out, or use only them",
     );
-    let runs = used(inputs).map(|run| run.simulated.as_deref());
+    let runs = compared(inputs).map(|run| run.simulated.as_deref());
     let points = inputs.curve.iter().map(|point| point.simulated.as_deref());
     let mut origins: Vec<&str> = runs
         .chain(points)
@@ -493,7 +501,7 @@ fn one_origin(inputs: &Inputs) -> Gate {
     gate.is(Some(origins.len() <= 1), origins.join(" and "))
 }
 
-/// The runs that are compared.
+/// The runs of the model itself that are compared.
 fn used(inputs: &Inputs) -> impl Iterator<Item = &ServeRun> {
     let several = inputs.tp;
     inputs
@@ -501,6 +509,11 @@ fn used(inputs: &Inputs) -> impl Iterator<Item = &ServeRun> {
         .iter()
         .filter(move |(tp, _)| *tp == 1 || *tp == several)
         .map(|(_, run)| run)
+}
+
+/// Those and the runs of its half-width model.
+fn compared(inputs: &Inputs) -> impl Iterator<Item = &ServeRun> {
+    used(inputs).chain(&inputs.evidence.half)
 }
 
 fn within(values: &[f64]) -> bool {

@@ -63,6 +63,15 @@ pub fn gates(inputs: &Inputs) -> Vec<Gate> {
                 gates.push(gate);
             }
         }
+        let halves = &inputs.evidence.half;
+        for (index, run) in halves.iter().enumerate() {
+            let mut gate = check(inputs, run);
+            gate.name = match halves.len() {
+                1 => format!("{}, half-width model", gate.name),
+                _ => format!("{}, half-width model run {}", gate.name, index + 1),
+            };
+            gates.push(gate);
+        }
     }
     gates
 }

@@ -1,6 +1,7 @@
 //! What must hold before a serving result says anything about links.
 
 mod checks;
+mod evidence;
 mod gate;
 mod shape;
 

@@ -200,7 +200,8 @@ impl Prior {
         let floor = match self.name.as_str() {
             "start_to_start" => -1.0,
             "gemm_speedup" => 1.0,
-            "prefix_cache_share" | "host_ms" | "host_eager_ms" | "unstated_spread" => 0.0,
+            "prefix_cache_share" | "host_ms" | "host_eager_ms" | "executor_ms" => 0.0,
+            "unstated_spread" => 0.0,
             "unstated_curve_spread" | "attention_us_per_layer" | "elementwise_us_per_layer" => 0.0,
             _ => f64::MIN_POSITIVE,
         };

@@ -1,6 +1,6 @@
 //! Boxes that users benchmarked by hand, as inputs: the figures as they reported them.
 
-use explain::{Inputs, KnownBox, Priors};
+use explain::{Evidence, Inputs, KnownBox, Priors};
 use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
 use measure::record::{CallMode, CollectiveKind, PeerVerdict};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
@@ -97,6 +97,7 @@ pub(super) fn rtxpro6000_mig() -> Inputs {
             links_of: Some("measured".to_owned()),
             origins: vec!["links/record.json".to_owned()],
         },
+        evidence: Evidence::default(),
         priors: Priors::builtin().unwrap(),
     }
 }

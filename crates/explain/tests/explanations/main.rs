@@ -3,6 +3,7 @@
 
 mod boxes;
 mod curves;
+mod evidence;
 mod field_case;
 mod planted;
 mod refusals;

@@ -6,7 +6,7 @@ use measure::import::{ServeRun, Spread};
 use measure::record::CollectiveKind;
 use measure::stats::Interval;
 
-const SEEDS: u64 = 200;
+pub(super) const SEEDS: u64 = 200;
 const DRAWS: u32 = 1500;
 /// Relative standard deviation of each measured step.
 const NOISE: f64 = 0.003;
@@ -15,10 +15,10 @@ const ALL_REDUCES: f64 = 161.0;
 const ALL_GATHER_US: f64 = 300.0;
 
 /// A generator of its own, so that truth and draws share nothing: a counter through MurmurHash3's finaliser (Appleby, 2011).
-struct Truth(u64);
+pub(super) struct Truth(u64);
 
 impl Truth {
-    fn of(seed: u64) -> Self {
+    pub(super) fn of(seed: u64) -> Self {
         Self(seed << 32)
     }
 
@@ -31,18 +31,18 @@ impl Truth {
         (h >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn within(&mut self, low: f64, high: f64) -> f64 {
+    pub(super) fn within(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.uniform()
     }
 
     /// The sum of twelve uniform numbers less 6 has mean 0 and standard deviation sqrt(12 * 1/12) = 1.
-    fn normal(&mut self) -> f64 {
+    pub(super) fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
 }
 
 /// A streamed run of 64 requests in four waves of 16, 256 tokens each: the first takes a step, 255 follow.
-fn streamed(tp: u32, step_ms: f64, error: f64) -> (u32, ServeRun) {
+pub(super) fn streamed(tp: u32, step_ms: f64, error: f64) -> (u32, ServeRun) {
     let measured = step_ms * (1.0 + NOISE * error);
     let half = 1.96 * NOISE * measured;
     let latency = 256.0 * measured;
@@ -84,7 +84,7 @@ fn planted(seed: u64, all_reduce_us: f64, all_gather_us: f64, other_ms: f64) -> 
     (inputs, communication)
 }
 
-fn with_curve(mut inputs: Inputs, all_reduce_us: f64, all_gather_us: f64) -> Inputs {
+pub(super) fn with_curve(mut inputs: Inputs, all_reduce_us: f64, all_gather_us: f64) -> Inputs {
     inputs.curve = vec![
         point(CollectiveKind::AllReduce, 256 << 10, all_reduce_us),
         point(CollectiveKind::AllGather, GRAPH_ALL_GATHER, all_gather_us),
@@ -92,11 +92,11 @@ fn with_curve(mut inputs: Inputs, all_reduce_us: f64, all_gather_us: f64) -> Inp
     inputs
 }
 
-fn holds(range: explain::Range, truth: f64) -> bool {
+pub(super) fn holds(range: explain::Range, truth: f64) -> bool {
     range.low <= truth && truth <= range.high
 }
 
-fn count(of: impl Fn(u64) -> bool) -> u64 {
+pub(super) fn count(of: impl Fn(u64) -> bool) -> u64 {
     (0..SEEDS).filter(|seed| of(*seed)).count() as u64
 }
 

@@ -3,9 +3,13 @@
 pub mod collectives;
 mod error;
 mod fields;
+pub mod gemm;
 pub mod links;
 pub mod serve;
+pub mod trace;
 
 pub use collectives::CurvePoint;
 pub use error::ImportError;
+pub use gemm::GemmTimes;
 pub use serve::{ServeFormat, ServeRun, Spread};
+pub use trace::Trace;

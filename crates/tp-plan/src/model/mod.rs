@@ -5,6 +5,7 @@ mod config;
 mod error;
 mod facts;
 mod family;
+mod gemms;
 mod keys;
 mod quantization;
 mod size;
@@ -12,6 +13,7 @@ mod size;
 pub use builtin::builtin_names;
 pub use error::ModelError;
 pub use facts::{Experts, ModelFacts, WeightFormat};
+pub use gemms::Gemm;
 
 #[cfg(test)]
 mod tests;

@@ -15,3 +15,5 @@ pub use curve::CurvePoint;
 pub use read::{read, read_file, troubles};
 pub use trouble::Trouble;
 pub use value::{CallFile, CallTrouble, CallValue};
+
+pub(super) use our_csv::cells;

@@ -34,7 +34,7 @@ pub(super) fn is_one(text: &str) -> bool {
 }
 
 /// A line's cells without their quotes.
-fn cells(line: &str) -> Vec<String> {
+pub(in crate::import) fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
     let mut rest = line.chars().peekable();

@@ -55,6 +55,18 @@ pub fn read_all(path: &Path) -> Result<Vec<ServeResult>, ImportError> {
         .collect()
 }
 
+/// The record of ours in a file; `None` where it is of another tool.
+///
+/// # Errors
+/// As those of [`read`].
+pub(super) fn record_of(path: &Path) -> Result<Option<Box<Record>>, ImportError> {
+    let opened = Opened::of(path)?;
+    Ok(opened.found.into_iter().find_map(|found| match found {
+        Found::Record(record) => Some(record),
+        Found::Json(_) | Found::Text(_) => None,
+    }))
+}
+
 /// What a file holds.
 struct Opened {
     origin: String,
