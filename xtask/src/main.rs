@@ -9,6 +9,7 @@ mod engine;
 mod kernels;
 mod programs;
 mod python;
+mod shim;
 mod soft;
 mod test;
 mod tidy;
@@ -36,6 +37,8 @@ fn main() -> ExitCode {
         (Some("kernels"), [check]) if check == "--check" => {
             verdict(kernels::run(&mut stdout(), kernels::Mode::Check))
         }
+        (Some("shim"), []) => shim::install(false).map(|_| 0),
+        (Some("shim"), [release]) if release == "--release" => shim::install(true).map(|_| 0),
         (Some("soft"), []) => soft::install(false).map(|_| 0),
         (Some("soft"), [release]) if release == "--release" => soft::install(true).map(|_| 0),
         (Some("test"), []) => verdict(test::run(&mut stdout())),
@@ -108,6 +111,7 @@ fn usage() -> String {
     }
     text.push_str(
         "  kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
+           shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \
            soft [--release]   build the soft vendor libraries into target/soft\n  \
            test               format, lints, soft libraries, all tests, tidy; ends with the counts\n  \
            tidy               check the rules of the repository that no compiler checks\n  \

@@ -10,12 +10,12 @@ use anyhow::{Context, Result};
 
 use crate::cargo;
 
-/// A soft library: its package, its C library target, and the names it is installed under, of which the others are links to the
+/// A library that is built here: its package, its C library target, and the names it is installed under, of which the others are links to the
 /// first: a program that loads two of them must get one library. Two vendors' names of one package are two rows, hence two files.
-struct Library {
-    package: &'static str,
-    target: &'static str,
-    names: &'static [&'static str],
+pub(crate) struct Library {
+    pub(crate) package: &'static str,
+    pub(crate) target: &'static str,
+    pub(crate) names: &'static [&'static str],
 }
 
 /// All soft libraries, one row each.
@@ -59,9 +59,14 @@ const LIBRARIES: &[Library] = &[
 
 /// Builds all soft libraries, installs them in `target/soft` and returns that folder.
 pub(crate) fn install(release: bool) -> Result<PathBuf> {
-    let folder = cargo::target_directory()?.join("soft");
+    install_all("soft", LIBRARIES, release)
+}
+
+/// Builds libraries and puts them into a folder of the target folder, which it returns.
+pub(crate) fn install_all(name: &str, libraries: &[Library], release: bool) -> Result<PathBuf> {
+    let folder = cargo::target_directory()?.join(name);
     fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    for library in LIBRARIES {
+    for library in libraries {
         let file = cargo::build(library.package, library.target, release)?;
         let (first, others) = library
             .names

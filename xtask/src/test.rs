@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::{cargo, engine, soft, tidy, vm};
+use crate::{cargo, engine, shim, soft, tidy, vm};
 
 /// The variable that names the file of skipped tests.
 const SKIP_LOG: &str = "TPLENS_SKIP_LOG";
@@ -83,7 +83,7 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
         )
     })?);
     total.add(step(out, "soft libraries", |out| {
-        match soft::install(false) {
+        match soft::install(false).and_then(|_| shim::install(false)) {
             Ok(_) => Ok(Counts::one(true)),
             Err(error) => writeln!(out, "{error:#}")
                 .map(|()| Counts::one(false))

@@ -21,11 +21,17 @@ enum Place {
     SoftCollectivesCore,
     /// A soft collective library: uses the common part of them only.
     SoftCollectives,
+    /// The common part of the delay shims: uses none of ours.
+    ShimCore,
+    /// A delay shim: uses the common part of them only.
+    Shim,
     /// Builds and runs the others as processes: uses none of them.
     Builder,
 }
 
-use Place::{Builder, Layer, SoftCollectives, SoftCollectivesCore, SoftCore, SoftDriver};
+use Place::{
+    Builder, Layer, Shim, ShimCore, SoftCollectives, SoftCollectivesCore, SoftCore, SoftDriver,
+};
 
 /// Every crate and its place.
 const CRATES: &[(&str, Place)] = &[
@@ -55,6 +61,10 @@ const CRATES: &[(&str, Place)] = &[
     ("soft-nccl", SoftCollectives),
     ("soft-rccl", SoftCollectives),
     ("soft-mccl", SoftCollectives),
+    ("shimcore", ShimCore),
+    ("shim-nccl", Shim),
+    ("shim-rccl", Shim),
+    ("shim-mccl", Shim),
     ("xtask", Builder),
 ];
 
@@ -73,7 +83,8 @@ fn judge(user: &str, used: &str) -> Result<(), String> {
         (SoftCollectivesCore, SoftDriver | SoftCollectives) => true,
         (SoftDriver | SoftCollectivesCore, _) => used == "boxfile",
         (SoftCollectives, other) => other == SoftCollectivesCore,
-        (Layer(_) | Builder, _) => false,
+        (Shim, other) => other == ShimCore,
+        (Layer(_) | ShimCore | Builder, _) => false,
     };
     if allowed {
         Ok(())
@@ -148,6 +159,8 @@ fn the_law_refuses_what_it_should() {
         ("soft-nccl", "soft-cuda"),
         ("soft-nccl", "soft-mccl"),
         ("softccl", "topology"),
+        ("shim-nccl", "softccl"),
+        ("shimcore", "boxfile"),
         ("xtask", "topology"),
         ("p2p-bw", "xtask"),
     ] {
@@ -162,6 +175,7 @@ fn the_law_refuses_what_it_should() {
         ("softccl", "boxfile"),
         ("softccl", "soft-cuda"),
         ("soft-nccl", "softccl"),
+        ("shim-nccl", "shimcore"),
     ] {
         assert_eq!(judge(user, used), Ok(()));
     }

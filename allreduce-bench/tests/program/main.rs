@@ -23,5 +23,6 @@ mod logged;
 mod plan;
 mod random;
 mod readme;
+mod shim;
 mod soft;
 mod vendors;

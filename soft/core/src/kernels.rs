@@ -55,6 +55,11 @@ pub enum Kernel {
         /// The word of 8 bytes that gets the last one.
         end: u64,
     },
+    /// Takes time and touches no memory.
+    Spin {
+        /// How long, nanoseconds.
+        duration_ns: u64,
+    },
 }
 
 /// A kernel without its arguments.
@@ -70,15 +75,18 @@ pub enum KernelName {
     Check,
     /// [`Kernel::Chase`].
     Chase,
+    /// [`Kernel::Spin`].
+    Spin,
 }
 
 /// Name in code, kernel, how many parameters it has.
-const KERNELS: [(&str, KernelName, usize); 5] = [
+const KERNELS: [(&str, KernelName, usize); 6] = [
     ("tplens_gate", KernelName::Gate, 3),
     ("tplens_copy", KernelName::Copy, 3),
     ("tplens_fill", KernelName::Fill, 4),
     ("tplens_check", KernelName::Check, 4),
     ("tplens_chase", KernelName::Chase, 3),
+    ("tplens_spin", KernelName::Spin, 1),
 ];
 
 impl Kernel {
@@ -123,6 +131,7 @@ impl KernelName {
                 first_wrong,
             },
             (Self::Chase, &[base, steps, end]) => Kernel::Chase { base, steps, end },
+            (Self::Spin, &[duration_ns]) => Kernel::Spin { duration_ns },
             _ => return Err(Code::INVALID_VALUE.into()),
         })
     }

@@ -27,6 +27,8 @@ enum Reach {
 struct Duty {
     /// Its time, and bytes where it moves any.
     flow: Flow,
+    /// Time besides that the kernel takes by its own clock, which no noise changes.
+    timed_ns: f64,
     /// What it copies, if it is a copy, and which way.
     copy: Option<(Copy, CopyKind)>,
 }
@@ -89,7 +91,7 @@ impl SoftDriver {
         };
         let factor = self.noise.factor();
         let flow = Flow {
-            latency_ns: duty.flow.latency_ns * factor,
+            latency_ns: duty.flow.latency_ns * factor + duty.timed_ns,
             bytes: duty.flow.bytes * factor,
             hung: due.hangs,
             ..duty.flow
@@ -178,8 +180,17 @@ impl SoftDriver {
                 };
                 Flow::idle(launch_ns + steps as f64 * step_ns)
             }
+            Kernel::Spin { .. } => Flow::idle(launch_ns),
         };
-        Ok(Duty { flow, copy: None })
+        let timed_ns = match kernel {
+            Kernel::Spin { duration_ns } => duration_ns as f64,
+            _ => 0.0,
+        };
+        Ok(Duty {
+            flow,
+            timed_ns,
+            copy: None,
+        })
     }
 
     fn copy_duty(&self, to: u64, from: u64, vectors: u64, ordinal: usize) -> Result<Duty, Code> {
@@ -213,6 +224,7 @@ impl SoftDriver {
                 segments: route.segments,
                 hung: false,
             },
+            timed_ns: 0.0,
             copy: Some((Copy::between(to, from, bytes), kind)),
         })
     }

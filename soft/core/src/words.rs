@@ -111,8 +111,8 @@ impl Memory {
                 }
                 None => false,
             },
-            // A gate's answer and a copy's bytes are the driver's matter.
-            Kernel::Gate { .. } | Kernel::Copy { .. } => true,
+            // A gate's answer and a copy's bytes are the driver's matter, and a spin has none.
+            Kernel::Gate { .. } | Kernel::Copy { .. } | Kernel::Spin { .. } => true,
         }
     }
 

@@ -50,6 +50,7 @@ fn names_of_kernels_have_their_parameters() {
         ("tplens_fill", KernelName::Fill, 4),
         ("tplens_check", KernelName::Check, 4),
         ("tplens_chase", KernelName::Chase, 3),
+        ("tplens_spin", KernelName::Spin, 1),
     ] {
         assert_eq!(Kernel::named(name), Some(kernel));
         assert_eq!(kernel.parameters(), count);
@@ -88,6 +89,24 @@ fn copy_kernels_take_the_time_of_their_figures_and_move_bytes() {
     near(kernel_us(&mut driver, copy(b, a, BYTES)), 508.0);
     assert!(download(&mut driver, b, BYTES) == sent);
     near(kernel_us(&mut driver, copy(own, b, BYTES)), 508.0);
+}
+
+#[test]
+fn a_spin_takes_its_time_and_noise_changes_only_its_launch() {
+    // 5 us of launch and 40 us by the kernel's own clock.
+    let spin = |duration_ns| Kernel::Spin { duration_ns };
+    near(kernel_us(&mut driver(&plain()), spin(40_000)), 45.0);
+    let mut described = plain();
+    described.noise = Some(boxfile::Noise {
+        seed: 5,
+        cv: 0.1,
+        slow_fraction: 0.0,
+        slow_extra: 0.0,
+    });
+    let mut noisy = driver(&described);
+    // Three standard deviations at most: 5 us x (1 - 0.3) to 5 us x (1 + 0.3) besides 1000 us.
+    let found = kernel_us(&mut noisy, spin(1_000_000));
+    assert!((1003.5..=1006.5).contains(&found), "{found}");
 }
 
 #[test]

@@ -107,13 +107,20 @@ impl Library {
         let functions = unsafe { Functions::of(&library, &table.names) };
         // SAFETY: only our soft libraries export this name, and with this type.
         let soft_box = unsafe { library.get::<SoftBox>("tplens_soft_box") };
-        let soft_box = soft_box.ok().map(|marker| *marker);
+        // A library that forwards to another one has the name too, and answers null where that is none of ours.
+        let soft_box = soft_box.ok().map(|marker| *marker).filter(|marker| {
+            // SAFETY: as it declares: it takes nothing.
+            !unsafe { marker() }.is_null()
+        });
         // SAFETY: as above.
         let soft_late = unsafe { library.get::<SoftLate>("tplens_soft_late") };
-        let soft_late = soft_late.ok().map(|late| *late);
+        let soft_late = soft_late
+            .ok()
+            .map(|late| *late)
+            .filter(|_| soft_box.is_some());
         // SAFETY: as above.
         let soft_ns = unsafe { library.get::<SoftNs>("tplens_soft_ns") };
-        let soft_ns = soft_ns.ok().map(|ns| *ns);
+        let soft_ns = soft_ns.ok().map(|ns| *ns).filter(|_| soft_box.is_some());
         std::mem::forget(library);
         Box::leak(Box::new(Self {
             table,

@@ -1,0 +1,351 @@
+//! The GPU drivers: which functions put a kernel into a stream, and how a driver gets code.
+//!
+//! CUDA's driver API and HIP have the same functions with the same parameters here (cuda.h, hip_runtime_api.h); MACA's have HIP's
+//! shape, but nothing is known that compiles a kernel for it.
+
+mod compile;
+
+use crate::forward::function;
+use crate::loader::Handle;
+use crate::real::Real;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+type Stream = *mut c_void;
+type Place = unsafe extern "C" fn(*mut u64) -> c_int;
+type Load = unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int;
+type Find = unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const c_char) -> c_int;
+type Launch = unsafe extern "C" fn(
+    *mut c_void,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    c_uint,
+    Stream,
+    *mut *mut c_void,
+    *mut *mut c_void,
+) -> c_int;
+type Open = unsafe extern "C" fn(*mut *mut c_void, c_uint) -> c_int;
+type Record = unsafe extern "C" fn(*mut c_void, Stream) -> c_int;
+type Elapsed = unsafe extern "C" fn(*mut f32, *mut c_void, *mut c_void) -> c_int;
+type OfStream = unsafe extern "C" fn(Stream) -> c_int;
+type Capturing = unsafe extern "C" fn(Stream, *mut c_int) -> c_int;
+type Exchange = unsafe extern "C" fn(*mut c_int) -> c_int;
+
+/// What differs between the drivers.
+#[derive(Debug)]
+pub(crate) struct Table {
+    interface: &'static str,
+    /// The names under which programs load it.
+    files: &'static [&'static CStr],
+    names: Names,
+    code: Code,
+}
+
+/// The functions.
+#[derive(Debug)]
+struct Names {
+    /// What a kernel is loaded for: the thread's context, or its device.
+    place: &'static CStr,
+    load: &'static CStr,
+    find: &'static CStr,
+    launch: &'static CStr,
+    open_stream: &'static CStr,
+    open_event: &'static CStr,
+    record: &'static CStr,
+    elapsed: &'static CStr,
+    synchronize: &'static CStr,
+    capturing: &'static CStr,
+    exchange: &'static CStr,
+}
+
+/// What the driver is given to load.
+#[derive(Debug)]
+enum Code {
+    /// Text that it compiles itself.
+    Ptx(&'static CStr),
+    /// What its compiler makes of this source.
+    Source(&'static CStr),
+    /// Nothing: why not.
+    Unknown(&'static str),
+}
+
+/// The kernel's name in its code.
+const KERNEL: &CStr = c"tplens_spin";
+
+/// A text with a NUL at its end and nowhere else; else this does not compile.
+const fn text(with_nul: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(with_nul.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("a NUL at the end and nowhere else"),
+    }
+}
+
+/// NVIDIA's driver.
+pub(crate) const CUDA: Table = Table {
+    interface: "CUDA",
+    files: &[c"libcuda.so.1", c"libcuda.so"],
+    names: Names {
+        place: c"cuCtxGetCurrent",
+        load: c"cuModuleLoadData",
+        find: c"cuModuleGetFunction",
+        launch: c"cuLaunchKernel",
+        open_stream: c"cuStreamCreate",
+        open_event: c"cuEventCreate",
+        record: c"cuEventRecord",
+        elapsed: c"cuEventElapsedTime",
+        synchronize: c"cuStreamSynchronize",
+        capturing: c"cuStreamIsCapturing",
+        exchange: c"cuThreadExchangeStreamCaptureMode",
+    },
+    code: Code::Ptx(text(concat!(
+        include_str!("../../../kernels/ptx/spin.ptx"),
+        "\0"
+    ))),
+};
+
+/// AMD's runtime.
+pub(crate) const HIP: Table = Table {
+    interface: "HIP",
+    files: &[
+        c"libamdhip64.so",
+        c"libamdhip64.so.7",
+        c"libamdhip64.so.6",
+        c"libamdhip64.so.5",
+    ],
+    names: Names {
+        place: c"hipGetDevice",
+        load: c"hipModuleLoadData",
+        find: c"hipModuleGetFunction",
+        launch: c"hipModuleLaunchKernel",
+        open_stream: c"hipStreamCreateWithFlags",
+        open_event: c"hipEventCreateWithFlags",
+        record: c"hipEventRecord",
+        elapsed: c"hipEventElapsedTime",
+        synchronize: c"hipStreamSynchronize",
+        capturing: c"hipStreamIsCapturing",
+        exchange: c"hipThreadExchangeStreamCaptureMode",
+    },
+    code: Code::Source(text(concat!(
+        include_str!("../../../kernels/cu/preludes/hip.h"),
+        include_str!("../../../kernels/cu/spin.cu"),
+        "\0"
+    ))),
+};
+
+/// MetaX's runtime.
+pub(crate) const MACA: Table = Table {
+    interface: "MACA",
+    files: &[c"libmcruntime.so"],
+    names: Names {
+        place: c"mcGetDevice",
+        load: c"mcModuleLoadData",
+        find: c"mcModuleGetFunction",
+        launch: c"mcModuleLaunchKernel",
+        open_stream: c"mcStreamCreateWithFlags",
+        open_event: c"mcEventCreateWithFlags",
+        record: c"mcEventRecord",
+        elapsed: c"mcEventElapsedTime",
+        synchronize: c"mcStreamSynchronize",
+        capturing: c"mcStreamIsCapturing",
+        exchange: c"mcThreadExchangeStreamCaptureMode",
+    },
+    code: Code::Unknown("no compiler of kernels for MACA is known here"),
+};
+
+/// A driver that is in this process.
+pub(crate) struct Driver {
+    table: &'static Table,
+    handle: Handle,
+}
+
+impl Driver {
+    /// The driver that the real library works with; `None` where none is in the process, hence no GPU's stream.
+    pub(crate) fn get(real: &Real) -> Option<&'static Self> {
+        static DRIVER: OnceLock<Driver> = OnceLock::new();
+        if let Some(driver) = DRIVER.get() {
+            return Some(driver);
+        }
+        let table = real.library.driver;
+        // A library that is linked with its driver leads to it, whatever its file's name.
+        let loaded = table.files.iter().filter_map(|name| Handle::loaded(name));
+        let handle = std::iter::once(real.handle)
+            .chain(loaded)
+            .find(|handle| handle.symbol(table.names.launch).is_some())?;
+        Some(DRIVER.get_or_init(|| Self { table, handle }))
+    }
+
+    /// Whether a stream captures. Where the driver does not say so, the launch will say what is wrong.
+    pub(crate) fn is_capturing(&self, stream: Stream) -> bool {
+        let Some(address) = self.handle.symbol(self.table.names.capturing) else {
+            return false;
+        };
+        // SAFETY: cuda.h: `CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus *)`, HIP the same.
+        let call = unsafe { function::<Capturing>(address) };
+        let mut status = 0;
+        // SAFETY: writes one int; a stream that is none is refused, or is the caller's mistake that the real library would meet too.
+        let code = unsafe { call(stream, &raw mut status) };
+        code == 0 && status != 0
+    }
+
+    /// What the calling thread's kernels belong to.
+    pub(crate) fn place(&self) -> Result<u64, String> {
+        let name = self.table.names.place;
+        let call = self.find::<Place>(name)?;
+        let mut place = 0;
+        // SAFETY: `cuCtxGetCurrent(CUcontext *)` writes a pointer and `hipGetDevice(int *)` an int, for which there is room.
+        self.check(name, unsafe { call(&raw mut place) })?;
+        if place == 0 && matches!(self.table.code, Code::Ptx(_)) {
+            return Err("the calling thread has no current CUDA context".to_owned());
+        }
+        Ok(place)
+    }
+
+    /// Loads the kernel for the calling thread's place; it is never unloaded, as graphs may hold it.
+    pub(crate) fn load(&self) -> Result<*mut c_void, String> {
+        let names = &self.table.names;
+        let compiled;
+        let image: *const c_void = match &self.table.code {
+            Code::Ptx(text) => text.as_ptr().cast(),
+            Code::Source(source) => {
+                compiled = compile::compile(self, source)?;
+                compiled.as_ptr().cast()
+            }
+            Code::Unknown(why) => return Err((*why).to_owned()),
+        };
+        let load = self.find::<Load>(names.load)?;
+        let find = self.find::<Find>(names.find)?;
+        let mut module = null_mut();
+        // SAFETY: cuda.h: `cuModuleLoadData(CUmodule *, const void *)` writes one handle and reads text that ends in NUL, or a code
+        // object that holds its own length; HIP the same.
+        self.check(names.load, unsafe { load(&raw mut module, image) })?;
+        let mut kernel = null_mut();
+        // SAFETY: cuda.h: `cuModuleGetFunction(CUfunction *, CUmodule, const char *)` writes one handle; HIP the same.
+        let code = unsafe { find(&raw mut kernel, module, KERNEL.as_ptr()) };
+        self.check(names.find, code)?;
+        Ok(kernel)
+    }
+
+    /// Puts the kernel into a stream.
+    pub(crate) fn launch(
+        &self,
+        kernel: *mut c_void,
+        stream: Stream,
+        duration_ns: u64,
+    ) -> Result<(), String> {
+        let name = self.table.names.launch;
+        let call = self.find::<Launch>(name)?;
+        let mut duration_ns = duration_ns;
+        let mut arguments: [*mut c_void; 1] = [(&raw mut duration_ns).cast()];
+        // SAFETY: cuda.h: `cuLaunchKernel(CUfunction, grid x y z, block x y z, shared bytes, CUstream, void **params, void **extra)`
+        // reads as many parameters as the kernel has during the call, here one of 64 bits; HIP the same. The kernel touches no
+        // memory.
+        let code = unsafe {
+            call(
+                kernel,
+                1,
+                1,
+                1,
+                1,
+                1,
+                1,
+                0,
+                stream,
+                arguments.as_mut_ptr(),
+                null_mut(),
+            )
+        };
+        self.check(name, code)
+    }
+
+    /// A stream of its own that waits for no other, and two events. They stay for the life of the process.
+    pub(crate) fn open(&self) -> Result<(Stream, [*mut c_void; 2]), String> {
+        // CU_STREAM_NON_BLOCKING and CU_EVENT_DEFAULT, and the same of HIP.
+        let stream = self.make(self.table.names.open_stream, 1)?;
+        let event = || self.make(self.table.names.open_event, 0);
+        Ok((stream, [event()?, event()?]))
+    }
+
+    fn make(&self, name: &'static CStr, flags: c_uint) -> Result<*mut c_void, String> {
+        let call = self.find::<Open>(name)?;
+        let mut made = null_mut();
+        // SAFETY: cuda.h: `cuStreamCreate(CUstream *, unsigned)` and `cuEventCreate(CUevent *, unsigned)` write one handle; HIP's
+        // calls WithFlags the same.
+        self.check(name, unsafe { call(&raw mut made, flags) })?;
+        Ok(made)
+    }
+
+    /// Marks a place in a stream.
+    pub(crate) fn record(&self, event: *mut c_void, stream: Stream) -> Result<(), String> {
+        let name = self.table.names.record;
+        let call = self.find::<Record>(name)?;
+        // SAFETY: cuda.h: `cuEventRecord(CUevent, CUstream)`, both from `open`; HIP the same.
+        self.check(name, unsafe { call(event, stream) })
+    }
+
+    /// Waits for a stream, and answers the microseconds between two marks in it.
+    pub(crate) fn elapsed_us(
+        &self,
+        stream: Stream,
+        [from, to]: [*mut c_void; 2],
+    ) -> Result<f64, String> {
+        let name = self.table.names.synchronize;
+        let call = self.find::<OfStream>(name)?;
+        // SAFETY: cuda.h: `cuStreamSynchronize(CUstream)`, from `open`; HIP the same.
+        self.check(name, unsafe { call(stream) })?;
+        let name = self.table.names.elapsed;
+        let call = self.find::<Elapsed>(name)?;
+        let mut milliseconds = 0.0;
+        // SAFETY: cuda.h: `cuEventElapsedTime(float *, CUevent, CUevent)` writes one float; both from `open`; HIP the same.
+        self.check(name, unsafe { call(&raw mut milliseconds, from, to) })?;
+        Ok(f64::from(milliseconds) * 1e3)
+    }
+
+    /// Does something that a capture of this thread or another one would else forbid; it touches no stream that captures.
+    pub(crate) fn beside_captures<T>(&self, work: impl FnOnce() -> T) -> T {
+        let call = self.handle.symbol(self.table.names.exchange).map(|found| {
+            // SAFETY: cuda.h: `CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *)`, an enum of int size; HIP the same.
+            unsafe { function::<Exchange>(found) }
+        });
+        // CU_STREAM_CAPTURE_MODE_RELAXED, and the same of HIP.
+        let mut mode = 2;
+        if let Some(call) = call {
+            // SAFETY: reads and writes one int. Where it fails, the work's own calls say what is wrong.
+            let _ = unsafe { call(&raw mut mode) };
+        }
+        let done = work();
+        if let Some(call) = call {
+            // SAFETY: as above; it gives back what was there.
+            let _ = unsafe { call(&raw mut mode) };
+        }
+        done
+    }
+
+    /// A function of the driver.
+    fn find<F: Copy>(&self, name: &CStr) -> Result<F, String> {
+        let found = self.handle.symbol(name).ok_or_else(|| {
+            format!(
+                "the {} driver has no {}",
+                self.table.interface,
+                name.to_string_lossy()
+            )
+        })?;
+        // SAFETY: the aliases above are the types that cuda.h and hip_runtime_api.h declare for the names of the tables.
+        Ok(unsafe { function::<F>(found) })
+    }
+
+    fn check(&self, name: &CStr, code: c_int) -> Result<(), String> {
+        if code == 0 {
+            return Ok(());
+        }
+        Err(format!(
+            "{} returned {} error {code}",
+            name.to_string_lossy(),
+            self.table.interface
+        ))
+    }
+}

@@ -1,0 +1,129 @@
+//! Compiling the kernel on the user's machine by hiprtc (hiprtc.h), which ROCm has in the runtime's library or beside it.
+
+use super::{Driver, Place};
+use crate::loader::Handle;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr::{null, null_mut};
+
+type Program = *mut c_void;
+type Create = unsafe extern "C" fn(
+    *mut Program,
+    *const c_char,
+    *const c_char,
+    c_int,
+    *const *const c_char,
+    *const *const c_char,
+) -> c_int;
+type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int;
+type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
+type Read = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
+type Properties = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+
+/// Where the compiler is, if not in the runtime.
+const FILES: &[&str] = &[
+    "libhiprtc.so",
+    "libhiprtc.so.7",
+    "libhiprtc.so.6",
+    "libhiprtc.so.5",
+];
+
+/// The bytes of `hipDeviceProp_tR0600`, with room for what later releases add, and where its `gcnArchName[256]` begins
+/// (hip_runtime_api.h of ROCm 6.0 on, as compiled).
+const PROPERTIES: usize = 4096;
+const ARCHITECTURE_AT: usize = 1160;
+
+/// Makes a code object for the calling thread's device.
+pub(super) fn compile(driver: &Driver, source: &CStr) -> Result<Vec<u8>, String> {
+    let option = CString::new(format!("--offload-arch={}", architecture(driver)?))
+        .map_err(|_| "the device's architecture holds a NUL".to_owned())?;
+    let compiler = Compiler::find(driver)?;
+    let create = compiler.function::<Create>(c"hiprtcCreateProgram")?;
+    let mut program = null_mut();
+    // SAFETY: hiprtc.h: `hiprtcCreateProgram(hiprtcProgram *, const char *src, const char *name, int headers, const char **, const
+    // char **)` writes one handle; the texts end in NUL; without headers both lists may be null.
+    let code = unsafe {
+        create(
+            &raw mut program,
+            source.as_ptr(),
+            c"spin.hip".as_ptr(),
+            0,
+            null(),
+            null(),
+        )
+    };
+    check("hiprtcCreateProgram", code)?;
+    let compile = compiler.function::<Compile>(c"hiprtcCompileProgram")?;
+    let options = [option.as_ptr()];
+    // SAFETY: hiprtc.h: `hiprtcCompileProgram(hiprtcProgram, int, const char **)` reads one option, which is alive.
+    let code = unsafe { compile(program, 1, options.as_ptr()) };
+    check("hiprtcCompileProgram", code)?;
+    let size_of = compiler.function::<Size>(c"hiprtcGetCodeSize")?;
+    let mut size = 0;
+    // SAFETY: hiprtc.h: `hiprtcGetCodeSize(hiprtcProgram, size_t *)` writes one size.
+    check("hiprtcGetCodeSize", unsafe {
+        size_of(program, &raw mut size)
+    })?;
+    let read = compiler.function::<Read>(c"hiprtcGetCode")?;
+    let mut image = vec![0_u8; size];
+    // SAFETY: hiprtc.h: `hiprtcGetCode(hiprtcProgram, char *)` writes as many bytes as it said. The program is not destroyed: there
+    // is one for each device.
+    let code = unsafe { read(program, image.as_mut_ptr().cast()) };
+    check("hiprtcGetCode", code)?;
+    Ok(image)
+}
+
+/// The architecture of the calling thread's device, such as `gfx1201`.
+fn architecture(driver: &Driver) -> Result<String, String> {
+    let name = driver.table.names.place;
+    let call = driver.find::<Place>(name)?;
+    let mut device = 0;
+    // SAFETY: `hipGetDevice(int *)` writes an int, for which there is room.
+    driver.check(name, unsafe { call(&raw mut device) })?;
+    let name = c"hipGetDevicePropertiesR0600";
+    let call = driver.find::<Properties>(name)?;
+    let mut properties = [0_u64; PROPERTIES / 8];
+    // SAFETY: hip_runtime_api.h: `hipGetDevicePropertiesR0600(hipDeviceProp_tR0600 *, int)` writes one structure of 1472 bytes
+    // aligned to 8; there is room for more than twice that.
+    let code = unsafe { call(properties.as_mut_ptr().cast(), device as c_int) };
+    driver.check(name, code)?;
+    let words = properties.iter().flat_map(|word| word.to_ne_bytes());
+    let bytes: Vec<u8> = words.skip(ARCHITECTURE_AT).take(256).collect();
+    let name = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
+    let name = name.to_string_lossy();
+    if name.starts_with("gfx") {
+        Ok(name.into_owned())
+    } else {
+        Err("the runtime names no architecture to compile for".to_owned())
+    }
+}
+
+/// Where the compiler's functions are.
+struct Compiler(Handle);
+
+impl Compiler {
+    fn find(driver: &Driver) -> Result<Self, String> {
+        let has = |handle: &Handle| handle.symbol(c"hiprtcCompileProgram").is_some();
+        if has(&driver.handle) {
+            return Ok(Self(driver.handle));
+        }
+        let mut loaded = FILES.iter().filter_map(|file| Handle::open(file).ok());
+        let found = loaded.find(has).map(Self);
+        found.ok_or_else(|| format!("{} did not load, and compiles the delay", FILES[0]))
+    }
+
+    fn function<F: Copy>(&self, name: &CStr) -> Result<F, String> {
+        let found = self.0.symbol(name).ok_or_else(|| {
+            let name = name.to_string_lossy();
+            format!("the compiler of kernels has no {name}")
+        })?;
+        // SAFETY: the aliases above are the types that hiprtc.h declares for the names asked for here.
+        Ok(unsafe { crate::forward::function::<F>(found) })
+    }
+}
+
+fn check(call: &str, code: c_int) -> Result<(), String> {
+    if code == 0 {
+        return Ok(());
+    }
+    Err(format!("{call} returned HIPRTC error {code}"))
+}

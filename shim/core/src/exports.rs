@@ -1,0 +1,228 @@
+//! The exports: for each name a few instructions that jump to the real function and leave all arguments where they are, so that no
+//! signature has to be known, and the way by [`enter`] for the calls that are not known yet or may be delayed.
+
+use crate::forward::enter;
+use std::ffi::c_void;
+
+/// The arguments of a call, where [`slow`] saved them.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Frame(*const usize);
+
+impl Frame {
+    /// An argument by its number from 0, all up to it being pointers or integers.
+    pub(crate) fn argument(&self, number: usize) -> *mut c_void {
+        // SAFETY: `slow` saved the registers of arguments in order; on x86_64 the return address and the arguments on the stack
+        // stand behind them, and entries name arguments that their C functions have.
+        let place = unsafe { self.0.add(position(number)) };
+        // SAFETY: as above.
+        (unsafe { place.read() }) as *mut c_void
+    }
+}
+
+/// Six registers hold arguments, and behind them stands the return address (System V ABI, AMD64 supplement).
+#[cfg(target_arch = "x86_64")]
+const fn position(number: usize) -> usize {
+    if number < 6 { number } else { number + 1 }
+}
+
+/// Eight registers hold arguments (AAPCS64), more than any entry asks for.
+#[cfg(target_arch = "aarch64")]
+const fn position(number: usize) -> usize {
+    number
+}
+
+/// Saves all registers that can hold arguments, asks [`enter`] for the way and goes it.
+///
+/// # Safety
+/// Jumped to by an export alone, with the address of its entry in r11.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+pub unsafe extern "C" fn slow() {
+    core::arch::naked_asm!(
+        "push r9",
+        "push r8",
+        "push rcx",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        // The return address and six registers are 56 bytes: with 136 more the stack is aligned to 16.
+        "sub rsp, 136",
+        "movups [rsp], xmm0",
+        "movups [rsp + 16], xmm1",
+        "movups [rsp + 32], xmm2",
+        "movups [rsp + 48], xmm3",
+        "movups [rsp + 64], xmm4",
+        "movups [rsp + 80], xmm5",
+        "movups [rsp + 96], xmm6",
+        "movups [rsp + 112], xmm7",
+        "mov [rsp + 128], rax",
+        "mov rdi, r11",
+        "lea rsi, [rsp + 136]",
+        "call {enter}",
+        "mov r11, rax",
+        "movups xmm0, [rsp]",
+        "movups xmm1, [rsp + 16]",
+        "movups xmm2, [rsp + 32]",
+        "movups xmm3, [rsp + 48]",
+        "movups xmm4, [rsp + 64]",
+        "movups xmm5, [rsp + 80]",
+        "movups xmm6, [rsp + 96]",
+        "movups xmm7, [rsp + 112]",
+        "mov rax, [rsp + 128]",
+        "add rsp, 136",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop rcx",
+        "pop r8",
+        "pop r9",
+        "jmp r11",
+        enter = sym enter,
+    )
+}
+
+/// Saves all registers that can hold arguments, asks [`enter`] for the way and goes it.
+///
+/// # Safety
+/// Jumped to by an export alone, with the address of its entry in x16.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+pub unsafe extern "C" fn slow() {
+    core::arch::naked_asm!(
+        "stp x29, x30, [sp, #-224]!",
+        "mov x29, sp",
+        "stp x0, x1, [sp, #16]",
+        "stp x2, x3, [sp, #32]",
+        "stp x4, x5, [sp, #48]",
+        "stp x6, x7, [sp, #64]",
+        "str x8, [sp, #80]",
+        "stp q0, q1, [sp, #96]",
+        "stp q2, q3, [sp, #128]",
+        "stp q4, q5, [sp, #160]",
+        "stp q6, q7, [sp, #192]",
+        "mov x0, x16",
+        "add x1, sp, #16",
+        "bl {enter}",
+        "mov x16, x0",
+        "ldp x0, x1, [sp, #16]",
+        "ldp x2, x3, [sp, #32]",
+        "ldp x4, x5, [sp, #48]",
+        "ldp x6, x7, [sp, #64]",
+        "ldr x8, [sp, #80]",
+        "ldp q0, q1, [sp, #96]",
+        "ldp q2, q3, [sp, #128]",
+        "ldp q4, q5, [sp, #160]",
+        "ldp q6, q7, [sp, #192]",
+        "ldp x29, x30, [sp], #224",
+        "br x16",
+        enter = sym enter,
+    )
+}
+
+/// The body of an export: to the real function, or to [`slow`] where that is not known yet.
+#[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! jump {
+    ($entry:path) => {
+        ::core::arch::naked_asm!(
+            "mov r11, [rip + {entry}]",
+            "test r11, r11",
+            "jz 2f",
+            "jmp r11",
+            "2:",
+            "lea r11, [rip + {entry}]",
+            "jmp {slow}",
+            entry = sym $entry,
+            slow = sym $crate::slow,
+        )
+    };
+}
+
+/// The body of an export: to the real function, or to [`slow`] where that is not known yet.
+#[cfg(target_arch = "aarch64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! jump {
+    ($entry:path) => {
+        ::core::arch::naked_asm!(
+            "adrp x16, {entry}",
+            "add x16, x16, :lo12:{entry}",
+            "ldar x17, [x16]",
+            "cbz x17, 2f",
+            "br x17",
+            "2:",
+            "b {slow}",
+            entry = sym $entry,
+            slow = sym $crate::slow,
+        )
+    };
+}
+
+/// Exports the functions of a library: its row, the word of a list in `names`, and their prefix.
+#[macro_export]
+macro_rules! library {
+    ($row:path, $list:ident, $prefix:literal) => {
+        $crate::more!($row, $list, $prefix);
+
+        $crate::forward! { $row, "", "tplens_soft_";
+            "box" => Mark;
+            "late" => Mark;
+            "ns" => MarkNumber;
+        }
+
+        /// That this is a shim: a shim does not take another one for the real library.
+        #[unsafe(no_mangle)]
+        extern "C" fn tplens_shim() -> *const ::std::ffi::c_char {
+            concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+        }
+    };
+}
+
+/// Exports more functions of a library: those of another list, each with the profiling name beside it, which begins with p.
+#[macro_export]
+macro_rules! more {
+    ($row:path, $list:ident, $prefix:literal) => {
+        $crate::names! { $list forward! { $row, "", $prefix } }
+        $crate::names! { $list forward! { $row, "p", $prefix } }
+    };
+}
+
+/// Exports for rows of a list.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! forward {
+    ($row:path, $before:literal, $prefix:literal;
+     $($name:literal => $answer:ident $(, $operation:ident at $stream_at:literal)?;)+) => {
+        $(const _: () = {
+            static ENTRY: $crate::Entry = $crate::Entry::new(
+                &$row,
+                concat!($before, $prefix, $name, "\0"),
+                $crate::Answer::$answer,
+                $crate::delayed!($($operation at $stream_at)?),
+            );
+
+            #[unsafe(naked)]
+            #[unsafe(export_name = concat!($before, $prefix, $name))]
+            unsafe extern "C" fn export() {
+                $crate::jump!(ENTRY)
+            }
+        };)+
+    };
+}
+
+/// Whether a row may be delayed.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! delayed {
+    () => {
+        None
+    };
+    ($operation:ident at $stream_at:literal) => {
+        Some($crate::Delayed {
+            operation: $crate::Operation::$operation,
+            stream_at: $stream_at,
+        })
+    };
+}

@@ -1,0 +1,181 @@
+//! Where a call goes on: the first call of a name, and every call that may be delayed, passes through [`enter`]. How it comes here is
+//! in `exports`.
+
+use crate::delay;
+use crate::exports::Frame;
+use crate::log;
+use crate::real::Real;
+use crate::table::{Library, Operation};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What a call answers that the real library does not take, by what its C function returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// `ncclResult_t`: `ncclInternalError`.
+    Result,
+    /// Text: that something is missing.
+    Text,
+    /// Text: what was refused last by the shim, where it refused anything.
+    LastError,
+    /// A pointer, a number, a small structure or nothing: null or zeros.
+    Nothing,
+    /// As `Nothing`, for a mark of this project's own libraries: that it is missing is usual and not said.
+    Mark,
+    /// As `Mark`, a floating-point number.
+    MarkNumber,
+}
+
+/// A call that may be delayed.
+#[derive(Debug, Clone, Copy)]
+pub struct Delayed {
+    /// What it is.
+    pub operation: Operation,
+    /// The number, from 0, of the argument that is its stream. All before it are pointers or integers.
+    pub stream_at: usize,
+}
+
+/// One exported function.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Entry {
+    /// The real function's address, 0 before the first call. The first field, as the exports jump to what stands here.
+    target: AtomicUsize,
+    /// The real function's address, of an entry whose every call passes through [`enter`].
+    found: AtomicUsize,
+    was_missed: AtomicBool,
+    library: &'static Library,
+    name: &'static CStr,
+    answer: Answer,
+    delayed: Option<Delayed>,
+}
+
+impl Entry {
+    /// A function of a library by its name, which ends in NUL.
+    #[must_use]
+    pub const fn new(
+        library: &'static Library,
+        name: &'static str,
+        answer: Answer,
+        delayed: Option<Delayed>,
+    ) -> Self {
+        Self {
+            target: AtomicUsize::new(0),
+            found: AtomicUsize::new(0),
+            was_missed: AtomicBool::new(false),
+            library,
+            name: match CStr::from_bytes_with_nul(name.as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!("one NUL, at the end"),
+            },
+            answer,
+            delayed,
+        }
+    }
+
+    /// Where to go on: the real function, or one of ours that answers in its place.
+    fn way(&'static self, frame: &Frame) -> usize {
+        let real = match Real::get(self.library) {
+            Ok(real) => real,
+            Err(_) if matches!(self.answer, Answer::Mark | Answer::MarkNumber) => {
+                return self.instead();
+            }
+            Err(words) => {
+                log::refuse(words);
+                return self.instead();
+            }
+        };
+        if self.answer == Answer::LastError && log::refused_here() {
+            return last_refusal as *const () as usize;
+        }
+        let found = match self.found.load(Ordering::Relaxed) {
+            0 => match real.handle.symbol(self.name) {
+                Some(address) => address.as_ptr() as usize,
+                None => return self.missing(real),
+            },
+            found => found,
+        };
+        self.found.store(found, Ordering::Relaxed);
+        match self.delayed {
+            Some(delayed) => match delay::before(real, delayed, frame) {
+                Ok(()) => found,
+                Err(words) => {
+                    log::refuse(&words);
+                    self.instead()
+                }
+            },
+            None => {
+                if self.answer != Answer::LastError {
+                    self.target.store(found, Ordering::Release);
+                }
+                found
+            }
+        }
+    }
+
+    /// The real library does not have it.
+    fn missing(&self, real: &Real) -> usize {
+        let marks = matches!(self.answer, Answer::Mark | Answer::MarkNumber);
+        if !marks && !self.was_missed.swap(true, Ordering::Relaxed) {
+            log::say(&format!(
+                "{} has no {}; the call is answered with an error",
+                real.file,
+                self.name.to_string_lossy()
+            ));
+        }
+        self.instead()
+    }
+
+    /// A function of ours that answers in the place of the real one.
+    fn instead(&self) -> usize {
+        let way = match self.answer {
+            Answer::Result => internal_error as *const (),
+            Answer::Text => unknown_text as *const (),
+            Answer::LastError => last_refusal as *const (),
+            Answer::Nothing | Answer::Mark => zeros as *const (),
+            Answer::MarkNumber => zero as *const (),
+        };
+        way as usize
+    }
+}
+
+/// `ncclInternalError` (nccl.h).
+extern "C" fn internal_error() -> c_int {
+    3
+}
+
+extern "C" fn unknown_text() -> *const c_char {
+    c"the real library of collectives is missing, or has no text (tplens delay shim)".as_ptr()
+}
+
+extern "C" fn last_refusal() -> *const c_char {
+    log::last_refusal()
+}
+
+extern "C" fn zeros() -> u128 {
+    0
+}
+
+extern "C" fn zero() -> f64 {
+    0.0
+}
+
+/// Finds where a call goes on, and delays it where that is asked.
+pub(crate) extern "C" fn enter(entry: &'static Entry, frame: Frame) -> usize {
+    catch_unwind(AssertUnwindSafe(|| entry.way(&frame))).unwrap_or_else(|_| {
+        log::refuse("the delay shim panicked");
+        entry.instead()
+    })
+}
+
+/// An address as a function's type.
+///
+/// # Safety
+/// `F` is the type of a pointer to the function at this address.
+pub(crate) unsafe fn function<F: Copy>(address: NonNull<c_void>) -> F {
+    const { assert!(size_of::<F>() == size_of::<usize>()) };
+    // SAFETY: of the same size; the caller promises the type.
+    unsafe { std::mem::transmute_copy(&address) }
+}

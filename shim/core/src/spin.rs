@@ -1,0 +1,194 @@
+//! The delay as a kernel in a stream: loaded and measured once for each context, then launched before each call.
+//!
+//! What is asked for is what a call adds to its stream, and a kernel without work takes some microseconds there too. So an empty one
+//! is measured by events behind each other, with the GPU kept busy until all are queued, the argument is what is asked for less
+//! that, and the result is measured again. The clock is `%globaltimer` on NVIDIA's GPUs and not the cycles of a multiprocessor, whose
+//! rate changes with the load: it goes on in steps of 32 ns to about 1 us, depending on the chip, and a delay is as long as that
+//! uncertain. On AMD's it is the constant clock of 100 MHz; where that is slower, the second measurement shows it and the argument
+//! is scaled. Kernels of one graph follow each other some tenths of a microsecond closer than those measured here.
+
+use crate::driver::Driver;
+use crate::log::{self, Spin};
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
+
+/// Kernels between two events.
+const BATCH: u32 = 16;
+/// Batches of a measurement, of which the median counts.
+const ROUNDS: usize = 5;
+/// What keeps the GPU busy while a batch is queued, nanoseconds: twenty times what queueing takes.
+const LEAD_NS: u64 = 1_000_000;
+/// How far off the delay may be: this part of it, or so many microseconds.
+const TOLERANCE: f64 = 0.05;
+const TOLERANCE_US: f64 = 1.0;
+
+/// A kernel with the argument that makes it as long as asked.
+#[derive(Debug, Clone, Copy)]
+struct Ready {
+    kernel: usize,
+    duration_ns: u64,
+}
+
+/// By context or device. What failed once is not tried again.
+static READY: Mutex<BTreeMap<u64, Result<Ready, String>>> = Mutex::new(BTreeMap::new());
+
+/// Puts a delay into a stream.
+///
+/// # Errors
+/// Why it cannot be there, or not for as long as asked.
+pub(crate) fn put(driver: &Driver, stream: *mut c_void, delay_us: f64) -> Result<(), String> {
+    let place = driver.place()?;
+    let ready = {
+        let mut all = READY.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = all
+            .entry(place)
+            .or_insert_with(|| driver.beside_captures(|| prepare(driver, delay_us)));
+        made.clone()?
+    };
+    driver.launch(ready.kernel as *mut c_void, stream, ready.duration_ns)
+}
+
+fn prepare(driver: &Driver, asked_us: f64) -> Result<Ready, String> {
+    let bench = Bench::open(driver)?;
+    let empty = bench.measure(0)?;
+    let fit = Fit::of(empty[1], asked_us)?;
+    let mut duration_ns = fit.first_ns();
+    let mut measured = bench.measure(duration_ns)?;
+    if !fit.holds(measured[1]) {
+        duration_ns = fit.second_ns(duration_ns, measured[1])?;
+        measured = bench.measure(duration_ns)?;
+    }
+    log::spins(Spin {
+        empty_us: empty,
+        argument_us: duration_ns as f64 / 1e3,
+        measured_us: measured,
+        kernels: ROUNDS as u32 * BATCH,
+    });
+    if !fit.holds(measured[1]) {
+        let found = measured[1];
+        return Err(format!(
+            "a delay of {asked_us} us was asked for and {found:.2} us were measured in a stream"
+        ));
+    }
+    Ok(Ready {
+        kernel: bench.kernel as usize,
+        duration_ns,
+    })
+}
+
+/// The argument for a delay, by what is measured.
+#[derive(Debug, Clone, Copy)]
+struct Fit {
+    empty_us: f64,
+    asked_us: f64,
+}
+
+impl Fit {
+    fn of(empty_us: f64, asked_us: f64) -> Result<Self, String> {
+        if asked_us < empty_us {
+            return Err(format!(
+                "a delay of {asked_us} us was asked for, and a kernel without work takes {empty_us:.2} us in a stream; ask for more"
+            ));
+        }
+        Ok(Self { empty_us, asked_us })
+    }
+
+    fn first_ns(self) -> u64 {
+        ((self.asked_us - self.empty_us) * 1e3).round() as u64
+    }
+
+    /// The argument scaled by what came of the first one.
+    fn second_ns(self, first_ns: u64, measured_us: f64) -> Result<u64, String> {
+        let spun_us = measured_us - self.empty_us;
+        if first_ns == 0 || spun_us <= 0.0 {
+            return Err(format!(
+                "a kernel that should take {} us took {measured_us:.2} us in a stream",
+                self.asked_us
+            ));
+        }
+        let scale = (self.asked_us - self.empty_us) / spun_us;
+        Ok((first_ns as f64 * scale).round() as u64)
+    }
+
+    fn holds(self, measured_us: f64) -> bool {
+        let off = (measured_us - self.asked_us).abs();
+        off <= TOLERANCE_US.max(self.asked_us * TOLERANCE)
+    }
+}
+
+/// A stream of its own to measure in.
+struct Bench<'a> {
+    driver: &'a Driver,
+    kernel: *mut c_void,
+    stream: *mut c_void,
+    events: [*mut c_void; 2],
+}
+
+impl<'a> Bench<'a> {
+    fn open(driver: &'a Driver) -> Result<Self, String> {
+        let (stream, events) = driver.open()?;
+        Ok(Self {
+            kernel: driver.load()?,
+            driver,
+            stream,
+            events,
+        })
+    }
+
+    /// Least, median and most microseconds of a kernel, over the batches.
+    fn measure(&self, duration_ns: u64) -> Result<[f64; 3], String> {
+        let mut found = (0..ROUNDS)
+            .map(|_| self.batch(duration_ns))
+            .collect::<Result<Vec<f64>, String>>()?;
+        found.sort_by(f64::total_cmp);
+        Ok([found[0], found[ROUNDS / 2], found[ROUNDS - 1]])
+    }
+
+    fn batch(&self, duration_ns: u64) -> Result<f64, String> {
+        let Self {
+            driver,
+            kernel,
+            stream,
+            events,
+        } = *self;
+        driver.launch(kernel, stream, LEAD_NS)?;
+        driver.record(events[0], stream)?;
+        for _ in 0..BATCH {
+            driver.launch(kernel, stream, duration_ns)?;
+        }
+        driver.record(events[1], stream)?;
+        Ok(driver.elapsed_us(stream, events)? / f64::from(BATCH))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_argument_is_what_is_asked_less_an_empty_kernel() {
+        let fit = Fit::of(2.5, 20.0).expect("fits");
+        assert_eq!(fit.first_ns(), 17_500);
+        // 1 us, or a twentieth of more than 20 us.
+        assert!(fit.holds(19.0) && fit.holds(21.0) && !fit.holds(21.01));
+        let long = Fit::of(2.5, 100.0).expect("fits");
+        assert!(long.holds(105.0) && !long.holds(105.1));
+    }
+
+    #[test]
+    fn a_clock_of_another_rate_is_scaled_away() {
+        // A clock of 25 MHz that is taken for one of 100 MHz: 17.5 us become 70, and 72.5 are measured. A quarter is right.
+        let fit = Fit::of(2.5, 20.0).expect("fits");
+        assert!(!fit.holds(72.5));
+        assert_eq!(fit.second_ns(17_500, 72.5), Ok(4_375));
+        // A kernel that does not spin at all cannot be scaled.
+        assert!(fit.second_ns(17_500, 2.5).is_err());
+    }
+
+    #[test]
+    fn less_than_an_empty_kernel_takes_is_refused() {
+        let refused = Fit::of(2.5, 1.0).expect_err("refuses");
+        assert!(refused.contains("2.50 us in a stream"), "{refused}");
+    }
+}
