@@ -89,7 +89,7 @@ pub(crate) fn measure(
     arguments.extend(flags);
     arguments.extend(["--out".to_owned(), part.display().to_string()]);
     let is_kept = |line: &str| !line.starts_with(RESULT);
-    match child::run(&name, &own, &arguments, log, is_kept, interrupt)? {
+    match child::run(&name, &own, &arguments, Vec::new(), log, is_kept, interrupt)? {
         Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
         Ended::Exit { .. } if complete(&part).is_some() => {
             let record = adopt(&part, folder)?;

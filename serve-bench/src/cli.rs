@@ -4,13 +4,18 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::ablate::AblateArgs;
 use crate::compare::CompareArgs;
+use crate::engine_log::EngineLogArgs;
 use crate::explain::ExplainArgs;
+use crate::half::HalfModelArgs;
 use crate::page::PageArgs;
+use crate::predict::PredictArgs;
 use crate::slo::SloArgs;
 use crate::study::{DemoArgs, StudyArgs};
 use crate::sweep::SweepArgs;
 use crate::sweep_report::SweepReportArgs;
+use crate::validate::ValidateArgs;
 use crate::{load, selftest, server};
 
 /// What the codes of `measure::exit` mean here.
@@ -40,8 +45,18 @@ pub(crate) enum Command {
     Study(Box<StudyArgs>),
     /// Runs a study on a soft box with the embedded engine.
     Demo(DemoArgs),
+    /// Starts a server again and again with one thing of its link changed, to see whether its step follows.
+    Ablate(Box<AblateArgs>),
     /// Explains result files of anyone's: why several GPUs give what they give.
     Explain(Box<ExplainArgs>),
+    /// Prints what an engine's log says of how it ran, with the lines that say it.
+    EngineLog(EngineLogArgs),
+    /// Prints, writes or runs a rank's share of a model as a model of its own: TP2 less this is communication.
+    HalfModel(Box<HalfModelArgs>),
+    /// Predicts what a model takes on one GPU and on several, from a box's links and peak rates or from a result of one GPU.
+    Predict(Box<PredictArgs>),
+    /// Holds explanations against boxes whose truth is known, because the engine in virtual time was given it.
+    Validate(ValidateArgs),
     /// Finds the largest request rate, or concurrency, at which latencies keep their limits.
     Slo(Box<SloArgs>),
     /// Runs a matrix of loads, each into a folder of its own, on servers that it starts.

@@ -2,19 +2,24 @@
 //! exit code; the work is done in one module a subcommand.
 #![forbid(unsafe_code)]
 
+mod ablate;
 mod attempt;
 mod beside;
 mod cli;
 mod compare;
+mod engine_log;
 mod explain;
+mod half;
 mod load;
 mod page;
+mod predict;
 mod selftest;
 mod server;
 mod slo;
 mod study;
 mod sweep;
 mod sweep_report;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -46,7 +51,16 @@ fn main() -> ExitCode {
             Command::KnownSchedule(args) => selftest::known_schedule(&args),
             Command::Study(args) => studied(&args, None),
             Command::Demo(args) => studied(&args.study(), Some(study::DEMO_SAYS)),
+            Command::Ablate(args) => {
+                interruptible(|interrupt| ablate::run(&args, interrupt, &|line| say!("{line}")))
+            }
             Command::Explain(args) => ended(explain::run(&args)),
+            Command::EngineLog(args) => ended(engine_log::run(&args)),
+            Command::HalfModel(args) => {
+                interruptible(|interrupt| half::run(&args, interrupt, &|line| say!("{line}")))
+            }
+            Command::Predict(args) => ended(predict::run(&args)),
+            Command::Validate(args) => validate::run(&args),
             Command::Slo(args) => {
                 interruptible(|interrupt| slo::run(&args, interrupt, &|line| say!("{line}")))
             }

@@ -98,12 +98,28 @@ pub(crate) const PROGRAMS: &[Program] = &[
         about: "a study on a simulated box with the embedded engine, in half a minute",
     },
     Program {
+        command: "ablate",
+        package: "serve-bench",
+        subcommand: "ablate",
+        starts: MEASURING,
+        soft: false,
+        about: "a server started again and again with one thing of its link changed: whether its step follows",
+    },
+    Program {
         command: "explain",
         package: "serve-bench",
         subcommand: "explain",
         starts: &[],
         soft: false,
         about: "the last step of a study, from anyone's result files",
+    },
+    Program {
+        command: "predict",
+        package: "serve-bench",
+        subcommand: "predict",
+        starts: &[],
+        soft: false,
+        about: "what a model will take on one GPU and on several, before it is served there",
     },
 ];
 

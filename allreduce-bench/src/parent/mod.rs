@@ -6,7 +6,6 @@ mod judge;
 mod library;
 mod losses;
 mod modes;
-mod order;
 mod run;
 mod sampling;
 mod session;

@@ -12,6 +12,7 @@ use measure::record::{
     Arm, CallMode, CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent,
     EngineRunFacts, LinkDevice,
 };
+use measure::stats::rounds;
 use measure::unit::ByteCount;
 use program::{Break, Budget, Progress, Recorder, reservations};
 use topology::{Machine, Sysfs};
@@ -21,7 +22,6 @@ use super::arms::{Variant, not_logged};
 use super::group::{Group, Opened, Setup, Start, Trouble};
 use super::losses::Course;
 use super::modes::{Clock, Pass, in_real_time, modes, not_here, passes};
-use super::order::rounds;
 use super::transport::{Around, logged_run};
 use super::wanted::{Steps, Wanted};
 use crate::cli::{ModeArg, RunArgs};

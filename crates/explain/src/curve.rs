@@ -11,6 +11,9 @@ use crate::priors::PublishedCurve;
 /// Beyond this many times its last size, and below its first over this, a curve says nothing.
 const FAR: u64 = 4;
 
+/// From this size on a message gets the bandwidth of larger ones to a quarter, on public curves of two GPUs.
+const SHOWS_BANDWIDTH: u64 = 1 << 20;
+
 /// Half a 95% interval in standard deviations of a normal distribution.
 const DEVIATIONS: f64 = 1.96;
 
@@ -138,6 +141,22 @@ impl Curve {
         ends.is_some_and(|(first, last)| {
             bytes.saturating_mul(FAR) >= first.bytes && bytes <= last.bytes.saturating_mul(FAR)
         })
+    }
+
+    /// The least and the most share of the time at a size that its bytes take, 0 to 1; `None` where the curve shows no bandwidth.
+    ///
+    /// At least what the bytes take at the largest size's bandwidth; at most all above the smallest time, since protocols for
+    /// small messages move their bytes more slowly.
+    pub(crate) fn on_the_wire(&self, bytes: u64) -> Option<(f64, f64)> {
+        let last = self.points.last()?;
+        if last.bytes < SHOWS_BANDWIDTH {
+            return None;
+        }
+        let us = self.at(bytes).us;
+        let least = (ratio(bytes, last.bytes) * last.us / us).min(1.0);
+        let smallest = self.points.iter().map(|point| point.us);
+        let latency = smallest.fold(f64::INFINITY, f64::min);
+        Some((least, (1.0 - latency / us).max(least)))
     }
 
     /// The time at a size.

@@ -4,9 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::advise::{Advice, advise};
 use crate::attribute::{Attribution, Refusal, attribute};
+use crate::bounded::{Bounded, bounded};
+use crate::first_token::{FirstToken, first_token};
 use crate::gates::{Gate, gates};
 use crate::inputs::{Inputs, MEASURED};
 use crate::next::{NextStep, next};
+use crate::slope::Slope;
+use crate::what_if::{Substitution, WhatIf, what_if};
 
 /// The version of this form; a reader refuses a higher one.
 pub const SCHEMA: u32 = 1;
@@ -34,6 +38,29 @@ pub struct Explanation {
     pub gates: Vec<Gate>,
     /// What came of it.
     pub outcome: Outcome,
+    /// What a case that is refused still tells; empty where there is an attribution.
+    #[serde(default)]
+    pub bounded: Vec<Bounded>,
+    /// What the time to first token is made of; `None` where more than one request was in flight, or nothing was streamed.
+    #[serde(default)]
+    pub first_token: Option<FirstToken>,
+    /// Whether the step follows the link, where arms of an ablation were given.
+    #[serde(default)]
+    pub slope: Option<Slope>,
+}
+
+impl Explanation {
+    /// With the slope test of an ablation's arms: where the step follows the link, a curve times its count is more than that.
+    #[must_use]
+    pub fn with_slope(mut self, slope: Slope) -> Self {
+        if let (Outcome::Attributed { attribution, .. }, Some(evidence)) =
+            (&mut self.outcome, slope.evidence())
+        {
+            attribution.raise(&evidence.words);
+        }
+        self.slope = Some(slope);
+        self
+    }
 }
 
 /// A file and what was taken from it.
@@ -57,6 +84,9 @@ pub enum Outcome {
         advice: Vec<Advice>,
         /// What to measure.
         next: Vec<NextStep>,
+        /// What was asked to be put in the place of the collectives, and what it would give.
+        #[serde(default)]
+        what_if: Vec<WhatIf>,
     },
     /// It is not.
     Refused {
@@ -68,13 +98,24 @@ pub enum Outcome {
 /// Gates, attribution, advice and next measurements of these inputs.
 #[must_use]
 pub fn explain(inputs: &Inputs, seed: u64, draws: u32) -> Explanation {
+    explain_if(inputs, &[], seed, draws)
+}
+
+/// The same with what-ifs.
+#[must_use]
+pub fn explain_if(inputs: &Inputs, asked: &[Substitution], seed: u64, draws: u32) -> Explanation {
     let outcome = match attribute(inputs, seed, draws) {
         Ok(attribution) => Outcome::Attributed {
             advice: advise(inputs, &attribution),
             next: next(inputs, &attribution),
+            what_if: what_if(inputs, &attribution, asked),
             attribution: Box::new(attribution),
         },
         Err(refusal) => Outcome::Refused { refusal },
+    };
+    let bounded = match &outcome {
+        Outcome::Attributed { .. } => Vec::new(),
+        Outcome::Refused { .. } => bounded(inputs),
     };
     Explanation {
         schema: SCHEMA,
@@ -87,10 +128,13 @@ pub fn explain(inputs: &Inputs, seed: u64, draws: u32) -> Explanation {
         inputs: sources(inputs),
         gates: gates(inputs),
         outcome,
+        bounded,
+        first_token: first_token(inputs, seed, draws).ok(),
+        slope: None,
     }
 }
 
-fn sources(inputs: &Inputs) -> Vec<InputSource> {
+pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
     let mut sources: Vec<InputSource> = Vec::new();
     let mut add = |origin: &str, taken: String| {
         let source = InputSource {

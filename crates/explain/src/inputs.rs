@@ -8,6 +8,7 @@ use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings};
 
 use crate::gates::RunShape;
 use crate::priors::{Prior, Priors};
+use crate::seen::Seen;
 
 /// What stands for the name of a soft box where there is none.
 pub(crate) const MEASURED: &str = "measured";
@@ -33,6 +34,8 @@ pub struct Inputs {
     pub known: KnownBox,
     /// What was measured besides, where it was.
     pub evidence: Evidence,
+    /// What else was seen, for advice and what-ifs.
+    pub seen: Seen,
     /// What is taken as known where nothing was measured.
     pub priors: Priors,
 }

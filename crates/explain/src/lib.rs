@@ -6,30 +6,56 @@
 
 mod advise;
 mod attribute;
+mod bounded;
 mod curve;
 mod explanation;
+mod first_token;
 mod gates;
 mod inputs;
+mod links;
 mod next;
+mod predict;
 mod priors;
 mod random;
 mod range;
+mod seen;
 mod slope;
 mod text;
+mod what_if;
 
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
     Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, Measurement,
     PriorShare, PublishedTime, Refusal, StepFrom, VarianceShare, attribute,
 };
-pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, explain};
+pub use bounded::{Bounded, ChunkBound, ChunkReduce, FlightBound, FlightPoint, PathBound, bounded};
+pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, explain, explain_if};
+pub use first_token::{FirstToken, first_token};
 pub use gates::{Gate, Verdict, gates};
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState};
-pub use next::{NextStep, next};
+pub use links::{
+    Difference, LinkComparison, LinkFigures, LinkOutcome, LinkPrediction, LinkSide, LinkVerdict,
+    Needed, PhysicalLink, SideFacts, SizeAttribution, SizeBar, SizeCause, SizeComparison,
+    SizeOutcome, TimeOf, WireDifference, WireTime, compare_links, compare_sizes, links_answer,
+    links_heading, links_text, sizes_answer, sizes_text,
+};
+pub use next::{Narrowing, NextStep, next};
+pub use predict::{
+    Level, Link, PREDICTION_SCHEMA, Part, PartName, Peak, PredictError, PredictInputs, Predicted,
+    Prediction, PublishedAllReduce, Serving, between, predict, prediction_text,
+};
 pub use priors::{Basis, Override, Prior, PriorError, Priors, Shape};
 pub use range::Range;
-pub use slope::{Ablation, Arm, Change, Launch};
+pub use seen::{Seen, Variable};
+pub use slope::{
+    Ablation, Arm, ArmSummary, Beside, Change, DelayControl, Launch, NegativeControl, Power,
+    Residual, Slope, SlopeEvidence, SlopeFit, SlopeVerdict, slope, slope_text,
+};
 pub use text::{answer, half_width, heading, prior_shares, text};
+pub use what_if::{
+    Answer, By, CommunicationFrom, LinkRate, Substituted, Substitution, WhatIf, WhatIfError,
+    what_if,
+};
 
 /// Draws that are enough for intervals that do not move in their second digit.
 pub const DRAWS: u32 = 20_000;

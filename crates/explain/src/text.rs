@@ -31,12 +31,14 @@ pub fn text(explanation: &Explanation) -> String {
             attribution,
             advice,
             next,
+            what_if,
         } => {
             text.push_str(&heading(explanation, Some(attribution.batch)));
             text.push_str(&waterfall(attribution, explanation.simulated.is_some()));
             text.push_str(&behind(attribution));
             text.push_str(&gates(&explanation.gates));
             text.push_str(&advised(advice));
+            text.push_str(&list("what if", &in_words(what_if)));
             text.push_str(&measured_next(next));
             text.push_str(&list("reservations", &attribution.caveats));
             text.push_str(&list("taken as known", &priors(attribution)));
@@ -47,8 +49,12 @@ pub fn text(explanation: &Explanation) -> String {
         }
         Outcome::Refused { .. } => {
             text.push_str(&heading(explanation, None));
+            text.push_str(&still_told(explanation));
             text.push_str(&gates(&explanation.gates));
         }
+    }
+    if let Some(first) = &explanation.first_token {
+        text.push_str(&list("time to first token", &[first.to_string()]));
     }
     let sources: Vec<String> = explanation
         .inputs
@@ -60,6 +66,13 @@ pub fn text(explanation: &Explanation) -> String {
     text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }
 
+/// What a refused case still tells.
+fn still_told(explanation: &Explanation) -> String {
+    let said = explanation.bounded.iter();
+    let said: Vec<String> = said.flat_map(crate::bounded::Bounded::sentences).collect();
+    list("what this case still tells", &said)
+}
+
 /// The answer in two sentences: why, and what to do.
 #[must_use]
 pub fn answer(explanation: &Explanation) -> Vec<String> {
@@ -68,6 +81,7 @@ pub fn answer(explanation: &Explanation) -> Vec<String> {
             attribution,
             advice,
             next,
+            ..
         } => vec![why(attribution), remedy(advice, next)],
         Outcome::Refused { refusal } => {
             let failed = explanation
@@ -355,7 +369,7 @@ fn implied_in_words(implied: &Implied) -> String {
     text
 }
 
-fn gates(gates: &[Gate]) -> String {
+pub(crate) fn gates(gates: &[Gate]) -> String {
     let lines: Vec<String> = gates
         .iter()
         .map(|gate| {
@@ -370,6 +384,10 @@ fn gates(gates: &[Gate]) -> String {
         })
         .collect();
     list("gates", &lines)
+}
+
+fn in_words<T: ToString>(items: &[T]) -> Vec<String> {
+    items.iter().map(ToString::to_string).collect()
 }
 
 fn advised(advice: &[Advice]) -> String {
@@ -387,7 +405,11 @@ impl std::fmt::Display for Advice {
             f,
             "{}: {}; {effect} [{}]",
             self.what, self.why, self.based_on
-        )
+        )?;
+        match &self.prove {
+            Some(command) => write!(f, "; to see it: {command}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -398,17 +420,23 @@ fn measured_next(next: &[NextStep]) -> String {
 
 impl std::fmt::Display for NextStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let of_communication = self
-            .share
-            .of_communication
-            .map_or(ABSENT.to_owned(), |share| format!("{:.0}%", share * 100.0));
-        write!(
-            f,
-            "{}: {} (settles {of_communication} of the variance of the communication bar, {:.0}% of that of communication and unexplained together)",
-            self.what,
-            self.how,
-            self.share.of_remainder * 100.0
-        )
+        write!(f, "{}: {} (", self.what, self.how)?;
+        match self.narrows {
+            Some(narrows) => write!(
+                f,
+                "settles {:.0}% of the variance of communication as reported: from {:.1} to about {:.1} ms between 5% and 95%",
+                narrows.share * 100.0,
+                narrows.now_ms,
+                narrows.after_ms
+            )?,
+            None => f.write_str(
+                "gives communication a figure of its own beside the one that is reported",
+            )?,
+        }
+        if let Some(minutes) = self.minutes {
+            write!(f, "; about {minutes:.0} minutes")?;
+        }
+        f.write_str(")")
     }
 }
 
@@ -440,7 +468,7 @@ pub fn prior_shares(shares: &[PriorShare]) -> Vec<String> {
     shares.iter().filter(is_much).map(line).collect()
 }
 
-fn list(title: &str, lines: &[String]) -> String {
+pub(crate) fn list(title: &str, lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }

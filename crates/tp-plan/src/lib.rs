@@ -6,11 +6,15 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod half;
+mod log;
 mod model;
 mod plan;
 mod table;
 
 pub use engine::{CustomAllReduce, Engine, EngineFacts, Execution, Executor, Surroundings, Vendor};
+pub use half::{HalfError, HalfModel, half};
+pub use log::{Counted, EngineLog, Graphs, Library, LogError, Said, Warned, log_table};
 pub use model::{Experts, Gemm, ModelError, ModelFacts, WeightFormat, builtin_names};
 pub use plan::plan;
 pub use table::table;

@@ -11,7 +11,7 @@ use measure::record::{CollectiveKind, CollectivePath, PlannedCollective, Planned
 use crate::{Engine, EngineFacts, ModelFacts, Vendor, WeightFormat};
 
 /// Vocabularies are padded to a multiple of this before they are cut (vLLM's and SGLang's `DEFAULT_VOCAB_PADDING_SIZE`).
-const VOCAB_MULTIPLE: u32 = 64;
+pub(crate) const VOCAB_MULTIPLE: u32 = 64;
 
 /// What goes through one step.
 struct Step {

@@ -5,32 +5,40 @@ use std::path::PathBuf;
 use ::explain::Priors;
 use clap::{Args, ValueEnum};
 use measure::import::serve::accepted_keys;
+use tp_plan::Engine;
 
+use super::logs::EngineLogFile;
+use super::pair_args::PairArgs;
 use super::sources::{EngineFlags, EvidenceFiles, Sources};
 
-/// Explains from result files why several GPUs give what they give against one: ours, vLLM's, and those of other clients.
+/// Explains from result files why several GPUs give what they give against one, against fewer, or over another link: ours,
+/// vLLM's, and those of other clients.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = formats())]
 pub(crate) struct ExplainArgs {
-    /// Result of the run on one GPU.
+    /// Result of the run on one GPU; as the others, may be given several times: repeats, or a sweep of the concurrency.
     #[arg(long, value_name = "FILE")]
-    tp1: Option<PathBuf>,
+    tp1: Vec<PathBuf>,
 
     /// Result of the run with tensor parallel size 2.
     #[arg(long, value_name = "FILE")]
-    tp2: Option<PathBuf>,
+    tp2: Vec<PathBuf>,
 
     /// Result of the run with tensor parallel size 4.
     #[arg(long, value_name = "FILE")]
-    tp4: Option<PathBuf>,
+    tp4: Vec<PathBuf>,
 
     /// Result of the run with tensor parallel size 8.
     #[arg(long, value_name = "FILE")]
-    tp8: Option<PathBuf>,
+    tp8: Vec<PathBuf>,
 
     /// Model that was served: a shipped name, a config.json, or a folder that holds one.
-    #[arg(long, value_name = "MODEL")]
-    model: String,
+    #[arg(long, value_name = "MODEL", required_unless_present = "ablation")]
+    model: Option<String>,
+
+    /// Arms of an ablation (ablation.json): whether the step follows the link. Alone, or beside results of runs.
+    #[arg(long, value_name = "FILE")]
+    pub(super) ablation: Option<PathBuf>,
 
     /// Collective times of this box: of allreduce-bench, nccl-tests (text or JSON), or CSV with the columns op,ranks,bytes,us.
     /// May be given several times.
@@ -58,9 +66,14 @@ pub(crate) struct ExplainArgs {
     #[arg(long = "box", value_name = "BOX")]
     box_name: Option<String>,
 
-    /// Engine that served.
-    #[arg(long, value_enum, default_value_t = EngineArg::Vllm)]
-    engine: EngineArg,
+    /// Engine that served [default: what --engine-log says, else vllm].
+    #[arg(long, value_enum)]
+    engine: Option<EngineArg>,
+
+    /// Log of a server that was measured, of vLLM or SGLang: its limits, graphs and all-reduce replace what is assumed. May be
+    /// given once for each size; the log says which.
+    #[arg(long, value_name = "FILE")]
+    engine_log: Vec<PathBuf>,
 
     /// The engine ran without graphs.
     #[arg(long)]
@@ -79,6 +92,12 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "NAME=LOW..HIGH")]
     pub(super) prior: Vec<String>,
 
+    /// What the step would take with something else in place of its collectives: curve=FILE (times of another box),
+    /// curve-here=FILE (of this box under another setting), box=NAME (a built-in box), link=gen4x8, link=nvlink4 or
+    /// link=OLD:NEW, p2p=on, allreduce=18.5us, allreduce=x0.5, comm=x0; may be given several times.
+    #[arg(long = "what-if", value_name = "WHAT=IT")]
+    pub(super) what_if: Vec<String>,
+
     /// Write explanation.json and report.html into this folder.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
@@ -90,6 +109,9 @@ pub(crate) struct ExplainArgs {
     /// Write the page to this file; `-` for standard output instead of the text.
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) pair: PairArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -98,10 +120,22 @@ enum EngineArg {
     Sglang,
 }
 
+/// The logs, each of the engine that was named, where one was.
+fn logs(files: &[PathBuf], engine: Option<EngineArg>) -> Result<Vec<EngineLogFile>, String> {
+    let asked = engine.map(|engine| match engine {
+        EngineArg::Vllm => Engine::Vllm,
+        EngineArg::Sglang => Engine::Sglang,
+    });
+    files
+        .iter()
+        .map(|file| EngineLogFile::read(file, asked))
+        .collect()
+}
+
 /// What files are read and which names are known, for the long help.
 fn formats() -> String {
     let mut text = String::from(
-        "Results of runs (--tp1, --tp2, --tp4, --tp8) are\n\
+        "Results of runs (--tp1, --tp2, --tp4, --tp8, --a, --b) are\n\
          \x20 a folder, journal or record of serve-bench run,\n\
          \x20 the JSON of vllm bench serve --save-result, or the block that it prints,\n\
          \x20 or one flat JSON object of any client. A time says its unit in its key (_s, _ms); upper case, blanks and dashes do\n\
@@ -119,6 +153,26 @@ fn formats() -> String {
 }
 
 impl ExplainArgs {
+    /// Whether results of runs were named.
+    pub(super) fn has_results(&self) -> bool {
+        let results = [&self.tp1, &self.tp2, &self.tp4, &self.tp8];
+        results.iter().any(|files| !files.is_empty())
+    }
+
+    /// What was said of model, box and engine, without any file of results.
+    ///
+    /// # Errors
+    /// As [`ExplainArgs::sources`].
+    pub(super) fn bare_sources(&self) -> Result<Sources, String> {
+        let mut sources = Self {
+            tp1: vec![PathBuf::new()],
+            ..self.clone()
+        }
+        .sources()?;
+        sources.serving.clear();
+        Ok(sources)
+    }
+
     /// The files and what was said of the engine.
     ///
     /// # Errors
@@ -131,15 +185,19 @@ impl ExplainArgs {
             (8, &self.tp8),
         ]
         .into_iter()
-        .filter_map(|(tp, file)| Some((tp, file.clone()?)))
+        .flat_map(|(tp, files)| files.iter().map(move |file| (tp, file.clone())))
         .collect();
         if serving.is_empty() {
             return Err(
-                "no result to explain: give --tp1 FILE and --tp2 FILE (or --tp4, --tp8)".to_owned(),
+                "no result to explain: give --tp1 FILE and --tp2 FILE (or --tp4, --tp8), or --a FILE and --b FILE of two links".to_owned(),
             );
         }
+        let model = self
+            .model
+            .clone()
+            .ok_or("name with --model what was served")?;
         Ok(Sources {
-            model: self.model.clone(),
+            model,
             serving,
             collectives: self.allreduce.clone(),
             links: self.links.clone(),
@@ -150,11 +208,13 @@ impl ExplainArgs {
             },
             box_name: self.box_name.clone(),
             engine: EngineFlags {
-                sglang: self.engine == EngineArg::Sglang,
+                sglang: self.engine == Some(EngineArg::Sglang),
                 eager: self.eager,
                 max_num_seqs: self.max_num_seqs,
                 max_batched_tokens: self.max_num_batched_tokens,
             },
+            what_if: self.what_if.clone(),
+            engine_logs: logs(&self.engine_log, self.engine)?,
             note: None,
         })
     }

@@ -1,16 +1,24 @@
 //! `serve-bench explain`: reads result files, explains, and writes text, JSON and one page. It measures nothing.
 
+mod ablation;
 mod args;
+mod logs;
 mod page;
-mod sources;
+mod pair;
+mod pair_args;
+mod pair_page;
+mod seen;
+pub(crate) mod sources;
+mod what_if;
 
 use std::path::{Path, PathBuf};
 
-use ::explain::{DRAWS, Explanation, Outcome, Priors};
+use ::explain::{DRAWS, Explanation, Outcome, Priors, Slope, slope_text};
 use measure::exit;
 use measure::record::write_whole;
 use program::{Stop, outputs};
 
+pub(crate) use self::ablation::slope_of;
 pub(crate) use self::args::ExplainArgs;
 pub(crate) use self::sources::{EngineFlags, EvidenceFiles, Sources};
 
@@ -29,6 +37,8 @@ pub(crate) struct Wanted {
     json: Vec<PathBuf>,
     html: Vec<PathBuf>,
     printed: Printed,
+    /// The slope test of an ablation that was named beside.
+    slope: Option<Slope>,
 }
 
 /// What goes to standard output.
@@ -47,6 +57,7 @@ impl Wanted {
             json: vec![folder.join(EXPLANATION)],
             html: vec![folder.join(PAGE)],
             printed: Printed::Text,
+            slope: None,
         }
     }
 }
@@ -56,7 +67,19 @@ impl Wanted {
 /// # Errors
 /// Files or names that cannot be used, or a file that cannot be written.
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
-    let sources = args.sources().map_err(Stop::Usage)?;
+    if args.ablation.is_some() && !args.pair.a.is_empty() {
+        return Err(Stop::Usage(
+            "--ablation and --a exclude each other: two links are two arms".to_owned(),
+        ));
+    }
+    let slope = match &args.ablation {
+        Some(file) if !args.has_results() => return ablation::alone(args, file),
+        file => file.as_deref().map(ablation::read).transpose()?,
+    };
+    let sources = match args.pair.a.is_empty() {
+        true => Some(args.sources().map_err(Stop::Usage)?),
+        false => None,
+    };
     let is_stdout = |file: &&PathBuf| file.as_path() == Path::new("-");
     let json = args.json.as_ref().filter(|file| !is_stdout(file));
     let html = args.html.as_ref().filter(|file| !is_stdout(file));
@@ -92,6 +115,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
     wanted.json.extend(json.cloned());
     wanted.html.extend(html.cloned());
     wanted.printed = printed;
+    wanted.slope = slope;
+    let priors = known(&args.prior)?;
+    let Some(sources) = sources else {
+        return pair::links(args, &args.pair, &priors, &wanted);
+    };
+    if let Some(ended) = pair::sizes(&sources, &priors, &wanted) {
+        return ended;
+    }
     explain(&sources, &wanted, &args.prior)
 }
 
@@ -100,13 +131,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
 /// # Errors
 /// As [`run`].
 pub(crate) fn explain(sources: &Sources, wanted: &Wanted, priors: &[String]) -> Result<u8, Stop> {
-    let usage = |error: ::explain::PriorError| Stop::Usage(format!("--prior: {error}"));
-    let mut known = Priors::builtin().map_err(usage)?;
-    for text in priors {
-        known.set(text.parse().map_err(usage)?).map_err(usage)?;
+    let inputs = sources.read(known(priors)?).map_err(Stop::Usage)?;
+    let asked = what_if::asked(&sources.what_if, inputs.tp).map_err(Stop::Usage)?;
+    let mut explanation = ::explain::explain_if(&inputs, &asked, SEED, DRAWS);
+    if let Some(slope) = &wanted.slope {
+        ablation::check(slope, &inputs).map_err(Stop::Usage)?;
+        explanation = explanation.with_slope(slope.clone());
     }
-    let inputs = sources.read(known).map_err(Stop::Usage)?;
-    let explanation = ::explain::explain(&inputs, SEED, DRAWS);
     let note = sources.note.as_deref();
     for file in &wanted.json {
         write(file, &json(&explanation)?)?;
@@ -120,10 +151,22 @@ pub(crate) fn explain(sources: &Sources, wanted: &Wanted, priors: &[String]) -> 
         Printed::Html => html(),
         Printed::Text => {
             let note = note.map_or_else(String::new, |note| format!("\n{note}\n"));
-            ::explain::text(&explanation) + &note
+            let slope = explanation.slope.as_ref().map(slope_text);
+            let slope = slope.map_or_else(String::new, |text| format!("\n{text}"));
+            ::explain::text(&explanation) + &slope + &note
         }
     };
     Ok(exit::fold([outputs::print(&text), code(&explanation)]))
+}
+
+/// What is taken as known, with what was given in its place.
+fn known(given: &[String]) -> Result<Priors, Stop> {
+    let usage = |error: ::explain::PriorError| Stop::Usage(format!("--prior: {error}"));
+    let mut known = Priors::builtin().map_err(usage)?;
+    for text in given {
+        known.set(text.parse().map_err(usage)?).map_err(usage)?;
+    }
+    Ok(known)
 }
 
 fn code(explanation: &Explanation) -> u8 {

@@ -1,7 +1,9 @@
 //! The explanation as one page: the answer, the waterfall, the collective curve with the model's sizes, what to do, and where
 //! each input came from.
 
-use ::explain::{Attribution, Cause, Explanation, Grade, Inputs, Outcome, Prior, Range};
+use ::explain::{
+    Attribution, Cause, Explanation, Gate, Grade, InputSource, Inputs, Outcome, Prior, Range,
+};
 use measure::record::{CallMode, CollectiveKind};
 use measure::unit::ByteCount;
 use program::provenance::now;
@@ -20,6 +22,7 @@ pub(super) fn page(inputs: &Inputs, explanation: &Explanation, note: Option<&str
             attribution,
             advice,
             next,
+            what_if,
         } => {
             sections.push(step(attribution));
             sections.push(collectives(inputs, attribution));
@@ -28,23 +31,36 @@ pub(super) fn page(inputs: &Inputs, explanation: &Explanation, note: Option<&str
                 advice.iter().map(ToString::to_string).collect(),
             ));
             sections.push(list(
+                "What if",
+                what_if.iter().map(ToString::to_string).collect(),
+            ));
+            sections.push(list(
                 "What to measure next",
                 next.iter().map(ToString::to_string).collect(),
             ));
-            sections.push(gates(explanation));
+            sections.push(gates(&explanation.gates));
             sections.push(list("Reservations", attribution.caveats.clone()));
-            sections.push(sources(explanation, &attribution.priors));
+            sections.push(sources(&explanation.inputs, &attribution.priors));
             sections.push(list(
                 "What is taken as known makes of the width",
                 ::explain::prior_shares(&attribution.prior_shares),
             ));
         }
         Outcome::Refused { .. } => {
+            let told = explanation.bounded.iter();
+            sections.push(list(
+                "What this case still tells",
+                told.flat_map(::explain::Bounded::sentences).collect(),
+            ));
             sections.push(curve_only(inputs));
-            sections.push(gates(explanation));
-            sections.push(sources(explanation, &[]));
+            sections.push(gates(&explanation.gates));
+            sections.push(sources(&explanation.inputs, &[]));
         }
     }
+    let first = explanation.first_token.iter();
+    let first = first.map(ToString::to_string).collect();
+    let last = sections.len() - 1;
+    sections.insert(last, list("Time to first token", first));
     sections.retain(|section| !section.blocks.is_empty());
     let mut answer = ::explain::answer(explanation);
     answer.extend(note.map(str::to_owned));
@@ -289,8 +305,8 @@ fn curves(inputs: &Inputs, marks: Vec<SizeMark>) -> Block {
     })
 }
 
-fn gates(explanation: &Explanation) -> Section {
-    let rows = explanation.gates.iter().map(|gate| {
+pub(super) fn gates(gates: &[Gate]) -> Section {
+    let rows = gates.iter().map(|gate| {
         vec![
             gate.verdict.to_string(),
             gate.name.clone(),
@@ -308,9 +324,8 @@ fn gates(explanation: &Explanation) -> Section {
     }
 }
 
-fn sources(explanation: &Explanation, priors: &[Prior]) -> Section {
-    let rows = explanation
-        .inputs
+pub(super) fn sources(inputs: &[InputSource], priors: &[Prior]) -> Section {
+    let rows = inputs
         .iter()
         .map(|source| vec![source.origin.clone(), source.taken.clone()]);
     let mut blocks = vec![Block::Table(Table {
@@ -333,7 +348,7 @@ fn sources(explanation: &Explanation, priors: &[Prior]) -> Section {
     }
 }
 
-fn list(heading: &str, points: Vec<String>) -> Section {
+pub(super) fn list(heading: &str, points: Vec<String>) -> Section {
     Section {
         heading: heading.to_owned(),
         blocks: if points.is_empty() {
@@ -344,6 +359,6 @@ fn list(heading: &str, points: Vec<String>) -> Section {
     }
 }
 
-fn heads(names: &[&str]) -> Vec<String> {
+pub(super) fn heads(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use ::explain::{Evidence, Inputs, KnownBox, Priors};
+use super::logs::{self, EngineLogFile};
+use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen};
 use boxfile::BoxFile;
 use measure::import::serve::Throttle;
 use measure::import::{ServeRun, collectives, gemm, serve, trace};
 use measure::record::{Links, Payload, load};
+use topology::PcieLink;
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
 
 /// What the user named.
@@ -26,6 +28,10 @@ pub(crate) struct Sources {
     pub(crate) box_name: Option<String>,
     /// How the engine ran.
     pub(crate) engine: EngineFlags,
+    /// What is asked to be put in the place of the collectives.
+    pub(crate) what_if: Vec<String>,
+    /// Logs of the servers, each of another size.
+    pub(crate) engine_logs: Vec<EngineLogFile>,
     /// What the reader must know of how the results were made.
     pub(crate) note: Option<String>,
 }
@@ -55,7 +61,8 @@ pub(crate) struct EngineFlags {
 }
 
 impl EngineFlags {
-    fn facts(self, tp: u32, around: &Surroundings) -> EngineFacts {
+    /// What they make of the engine's rules at a size.
+    pub(crate) fn facts(self, tp: u32, around: &Surroundings) -> EngineFacts {
         let mut facts = if self.sglang {
             EngineFacts::sglang(tp, around)
         } else {
@@ -79,7 +86,19 @@ impl Sources {
     ///
     /// # Errors
     /// A file that cannot be read or is not what it should be, a model or box that is not known; in words.
-    pub(super) fn read(&self, priors: Priors) -> Result<Inputs, String> {
+    pub(crate) fn read(&self, priors: Priors) -> Result<Inputs, String> {
+        self.read_with(priors, |_| {})
+    }
+
+    /// Reads everything, with something of the box changed before it decides the engine's paths.
+    ///
+    /// # Errors
+    /// As [`Sources::read`].
+    pub(super) fn read_with(
+        &self,
+        priors: Priors,
+        change: impl Fn(&mut Surroundings),
+    ) -> Result<Inputs, String> {
         let model =
             ModelFacts::resolve(&self.model).map_err(|error| format!("--model: {error}"))?;
         let (mut runs, mut clocks) = (Vec::new(), Vec::new());
@@ -105,15 +124,15 @@ impl Sources {
             troubles.extend(told);
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
-        let (around, known) = self.the_box(tp)?;
+        let (mut around, known) = self.the_box(tp)?;
+        change(&mut around);
         let evidence = Evidence {
             transport: transport(&self.collectives, tp),
             ..self.evidence.read(clocks)?
         };
-        let engines = runs
-            .iter()
-            .map(|(tp, _)| self.engine.facts(*tp, &around))
-            .collect();
+        let seen = self.seen(tp)?;
+        let sizes: Vec<u32> = runs.iter().map(|(tp, _)| *tp).collect();
+        let engines = logs::engines(&self.engine_logs, self.engine, &sizes, &around)?;
         Ok(Inputs {
             model,
             tp,
@@ -124,12 +143,33 @@ impl Sources {
             around,
             known,
             evidence,
+            seen,
             priors,
         })
     }
 
+    /// What the records tell besides, and the link that a box file describes.
+    fn seen(&self, tp: u32) -> Result<Seen, String> {
+        let mut seen = Seen::default();
+        for (tp, file) in &self.serving {
+            super::seen::add_file(&mut seen, file, Some(*tp));
+        }
+        for file in self.collectives.iter().chain(&self.links) {
+            super::seen::add_file(&mut seen, file, None);
+        }
+        if let Some(name) = &self.box_name {
+            let described = BoxFile::resolve(name).map_err(|error| format!("--box: {error}"))?;
+            let used = described.device.iter().take(tp as usize);
+            let links = used.filter_map(|device| {
+                PcieLink::new(device.link?.generation, device.link?.width).ok()
+            });
+            seen.described_link = links.reduce(PcieLink::slower);
+        }
+        Ok(seen)
+    }
+
     /// The box: as it was measured, else as it is described, else unknown.
-    fn the_box(&self, tp: u32) -> Result<(Surroundings, KnownBox), String> {
+    pub(crate) fn the_box(&self, tp: u32) -> Result<(Surroundings, KnownBox), String> {
         let described = match &self.box_name {
             None => None,
             Some(name) => Some(BoxFile::resolve(name).map_err(|error| format!("--box: {error}"))?),
@@ -202,7 +242,7 @@ fn transport(files: &[PathBuf], ranks: u32) -> Option<String> {
 }
 
 /// What a record of p2p-bw says of its box.
-fn measured(
+pub(crate) fn measured(
     links: &Links,
     tp: u32,
     name: Option<String>,
@@ -252,7 +292,7 @@ fn measured(
 }
 
 /// What a box file says of its box, the first `ranks` devices being used.
-fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, KnownBox), String> {
+pub(crate) fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, KnownBox), String> {
     let around =
         ::engine::surroundings(described, ranks).map_err(|error| format!("--box: {error}"))?;
     let known = KnownBox {

@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// No captured graphs.
     #[arg(long)]
     pub(super) enforce_eager: bool,
+    /// Leave every all-reduce to the vendor's library, as vLLM's flag does; torch's symmetric memory is left out, too.
+    #[arg(long)]
+    pub(super) disable_custom_all_reduce: bool,
     /// Keep whole blocks of prompts for later prompts that begin alike. Off unless said, so that every prompt is computed.
     #[arg(long)]
     pub(super) enable_prefix_caching: bool,

@@ -104,6 +104,9 @@ impl Setup {
         if args.enforce_eager {
             facts = facts.with_eager();
         }
+        if args.disable_custom_all_reduce {
+            facts = facts.with_library_only("--disable-custom-all-reduce");
+        }
         let mut profile = Profile::of_box(&described, &model)?;
         if let Some(file) = &args.profile {
             let text = std::fs::read_to_string(file)

@@ -88,7 +88,7 @@ pub(crate) struct DemoArgs {
 }
 
 /// The names that p2p-bw takes for --backend.
-fn backends() -> PossibleValuesParser {
+pub(crate) fn backends() -> PossibleValuesParser {
     let named = device::Built::ALL.iter().map(|built| built.name());
     ["auto"].into_iter().chain(named).into()
 }

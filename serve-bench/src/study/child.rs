@@ -43,7 +43,8 @@ pub(crate) fn beside(program: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Runs a program to its end; the lines of its output that are to be kept go to the end of `log`.
+/// Runs a program to its end, with variables besides those of this process; the lines of its output that are to be kept go to
+/// the end of `log`.
 ///
 /// # Errors
 /// It cannot be started, or the log cannot be written.
@@ -51,6 +52,7 @@ pub(crate) fn run(
     name: &str,
     program: &Path,
     arguments: &[String],
+    environment: Vec<(OsString, OsString)>,
     log: &Path,
     is_kept: fn(&str) -> bool,
     interrupt: &Interrupt,
@@ -66,6 +68,7 @@ pub(crate) fn run(
         .into_iter()
         .chain(arguments.iter().map(OsString::from));
     let mut spec = WorkerSpec::this_program(name, words)?;
+    spec.environment = environment;
     spec.noise = Some(Arc::new(move |line: &str| {
         if !is_kept(line) {
             return;

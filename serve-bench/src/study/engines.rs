@@ -2,6 +2,12 @@
 //!
 //! A row a known engine; any other command works where it says `{tp}` and `{port}` itself.
 
+use crate::explain::EngineFlags;
+
+/// The flag by which an engine leaves all-reduces to the library: of vLLM 0.13.0 (`engine/arg_utils.py`), of SGLang 0.5.6
+/// (`srt/server_args.py`), and of the embedded engine.
+pub(crate) const NO_OWN_ALL_REDUCE: &str = "--disable-custom-all-reduce";
+
 /// An engine whose flags are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Known {
@@ -108,6 +114,27 @@ impl ServerCommand {
         ["--enforce-eager", "--disable-cuda-graph"]
             .iter()
             .any(|flag| self.words.iter().any(|word| word == flag))
+    }
+
+    /// Whether its flags are known.
+    pub(crate) fn is_known(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// Whether it says this word itself.
+    pub(crate) fn says(&self, flag: &str) -> bool {
+        self.words.iter().any(|word| word == flag)
+    }
+
+    /// How it runs, as far as its flags say.
+    pub(crate) fn flags(&self) -> EngineFlags {
+        let number = |flags: &[&str]| flags.iter().find_map(|flag| self.number(flag));
+        EngineFlags {
+            sglang: self.is_sglang(),
+            eager: self.is_eager(),
+            max_num_seqs: number(&["--max-num-seqs", "--max-running-requests"]),
+            max_batched_tokens: number(&["--max-num-batched-tokens", "--chunked-prefill-size"]),
+        }
     }
 
     /// The number that one of its flags gives.

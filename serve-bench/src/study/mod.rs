@@ -6,10 +6,10 @@
 mod args;
 pub(crate) mod child;
 pub(crate) mod descendants;
-mod engines;
+pub(crate) mod engines;
 pub(crate) mod server;
-mod serving;
-mod settings;
+pub(crate) mod serving;
+pub(crate) mod settings;
 pub(crate) mod step;
 pub(crate) mod watcher;
 
@@ -26,7 +26,7 @@ use self::settings::Settings;
 use self::step::Step;
 use crate::explain::{self, EngineFlags, EvidenceFiles, Sources};
 
-pub(crate) use self::args::{DEMO_SAYS, DemoArgs, StudyArgs};
+pub(crate) use self::args::{DEMO_SAYS, DemoArgs, StudyArgs, backends};
 
 /// Runs a study, or goes on with one, and gives the exit code.
 ///
@@ -61,7 +61,7 @@ pub(crate) fn run(
 }
 
 /// The command line that goes on with a study, for pasting into a shell; `folder` where the words do not name it.
-fn again(mut words: Vec<String>, folder: Option<&Path>) -> String {
+pub(crate) fn again(mut words: Vec<String>, folder: Option<&Path>) -> String {
     if let Some(folder) = folder {
         // What follows `--` belongs to the server.
         let end = words.iter().position(|word| word == "--");
@@ -167,6 +167,8 @@ impl<'a> Study<'a> {
             evidence: EvidenceFiles::default(),
             box_name: None,
             engine: self.engine_flags(),
+            what_if: Vec::new(),
+            engine_logs: Vec::new(),
             note: note.map(str::to_owned),
         };
         codes.push(explain::explain(
@@ -254,16 +256,10 @@ impl<'a> Study<'a> {
         )
     }
     fn engine_flags(&self) -> EngineFlags {
-        let command = self.command.as_ref();
-        let number = |flags: &[&str]| {
-            command.and_then(|command| flags.iter().find_map(|flag| command.number(flag)))
-        };
-        EngineFlags {
-            sglang: command.is_some_and(ServerCommand::is_sglang),
-            eager: command.is_some_and(ServerCommand::is_eager),
-            max_num_seqs: number(&["--max-num-seqs", "--max-running-requests"]),
-            max_batched_tokens: number(&["--max-num-batched-tokens", "--chunked-prefill-size"]),
-        }
+        self.command
+            .as_ref()
+            .map(ServerCommand::flags)
+            .unwrap_or_default()
     }
 }
 
@@ -288,7 +284,7 @@ fn batches(concurrency: u32) -> String {
 }
 
 /// The embedded engine on a soft box, as a server command.
-fn embedded(sim: &str, model: &str) -> Result<Vec<String>, Stop> {
+pub(crate) fn embedded(sim: &str, model: &str) -> Result<Vec<String>, Stop> {
     let own = child::beside("serve-bench").map_err(Stop::Usage)?;
     Ok(words(&[
         &own.display().to_string(),
@@ -299,7 +295,7 @@ fn embedded(sim: &str, model: &str) -> Result<Vec<String>, Stop> {
         model,
     ]))
 }
-fn words(list: &[&str]) -> Vec<String> {
+pub(crate) fn words(list: &[&str]) -> Vec<String> {
     list.iter().map(|word| (*word).to_owned()).collect()
 }
 #[cfg(test)]

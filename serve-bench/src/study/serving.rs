@@ -13,6 +13,50 @@ use super::{Study, no_answer, words};
 /// Seed of the prompts: the same prompts for every size, each server being started afresh.
 const SEED: &str = "1";
 
+/// A closed loop of requests of equal length.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    /// Requests in flight at once.
+    pub(crate) concurrency: u32,
+    /// Measured requests.
+    pub(crate) requests: u32,
+    /// Prompt tokens of each.
+    pub(crate) input_tokens: u32,
+    /// Output tokens of each.
+    pub(crate) output_tokens: u32,
+    /// Token ids that the model has.
+    pub(crate) vocab: u32,
+}
+
+impl Load {
+    /// The arguments of `serve-bench` that put it on a server.
+    pub(crate) fn words(&self, url: &str, tp: u32) -> Vec<String> {
+        // The special tokens of most vocabularies stand at the end; an image token without an image is refused.
+        let ids = self.vocab - self.vocab / 10;
+        words(&[
+            "run",
+            "--base-url",
+            url,
+            "--tp",
+            &tp.to_string(),
+            "--concurrency",
+            &self.concurrency.to_string(),
+            "--requests",
+            &self.requests.to_string(),
+            "--input-tokens",
+            &self.input_tokens.to_string(),
+            "--output-tokens",
+            &self.output_tokens.to_string(),
+            "--prompt",
+            "token-ids",
+            "--vocab",
+            &ids.to_string(),
+            "--seed",
+            SEED,
+        ])
+    }
+}
+
 impl Study<'_> {
     pub(super) fn serving(&self, tp: u32) -> Result<Step, Stop> {
         let name = format!("serve-tp{tp}");
@@ -25,29 +69,14 @@ impl Study<'_> {
                 let (server, url) = study.server(tp)?;
                 running = server;
                 let settings = &study.settings;
-                // The special tokens of most vocabularies stand at the end; an image token without an image is refused.
-                let ids = study.vocab - study.vocab / 10;
-                Ok(words(&[
-                    "run",
-                    "--base-url",
-                    &url,
-                    "--tp",
-                    &tp.to_string(),
-                    "--concurrency",
-                    &settings.concurrency.to_string(),
-                    "--requests",
-                    &settings.requests.to_string(),
-                    "--input-tokens",
-                    &settings.input_tokens.to_string(),
-                    "--output-tokens",
-                    &settings.output_tokens.to_string(),
-                    "--prompt",
-                    "token-ids",
-                    "--vocab",
-                    &ids.to_string(),
-                    "--seed",
-                    SEED,
-                ]))
+                let load = Load {
+                    concurrency: settings.concurrency,
+                    requests: settings.requests,
+                    input_tokens: settings.input_tokens,
+                    output_tokens: settings.output_tokens,
+                    vocab: study.vocab,
+                };
+                Ok(load.words(&url, tp))
             },
         );
         // Ends the server.
@@ -114,31 +143,25 @@ impl Study<'_> {
         }
         let devices = self.devices(tp as usize)?;
         let seen = std::env::var(VARIABLE).ok();
-        let visible = visible(&devices, seen.as_deref()).map_err(Stop::Usage)?;
+        let visible = visible(&devices, VARIABLE, seen.as_deref()).map_err(Stop::Usage)?;
         Ok(vec![(VARIABLE.into(), visible.into())])
     }
 }
 
-/// The devices of a list, in the words of CUDA_VISIBLE_DEVICES, `seen` being what it holds now.
+/// The devices of a list, in the words of a variable such as CUDA_VISIBLE_DEVICES, `seen` being what it holds now.
 ///
 /// # Errors
 /// A device that the variable cannot name, or that it hides.
-fn visible(devices: &str, seen: Option<&str>) -> Result<String, String> {
+pub(crate) fn visible(devices: &str, variable: &str, seen: Option<&str>) -> Result<String, String> {
     let seen: Option<Vec<&str>> = seen.map(|seen| seen.split(',').map(str::trim).collect());
     let one = |name: &str| -> Result<String, String> {
         let is_uuid = ["GPU-", "MIG-"].iter().any(|kind| name.starts_with(kind));
         match (name.parse::<usize>(), &seen) {
             (Ok(number), None) => Ok(number.to_string()),
-            (Ok(number), Some(seen)) => {
-                seen.get(number)
-                    .map(|name| (*name).to_owned())
-                    .ok_or_else(|| {
-                        format!(
-                            "--gpus {name}: CUDA_VISIBLE_DEVICES shows {} device(s)",
-                            seen.len()
-                        )
-                    })
-            }
+            (Ok(number), Some(seen)) => seen
+                .get(number)
+                .map(|name| (*name).to_owned())
+                .ok_or_else(|| format!("--gpus {name}: {variable} shows {} device(s)", seen.len())),
             (Err(_), _) if is_uuid => Ok(name.to_owned()),
             (Err(_), _) => Err(format!(
                 "--gpus {name}: the server can be given devices by number or UUID; name them so"
@@ -155,6 +178,7 @@ mod tests {
 
     #[test]
     fn a_server_sees_the_devices_that_were_measured() {
+        let visible = |devices, seen| visible(devices, "CUDA_VISIBLE_DEVICES", seen);
         assert_eq!(visible("2,3", None).unwrap(), "2,3");
         // Of 4 to 7 the numbers 2 and 3 are 6 and 7.
         assert_eq!(visible("2,3", Some("4,5,6,7")).unwrap(), "6,7");

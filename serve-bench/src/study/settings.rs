@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use measure::record::write_whole;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The settings that decide what is measured. A folder holds one study, and its settings never change.
@@ -44,64 +45,78 @@ impl Settings {
     /// Begins a study in a folder, or finds that the folder holds this very study; `true` where it goes on.
     ///
     /// # Errors
-    /// The folder holds another study, or something else, or cannot be written; in words.
+    /// As [`keep`].
     pub(crate) fn keep(&self, folder: &Path) -> Result<bool, String> {
-        let file = folder.join(FILE);
-        if !file.exists() {
-            let has_something = folder
-                .read_dir()
-                .is_ok_and(|mut entries| entries.next().is_some());
-            if has_something {
-                return Err(format!(
-                    "{} holds something else than a study; choose another folder with --out",
-                    folder.display()
-                ));
-            }
-            std::fs::create_dir_all(folder).map_err(|error| {
-                format!(
-                    "cannot make the folder {}: {error}; choose one that can be written with --out",
-                    folder.display()
-                )
-            })?;
-            let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
-            write_whole(&file, (text + "\n").as_bytes()).map_err(|error| error.to_string())?;
-            return Ok(false);
+        keep(self, folder, FILE, "a study")
+    }
+}
+
+/// Begins `what`, such as a study, in a folder, whose settings are in `file`, or finds that the folder holds just that; `true`
+/// where it goes on.
+///
+/// # Errors
+/// The folder holds other settings, or something else, or cannot be written; in words.
+pub(crate) fn keep<T: Serialize + DeserializeOwned>(
+    settings: &T,
+    folder: &Path,
+    file: &str,
+    what: &str,
+) -> Result<bool, String> {
+    let file = folder.join(file);
+    if !file.exists() {
+        let has_something = folder
+            .read_dir()
+            .is_ok_and(|mut entries| entries.next().is_some());
+        if has_something {
+            return Err(format!(
+                "{} holds something else than {what}; choose another folder with --out",
+                folder.display()
+            ));
         }
-        let text = std::fs::read_to_string(&file)
-            .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-        let kept: Self = serde_json::from_str(&text).map_err(|error| {
+        std::fs::create_dir_all(folder).map_err(|error| {
             format!(
-                "{} is no study of this version: {error}; choose another folder with --out",
-                file.display()
+                "cannot make the folder {}: {error}; choose one that can be written with --out",
+                folder.display()
             )
         })?;
-        match kept.differs(self) {
-            None => Ok(true),
-            Some((name, was, is)) => Err(format!(
-                "{} holds a study with {name} {was}, not {is}; go on with the same settings, or choose another folder with --out",
-                folder.display()
-            )),
-        }
+        let text = serde_json::to_string_pretty(settings).map_err(|error| error.to_string())?;
+        write_whole(&file, (text + "\n").as_bytes()).map_err(|error| error.to_string())?;
+        return Ok(false);
     }
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    let kept: T = serde_json::from_str(&text).map_err(|error| {
+        format!(
+            "{} is not {what} of this version: {error}; choose another folder with --out",
+            file.display()
+        )
+    })?;
+    match differs(&kept, settings) {
+        None => Ok(true),
+        Some((name, was, is)) => Err(format!(
+            "{} holds {what} with {name} {was}, not {is}; go on with the same settings, or choose another folder with --out",
+            folder.display()
+        )),
+    }
+}
 
-    /// The first setting that differs: its name and both values as JSON.
-    fn differs(&self, other: &Self) -> Option<(String, String, String)> {
-        let (Ok(serde_json::Value::Object(was)), Ok(is)) =
-            (serde_json::to_value(self), serde_json::to_value(other))
-        else {
-            return None;
-        };
-        was.into_iter().find_map(|(name, was)| {
-            let is = is.get(&name)?;
-            (was != *is).then(|| {
-                (
-                    format!("--{}", name.replace('_', "-")),
-                    was.to_string(),
-                    is.to_string(),
-                )
-            })
+/// The first setting that differs: its name and both values as JSON.
+fn differs<T: Serialize>(kept: &T, given: &T) -> Option<(String, String, String)> {
+    let (Ok(serde_json::Value::Object(was)), Ok(is)) =
+        (serde_json::to_value(kept), serde_json::to_value(given))
+    else {
+        return None;
+    };
+    was.into_iter().find_map(|(name, was)| {
+        let is = is.get(&name)?;
+        (was != *is).then(|| {
+            (
+                format!("--{}", name.replace('_', "-")),
+                was.to_string(),
+                is.to_string(),
+            )
         })
-    }
+    })
 }
 
 #[cfg(test)]

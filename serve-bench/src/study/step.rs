@@ -53,7 +53,15 @@ impl Study<'_> {
         let mut arguments = arguments(self)?;
         arguments.extend(["--out".to_owned(), folder.display().to_string()]);
         let log = self.folder.join(format!("{name}.log"));
-        match child::run(name, &file, &arguments, &log, |_| true, self.interrupt)? {
+        match child::run(
+            name,
+            &file,
+            &arguments,
+            Vec::new(),
+            &log,
+            |_| true,
+            self.interrupt,
+        )? {
             Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
             Ended::Exit { code, last } => {
                 let Some(_) = complete(&folder) else {
@@ -81,7 +89,7 @@ impl Study<'_> {
 }
 
 /// The record of a step that ran to its end.
-pub(super) fn complete(folder: &Path) -> Option<Record> {
+pub(crate) fn complete(folder: &Path) -> Option<Record> {
     let record = load(folder).ok()?;
     let has_summary = match &record.payload {
         Payload::Serve(serve) => serve.summary.is_some(),

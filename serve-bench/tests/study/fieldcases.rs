@@ -127,6 +127,35 @@ fn field_case_2_is_explained_as_it_was_by_hand() {
 }
 
 #[test]
+fn what_ifs_are_answered_and_words_that_mean_nothing_are_refused() {
+    let scratch = Scratch::new();
+    let asked = [
+        "--what-if",
+        "allreduce=39us",
+        "--what-if",
+        "box=rtxpro6000-bare",
+    ];
+    let ran = explain_case_2(&scratch, &asked);
+    ran.expect(0);
+    let explanation = scratch.json("out/explanation.json");
+    let answers = &explanation["outcome"]["what_if"];
+    // By hand: 1.48 times the step rate of one GPU where an all-reduce takes 39 us.
+    let (_, speed_up, _) = range(&answers[0]["answer"]["predicted"]["speed_up"]);
+    assert!((speed_up - 1.48).abs() < 0.03, "{speed_up}");
+    assert_eq!(answers[1]["answer"]["is"], "predicted");
+    assert!(ran.stdout.contains("\nwhat if\n - allreduce=39us: "));
+    for bad in ["link=gen9x16", "curve=nowhere.csv", "box=nowhere", "p2p"] {
+        let refused = explain_case_2(&scratch, &["--what-if", bad]);
+        refused.expect(2);
+        assert!(
+            refused.stdout.is_empty() && refused.stderr.contains(bad),
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
+#[test]
 fn a_prior_that_is_changed_moves_the_interval_as_arithmetic_says() {
     let scratch = Scratch::new();
     // By hand nothing was counted for one process a rank.
@@ -299,6 +328,15 @@ fn field_case_1_is_refused_because_its_steps_are_prefill() {
     // 1022592 prompt tokens are 500 steps of 2048; 92.72 s of 170 ms each are 545: 92% carry a prompt.
     assert!(reasons.contains("pure decode, TP2: 9"), "{reasons}");
     assert!(reasons.contains("TP1: 0"), "{reasons}");
+    // What it still tells: 37 x 11.8 MB and 36 x 12.6 MB of all-reduces in steps of 176.6 ms, by either path.
+    let bounds = &explanation["bounded"][0];
+    assert_eq!(bounds["is"], "prefill_chunks");
+    assert_eq!(bounds["bound"]["identifiable"], false);
+    assert!(
+        ran.stdout.contains("NOT identifiable") && ran.stdout.contains("176.6 ms"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
@@ -328,4 +366,6 @@ fn field_case_5_is_refused_because_fewer_were_in_flight_than_asked_and_some_fail
         reasons.contains("37") && reasons.contains("100"),
         "{reasons}"
     );
+    // 61.9 in flight * 2.64 MB in 101.5 ms: all-reduces at 1.6 GB/s would take all of it.
+    assert!(ran.stdout.contains("1.6 GB/s"), "{}", ran.stdout);
 }

@@ -6,4 +6,5 @@ mod fieldcases;
 mod planted;
 mod real;
 mod resumed;
+mod two_links;
 mod watched;

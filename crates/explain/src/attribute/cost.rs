@@ -17,7 +17,7 @@ const BEYOND: u64 = 16;
 
 /// Curves that a plan's collectives are read from.
 #[derive(Debug, Clone)]
-pub(super) struct Curves {
+pub(crate) struct Curves {
     all_reduce: Curve,
     /// The engine's own kernel; `None` where only the library's curve is known.
     custom: Option<Curve>,
@@ -31,17 +31,17 @@ pub(super) struct Curves {
     fits: bool,
     source: String,
     custom_source: String,
-    pub(super) caveats: Vec<String>,
+    pub(crate) caveats: Vec<String>,
 }
 
 /// A collective of the plan with its time.
 #[derive(Debug, Clone)]
-pub(super) struct Term {
-    pub(super) cost: CollectiveCost,
+pub(crate) struct Term {
+    pub(crate) cost: CollectiveCost,
     spread: f64,
     /// Whether more spread has to be assumed.
-    pub(super) is_unstated: bool,
-    pub(super) factors: Vec<Knob>,
+    pub(crate) is_unstated: bool,
+    pub(crate) factors: Vec<Knob>,
 }
 
 /// From a curve's mode to what happens between GEMMs.
@@ -54,7 +54,7 @@ fn in_situ(mode: Option<CallMode>) -> &'static str {
 
 impl Curves {
     /// The best there is, its priors put into the deck; `None` where there is none.
-    pub(super) fn choose(
+    pub(crate) fn choose(
         inputs: &Inputs,
         eager: bool,
         planned: &[PlannedCollective],
@@ -159,9 +159,12 @@ impl Curves {
             custom_transfer,
             custom: engine.map(|(_, curve)| curve),
             all_gather: of(CollectiveKind::AllGather, mode).filter(|curve| {
-                let rows = inputs.model.vocab / inputs.tp.max(1) * 2;
-                let bytes = u64::from(rows) * u64::from(inputs.batch().unwrap_or(1));
-                curve.reaches(bytes)
+                let gathers = planned
+                    .iter()
+                    .filter(|of| of.kind == CollectiveKind::AllGather);
+                gathers
+                    .into_iter()
+                    .all(|of| curve.reaches(of.bytes_per_rank))
             }),
             fits: fits(mode),
             source: format!("this box, {words} ({origin})"),
@@ -214,13 +217,13 @@ impl Curves {
     }
 
     /// Whether the largest size shows the bandwidth that messages of `bytes` get.
-    pub(super) fn show_bandwidth(&self, bytes: u64) -> bool {
+    pub(crate) fn show_bandwidth(&self, bytes: u64) -> bool {
         let largest = self.all_reduce.largest();
         largest >= BANDWIDTH_BOUND && largest.saturating_mul(BEYOND) >= bytes
     }
 
     /// Why these curves cannot be read at an all-reduce of the plan; `None` where they can.
-    pub(super) fn too_far(&self, planned: &[PlannedCollective]) -> Option<String> {
+    pub(crate) fn too_far(&self, planned: &[PlannedCollective]) -> Option<String> {
         let mut reduces = planned
             .iter()
             .filter(|of| of.kind == CollectiveKind::AllReduce);
@@ -237,10 +240,10 @@ impl Curves {
         ))
     }
 
-    /// A collective with its time, and what there is to say about it.
-    pub(super) fn term(&self, planned: &PlannedCollective) -> (Term, Option<String>) {
+    /// The curve that a collective is read from, and at how many bytes.
+    fn read(&self, planned: &PlannedCollective) -> (&Curve, u64) {
         let own_kernel = planned.path == CollectivePath::Custom;
-        let (curve, bytes) = match (planned.kind, &self.all_gather) {
+        match (planned.kind, &self.all_gather) {
             (CollectiveKind::AllReduce, _) => {
                 let custom = self.custom.as_ref().filter(|_| own_kernel);
                 (custom.unwrap_or(&self.all_reduce), planned.bytes_per_rank)
@@ -254,7 +257,19 @@ impl Curves {
                     all_reduce_as_large(planned.bytes_per_rank, ranks),
                 )
             }
-        };
+        }
+    }
+
+    /// The least and the most share of a collective's time that its bytes take; `None` where the curve shows no bandwidth.
+    pub(super) fn on_the_wire(&self, planned: &PlannedCollective) -> Option<(f64, f64)> {
+        let (curve, bytes) = self.read(planned);
+        curve.on_the_wire(bytes)
+    }
+
+    /// A collective with its time, and what there is to say about it.
+    pub(crate) fn term(&self, planned: &PlannedCollective) -> (Term, Option<String>) {
+        let own_kernel = planned.path == CollectivePath::Custom;
+        let (curve, bytes) = self.read(planned);
         let reading = curve.at(bytes);
         let as_planned = curve.kind == planned.kind;
         let is_in_mode = if own_kernel {
@@ -355,7 +370,7 @@ impl Term {
     }
 
     /// Microseconds of all its calls in a step.
-    pub(super) fn us(&self, hand: &Hand) -> f64 {
+    pub(crate) fn us(&self, hand: &Hand) -> f64 {
         let factor: f64 = self.factors.iter().map(|knob| hand.get(*knob)).product();
         let assumed = match self.is_unstated {
             true => hand.get(Knob::UnstatedCurveSpread),
@@ -366,7 +381,7 @@ impl Term {
     }
 
     /// Microseconds of all its calls in a step as the curve has it.
-    pub(super) fn base_us(&self) -> f64 {
+    pub(crate) fn base_us(&self) -> f64 {
         f64::from(self.cost.count) * self.cost.us
     }
 }

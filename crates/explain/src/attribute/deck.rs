@@ -6,7 +6,7 @@ use crate::random::Random;
 
 /// Something that is not known exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Knob {
+pub(crate) enum Knob {
     GemmSpeedup,
     Attention,
     Elementwise,
@@ -25,6 +25,16 @@ pub(super) enum Knob {
     /// From the curve's mode to the engine's.
     Mode,
     CustomOverLibrary,
+    /// Microseconds of a GEMM that are there whatever it reads.
+    GemmStart,
+    /// Share of the peak bandwidth at which weights are read.
+    MemoryRate,
+    /// The same of experts.
+    ExpertRate,
+    /// Share of the peak rate of multiplications.
+    MathRate,
+    /// Microseconds, standard deviation: how unequally ranks arrive at a collective.
+    Jitter,
     UnstatedSpread,
     StartOfOne,
     StartOfSeveral,
@@ -59,17 +69,17 @@ pub(super) const KNOBS: usize = Knob::Repeat as usize + 1;
 
 /// One value for each knob.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Hand([f64; KNOBS]);
+pub(crate) struct Hand([f64; KNOBS]);
 
 /// The priors behind the knobs; a knob without a prior is a factor of 1, or is drawn by its own law.
 #[derive(Debug, Clone)]
-pub(super) struct Deck {
+pub(crate) struct Deck {
     priors: Vec<(Knob, Prior)>,
 }
 
 impl Deck {
     /// The priors that always count; those of communication are added by [`Deck::add`].
-    pub(super) fn new(inputs: &Inputs, eager: bool) -> Option<Self> {
+    pub(crate) fn new(inputs: &Inputs, eager: bool) -> Option<Self> {
         let host = if eager { "host_eager_ms" } else { "host_ms" };
         let mut deck = Self { priors: Vec::new() };
         for (knob, name) in [
@@ -87,7 +97,7 @@ impl Deck {
         Some(deck)
     }
 
-    pub(super) fn add(&mut self, knob: Knob, prior: Prior) {
+    pub(crate) fn add(&mut self, knob: Knob, prior: Prior) {
         self.priors.push((knob, prior));
     }
 
@@ -115,18 +125,18 @@ impl Deck {
     }
 
     /// Drops the factors between curve and engine that nothing uses.
-    pub(super) fn drop_unused(&mut self, used: &[Knob]) {
+    pub(crate) fn drop_unused(&mut self, used: &[Knob]) {
         self.priors
             .retain(|(knob, _)| !BETWEEN.contains(knob) || used.contains(knob));
     }
 
-    pub(super) fn prior(&self, knob: Knob) -> Option<&Prior> {
+    pub(crate) fn prior(&self, knob: Knob) -> Option<&Prior> {
         let found = self.priors.iter().find(|(of, _)| *of == knob);
         found.map(|(_, prior)| prior)
     }
 
     /// Every prior once.
-    pub(super) fn priors(&self) -> Vec<Prior> {
+    pub(crate) fn priors(&self) -> Vec<Prior> {
         let mut priors: Vec<Prior> = Vec::new();
         for (_, prior) in &self.priors {
             if !priors.contains(prior) {
@@ -149,7 +159,7 @@ impl Deck {
         lowest
     }
 
-    pub(super) fn draw(&self, random: &mut Random) -> Hand {
+    pub(crate) fn draw(&self, random: &mut Random) -> Hand {
         let mut values = [1.0; KNOBS];
         for knob in [Knob::CurveError, Knob::ErrorOfOne, Knob::ErrorOfSeveral] {
             values[knob as usize] = random.normal();
@@ -165,7 +175,13 @@ impl Deck {
 }
 
 impl Hand {
-    pub(super) fn get(&self, knob: Knob) -> f64 {
+    pub(crate) fn get(&self, knob: Knob) -> f64 {
         self.0[knob as usize]
+    }
+
+    /// The same hand with another value for one knob.
+    pub(super) fn with(mut self, knob: Knob, value: f64) -> Self {
+        self.0[knob as usize] = value;
+        self
     }
 }

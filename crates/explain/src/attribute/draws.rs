@@ -3,6 +3,7 @@
 use measure::record::CollectiveKind;
 use tp_plan::ModelFacts;
 
+use super::attention::attention_ms;
 use super::cost::Term;
 use super::deck::{Hand, Knob};
 use super::step::StepTime;
@@ -107,7 +108,6 @@ impl Workload<'_> {
     /// Attention of a step, ms: reading the cache, which is shared out over ranks up to the number of key-value heads, and never
     /// less than what its kernels take at any length.
     fn attention(&self, hand: &Hand, one_ms: f64, ranks: u32) -> f64 {
-        let floor = f64::from(self.model.layers) * hand.get(Knob::Attention) / 1e3;
         #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
         let on_rank = self.model.kv_bytes_per_token_on_rank(ranks) as f64;
         let cache = f64::from(self.batch) * self.context * on_rank;
@@ -116,7 +116,6 @@ impl Workload<'_> {
             f64::from(self.batch) * self.context * self.model.kv_bytes_per_token() as f64;
         // Weights and cache come from the same memory, so that the step itself tells the rate.
         let read = self.model.weight_bytes_read(self.batch) + whole_cache * hand.get(Knob::KvRead);
-        let reading = one_ms * cache * hand.get(Knob::KvRead) / read.max(1.0);
-        reading.max(floor)
+        attention_ms(self.model, hand, cache, read.max(1.0) / one_ms)
     }
 }

@@ -1,13 +1,16 @@
 //! Where the time of a step on several GPUs goes, by Monte Carlo over what is not known exactly.
 
-mod cost;
-mod deck;
+pub(crate) mod attention;
+pub(crate) mod cost;
+pub(crate) mod deck;
 mod draws;
 mod gemm;
-mod prepare;
+pub(crate) mod prepare;
 mod result;
 mod sensitivity;
-mod step;
+pub(crate) mod step;
+mod substitute;
+mod terms;
 mod traced;
 mod waterfall;
 mod work;
@@ -17,4 +20,9 @@ pub use result::{
     Refusal, StepFrom,
 };
 pub use sensitivity::{Measurement, PriorShare, VarianceShare};
+#[cfg(test)]
+pub(crate) use substitute::scaled;
+pub(crate) use substitute::{Bench, Step, Swap, Swapped, is_by_own_curve};
 pub use work::attribute;
+
+pub(crate) use terms::{Collectives, Compute, ComputeDeck, Taken, spread_of, step_from};

@@ -189,7 +189,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     clippy::cast_sign_loss,
     reason = "tokens of a wave, held below a billion"
 )]
-fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term> {
+pub(crate) fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term> {
     let Some(engine) = inputs.engine(inputs.tp) else {
         return Vec::new();
     };

@@ -14,7 +14,7 @@ const LEAST: u64 = 6;
 
 /// The decode step at one tensor parallel size.
 #[derive(Debug, Clone)]
-pub(super) struct StepTime {
+pub(crate) struct StepTime {
     runs: Vec<Timed>,
     knobs: Knobs,
     /// GPUs that its prefill ran on.
@@ -23,7 +23,7 @@ pub(super) struct StepTime {
 
 /// Whose step it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     One,
     Several(u32),
     /// The model at the width of one of so many ranks, on one GPU.
@@ -39,7 +39,7 @@ struct Knobs {
 
 impl StepFrom {
     /// The best that every run has; `None` where a run has none.
-    pub(super) fn common(runs: &[&ServeRun]) -> Option<Self> {
+    pub(crate) fn common(runs: &[&ServeRun]) -> Option<Self> {
         let all = |metric: Self| runs.iter().all(|run| metric.has(run));
         [Self::DecodeGap, Self::Tpot, Self::Latency]
             .into_iter()
@@ -83,7 +83,7 @@ struct Latency {
 
 impl StepTime {
     /// The step of these runs; `None` where a run shows none.
-    pub(super) fn new<'a>(
+    pub(crate) fn new<'a>(
         runs: impl Iterator<Item = &'a ServeRun>,
         metric: StepFrom,
         side: Side,
@@ -108,7 +108,7 @@ impl StepTime {
     }
 
     /// Milliseconds of a step. `prefill_comm_ms` is what collectives take in the prefill of one wave.
-    pub(super) fn draw(&self, hand: &Hand, prefill_comm_ms: f64) -> f64 {
+    pub(crate) fn draw(&self, hand: &Hand, prefill_comm_ms: f64) -> f64 {
         let run = self.run(hand);
         let spread = run.spread.unwrap_or_else(|| hand.get(Knob::UnstatedSpread));
         let mean = run.mean_ms * (1.0 + hand.get(self.knobs.error) * spread);
@@ -140,16 +140,16 @@ impl StepTime {
     }
 
     /// Prompt tokens of a wave, where the step is taken from latencies.
-    pub(super) fn wave_tokens(&self) -> Option<f64> {
+    pub(crate) fn wave_tokens(&self) -> Option<f64> {
         let tokens = self.runs.iter().filter_map(|run| run.latency);
         tokens.map(|latency| latency.wave_tokens).reduce(f64::max)
     }
 
-    pub(super) fn has_unstated_spread(&self) -> bool {
+    pub(crate) fn has_unstated_spread(&self) -> bool {
         self.runs.iter().any(|run| run.spread.is_none())
     }
 
-    pub(super) fn repeats(&self) -> usize {
+    pub(crate) fn repeats(&self) -> usize {
         self.runs.len()
     }
 
@@ -200,7 +200,7 @@ fn timed(run: &ServeRun, metric: StepFrom, batch: u32, active_parameters: f64) -
 
 /// Relative standard deviation of a mean. Without an interval a quarter of the range is taken, whatever the number of
 /// requests: those of one wave are slow and fast together.
-fn relative_spread(of: &Spread) -> Option<f64> {
+pub(super) fn relative_spread(of: &Spread) -> Option<f64> {
     if of.n.is_some_and(|n| n < LEAST) {
         return None;
     }

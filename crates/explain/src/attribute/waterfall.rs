@@ -276,7 +276,7 @@ impl HalfModel {
 }
 
 /// The grade of what makes up nine tenths of the time.
-fn grade(terms: &[Term]) -> Grade {
+pub(super) fn grade(terms: &[Term]) -> Grade {
     let whole: f64 = terms.iter().map(Term::base_us).sum();
     let holds = |grade: &Grade| {
         let good = terms.iter().filter(|term| term.cost.grade <= *grade);

@@ -61,7 +61,7 @@ pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, 
 }
 
 impl Prepared<'_> {
-    fn draws(&self, seed: u64, draws: u32) -> Vec<Draw> {
+    pub(super) fn draws(&self, seed: u64, draws: u32) -> Vec<Draw> {
         let mut random = Random::new(seed);
         (0..draws)
             .map(|_| self.workload.draw(self.deck.draw(&mut random)))
@@ -69,8 +69,13 @@ impl Prepared<'_> {
     }
 
     /// Whether the causes without communication leave room; an assumed prefill may take longer than the whole latency.
-    fn fits(&self, draw: &Draw) -> bool {
+    pub(super) fn fits(&self, draw: &Draw) -> bool {
         draw.one > 0.0 && draw.several > 0.0 && draw.remainder() >= -self.tolerance
+    }
+
+    /// Whether what is unexplained is not below zero.
+    pub(super) fn leaves_room(&self, draw: &Draw) -> bool {
+        draw.unexplained() >= -self.tolerance
     }
 
     /// `all` are the draws, `free` those that fit.
@@ -84,7 +89,7 @@ impl Prepared<'_> {
     ) -> Option<Attribution> {
         let fitting: Vec<Draw> = free
             .iter()
-            .filter(|draw| draw.unexplained() >= -self.tolerance)
+            .filter(|draw| self.leaves_room(draw))
             .copied()
             .collect();
         let impossible = 1.0 - share(fitting.len(), all.len());

@@ -3,9 +3,11 @@
 mod checks;
 mod evidence;
 mod gate;
+mod pair;
 mod shape;
 
 pub use gate::{Gate, Verdict, gates};
 
 pub(crate) use gate::failed;
+pub(crate) use pair::{is_of_decode, pair_gates};
 pub(crate) use shape::RunShape;

@@ -168,6 +168,11 @@ impl Priors {
         Some(prior)
     }
 
+    /// Every published curve of all-reduce times.
+    pub(crate) fn all_curves(&self) -> &[PublishedCurve] {
+        &self.curves
+    }
+
     /// Published curves of that GPU at that number of ranks.
     pub(crate) fn curves(&self, gpu: Option<&str>, ranks: u32) -> Vec<&PublishedCurve> {
         self.curves
@@ -203,12 +208,14 @@ impl Prior {
             "prefix_cache_share" | "host_ms" | "host_eager_ms" | "executor_ms" => 0.0,
             "unstated_spread" => 0.0,
             "unstated_curve_spread" | "attention_us_per_layer" | "elementwise_us_per_layer" => 0.0,
+            "gemm_start_us" | "segment_jitter_us" => 0.0,
             _ => f64::MIN_POSITIVE,
         };
         let ceiling = match self.name.as_str() {
             "gemm_speedup" => 2.0,
             "prefix_cache_share" | "start_to_start" | "unstated_spread" => 1.0,
             "unstated_curve_spread" => 1.0,
+            "memory_efficiency" | "expert_memory_efficiency" | "math_efficiency" => 1.0,
             _ => f64::MAX,
         };
         if finite && self.low >= floor && self.high <= ceiling {

@@ -34,6 +34,9 @@ pub struct Arm {
     pub change: Change,
     /// Variables, arguments and GPUs that make it, in words.
     pub how: String,
+    /// Of a negative control: the arm that it is the control of. Where it is not said, the arm whose name its own holds.
+    #[serde(default)]
+    pub control_of: Option<String>,
     /// What its launches measured.
     pub launches: Vec<Launch>,
 }

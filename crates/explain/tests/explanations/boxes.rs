@@ -1,6 +1,6 @@
 //! Boxes that users benchmarked by hand, as inputs: the figures as they reported them.
 
-use explain::{Evidence, Inputs, KnownBox, Priors};
+use explain::{Evidence, Inputs, KnownBox, Priors, Seen};
 use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
 use measure::record::{CallMode, CollectiveKind, PeerVerdict};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
@@ -98,6 +98,7 @@ pub(super) fn rtxpro6000_mig() -> Inputs {
             origins: vec!["links/record.json".to_owned()],
         },
         evidence: Evidence::default(),
+        seen: Seen::default(),
         priors: Priors::builtin().unwrap(),
     }
 }

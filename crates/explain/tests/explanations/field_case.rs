@@ -127,28 +127,24 @@ fn case_2_is_told_of_mig_and_never_to_enable_peer_access() {
 }
 
 #[test]
-fn case_2_should_measure_its_curve_then_the_half_model_then_the_first_token() {
+fn case_2_should_measure_the_half_model_then_the_first_token_then_its_curve() {
     let inputs = rtxpro6000_mig();
     let attribution = attribute(&inputs, 1, DRAWS).unwrap();
     let steps = next(&inputs, &attribution);
-    let order: Vec<Measurement> = steps.iter().map(|step| step.share.measurement).collect();
+    // Without a curve of the box what is reported is all that other causes leave, which no curve narrows: a curve gives
+    // communication a figure of its own beside that. It came first while the bar of published curves was weighed, too.
     assert_eq!(
-        order[..3],
-        [
-            Measurement::Curve,
-            Measurement::HalfModel,
-            Measurement::FirstToken
-        ]
+        [0, 1].map(|index| steps[index].share.measurement),
+        [Measurement::HalfModel, Measurement::FirstToken]
+    );
+    assert!(steps[0].what.contains("half-width GEMMs"), "{steps:?}");
+    let mut rest = steps[2..].iter();
+    let curve = rest.find(|step| step.how.contains("--tp 2 --batches 16"));
+    assert!(
+        curve.is_some_and(|step| step.narrows.is_none()),
+        "{steps:?}"
     );
     // By hand: of the variance of the implied time 78% is the GEMMs', 14 to 15% the prefill's.
-    assert!(
-        (steps[1].share.of_remainder - 0.78).abs() < 0.1,
-        "{steps:?}"
-    );
-    assert!(
-        (steps[2].share.of_remainder - 0.145).abs() < 0.1,
-        "{steps:?}"
-    );
     // The same by prior.
     let of = |name: &str| -> f64 {
         let mut shares = attribution.prior_shares.iter();
@@ -167,14 +163,20 @@ fn case_2_should_measure_its_curve_then_the_half_model_then_the_first_token() {
     assert!(attribution.prior_shares[0].of_communication.is_some());
     let words = text(&explain(&inputs, 1, DRAWS));
     assert!(words.contains("\n - gemm_speedup: "), "{words}");
-    assert!(steps[0].how.contains("--tp 2 --batches 16"), "{steps:?}");
-    // 64 heads, 8 key-value heads and 29568 columns over two.
+    let narrows = [0, 1].map(|index| steps[index].narrows.unwrap());
+    assert!((narrows[0].share - 0.78).abs() < 0.1, "{steps:?}");
+    assert!((narrows[1].share - 0.145).abs() < 0.1, "{steps:?}");
+    // 12.7 - 8.5 ms by hand, and sqrt(1 - 0.78) = 0.47 of it once the GEMMs are known.
+    assert!((narrows[0].now_ms - 4.2).abs() < 0.7, "{steps:?}");
+    assert!((narrows[0].after_ms - 2.0).abs() < 0.7, "{steps:?}");
+    // 64 heads and 8 key-value heads over two.
     for part in [
-        "\"num_attention_heads\":32",
-        "\"num_key_value_heads\":4",
-        "\"intermediate_size\":14784",
+        "half-model --model",
+        "--tp 2",
+        "32 heads",
+        "4 key-value heads",
     ] {
-        assert!(steps[1].how.contains(part), "{}", steps[1].how);
+        assert!(steps[0].how.contains(part), "{}", steps[0].how);
     }
 }
 
@@ -251,10 +253,10 @@ fn links_that_could_be_better_are_named_on_bare_metal() {
     let advice = advise(&inputs, &attribution);
     assert_eq!(advice[0].rule, Rule::PeersDenied);
     assert!(advice[0].what.contains("ACS"), "{advice:?}");
-    assert_eq!(
-        advice[0].effect.as_ref().unwrap().times,
-        attribution.free_links
-    );
+    // By published times with peer access: less than free links would give, 1.76 [1.66, 1.85].
+    let effect = advice[0].effect.as_ref().unwrap();
+    assert!(effect.at_most && effect.times.mid > 1.55, "{advice:?}");
+    assert!(effect.times.mid < attribution.free_links.mid, "{advice:?}");
     inputs.known.guest = Some(true);
     let advice = advise(&inputs, &attribution);
     assert!(

@@ -1,7 +1,7 @@
 //! What cannot be explained is refused for the right reason.
 
 use crate::boxes::{mean, nvidia, rtxpro6000_mig, run};
-use explain::{Evidence, Inputs, KnownBox, Priors, Verdict, attribute, explain, gates, text};
+use explain::{Evidence, Inputs, KnownBox, Priors, Seen, Verdict, attribute, explain, gates, text};
 use measure::import::collectives::Trouble;
 use measure::import::{ServeRun, Spread};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
@@ -39,6 +39,7 @@ fn l40x4() -> Inputs {
             ..KnownBox::default()
         },
         evidence: Evidence::default(),
+        seen: Seen::default(),
         priors: Priors::builtin().unwrap(),
     }
 }
@@ -93,6 +94,7 @@ fn mxc500x4(of: &[(f64, f64, u64, u64)]) -> Inputs {
         around,
         known: KnownBox::default(),
         evidence: Evidence::default(),
+        seen: Seen::default(),
         priors: Priors::builtin().unwrap(),
     }
 }

@@ -2,8 +2,8 @@
 
 use explain::{
     Advice, Attribution, Bar, Cause, Claim, Effect, Explanation, Gate, Grade, Implied, InputSource,
-    Measurement, NextStep, Outcome, PublishedTime, Range, Refusal, Rule, SCHEMA, StepFrom,
-    VarianceShare, Verdict, text,
+    Measurement, Narrowing, NextStep, Outcome, PublishedTime, Range, Refusal, Rule, SCHEMA,
+    StepFrom, VarianceShare, Verdict, text,
 };
 
 fn range(low: f64, mid: f64, high: f64) -> Range {
@@ -93,6 +93,9 @@ fn explanation(outcome: Outcome) -> Explanation {
             what_to_run: Some("run again until none fails".to_owned()),
         }],
         outcome,
+        bounded: vec![],
+        first_token: None,
+        slope: None,
     }
 }
 
@@ -115,12 +118,20 @@ fn the_first_screen_answers_and_the_rest_is_behind_it() {
                 at_most: false,
             }),
             based_on: "somebody".to_owned(),
+            prove: None,
         }],
         next: vec![NextStep {
             share,
             what: "the model at 1/2 width on one GPU".to_owned(),
             how: "vllm serve".to_owned(),
+            narrows: Some(Narrowing {
+                share: 0.78,
+                now_ms: 4.2,
+                after_ms: 2.0,
+            }),
+            minutes: Some(6.0),
         }],
+        what_if: vec![],
     });
     insta::assert_snapshot!(text(&shown), @r#"
     SIMULATED on the soft box rtxpro6000-mig: no figure here is of real hardware
@@ -155,7 +166,7 @@ fn the_first_screen_answers_and_the_rest_is_behind_it() {
      - serve 2 replicas of TP1: these GPUs are MIG instances; 1.50 [1.49, 1.51]x tokens/s of TP2 [somebody]
 
     what to measure next
-     - the model at 1/2 width on one GPU: vllm serve (settles — of the variance of the communication bar, 78% of that of communication and unexplained together)
+     - the model at 1/2 width on one GPU: vllm serve (settles 78% of the variance of communication as reported: from 4.2 to about 2.0 ms between 5% and 95%; about 6 minutes)
 
     reservations
      - one start of a server each
@@ -202,6 +213,7 @@ fn without_a_claim_the_first_sentence_claims_nothing() {
         attribution: Box::new(attribution),
         advice: vec![],
         next: vec![],
+        what_if: vec![],
     }));
     assert!(
         words.contains("communication that cannot be told from nothing"),

@@ -8,6 +8,7 @@ mod outlier;
 mod percentile;
 mod random;
 mod ratio;
+mod rounds;
 mod successive;
 
 pub use distribution::{Distribution, distribution, distribution_pooled};
@@ -18,6 +19,7 @@ pub(crate) use percentile::of_any as percentile_of_any;
 pub use percentile::percentile;
 pub use random::SplitMix;
 pub use ratio::{Ratio, ratio_of_medians};
+pub use rounds::rounds;
 pub use successive::{blocks, distribution_of_successive};
 
 /// The values in ascending order; not-a-number must not occur.

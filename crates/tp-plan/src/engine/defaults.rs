@@ -11,6 +11,14 @@ use super::facts::{
 
 const GIB: u64 = 1 << 30;
 
+/// What is assumed where nobody looked; a log of the engine may settle it, see [`EngineFacts::settle`].
+const NOT_PROBED: &str = "peer access was not probed and is taken to work";
+const VLLM_MEMORY: &str =
+    "the GPU's memory is not known: 2048 tokens and 256 sequences a step, as below 70 GiB";
+const TAKEN_FOR_A100: &str = "sm_80 is taken for an A100: 2048 tokens and 256 sequences a step";
+const SGLANG_MEMORY: &str = "the GPU's memory is not known: chunks of 4096 tokens and graphs up to 160, as SGLang then does";
+const METAX_SIZES: &str = "vLLM-metax is taken to capture the same graph sizes as vLLM";
+
 /// Numbers of ranks that the custom all-reduce kernels are compiled for.
 const CUSTOM_RANKS: [u32; 4] = [2, 4, 6, 8];
 
@@ -101,6 +109,18 @@ impl EngineFacts {
         self
     }
 
+    /// Takes out what is no longer assumed: `path` where the engine said who does its all-reduces, `limits` where it said the
+    /// tokens of a step and its graphs.
+    pub(crate) fn settle(&mut self, path: bool, limits: bool) {
+        let settled = |sentence: &str| {
+            (path && sentence == NOT_PROBED)
+                || (limits
+                    && [VLLM_MEMORY, TAKEN_FOR_A100, SGLANG_MEMORY, METAX_SIZES]
+                        .contains(&sentence))
+        };
+        self.assumed.retain(|sentence| !settled(sentence));
+    }
+
     /// Brings the captured sizes in line with the limits.
     fn recapture(&mut self) {
         let Execution::Graph { capture_sizes } = &mut self.execution else {
@@ -150,16 +170,13 @@ fn vllm_batch(tp: u32, around: &Surroundings, assumed: &mut Vec<String>) -> (u32
         return (tp.saturating_mul(2048), tp.saturating_mul(128));
     }
     let Some(memory) = around.memory_bytes else {
-        assumed.push(
-            "the GPU's memory is not known: 2048 tokens and 256 sequences a step, as below 70 GiB"
-                .to_owned(),
-        );
+        assumed.push(VLLM_MEMORY.to_owned());
         return (2048, 256);
     };
     if memory < 70 * GIB {
         (2048, 256)
     } else if around.architecture.as_deref() == Some("sm_80") {
-        assumed.push("sm_80 is taken for an A100: 2048 tokens and 256 sequences a step".to_owned());
+        assumed.push(TAKEN_FOR_A100.to_owned());
         (2048, 256)
     } else {
         (8192, 1024)
@@ -169,10 +186,7 @@ fn vllm_batch(tp: u32, around: &Surroundings, assumed: &mut Vec<String>) -> (u32
 /// Tokens of a prefill chunk and the largest captured batch.
 fn sglang_batch(tp: u32, around: &Surroundings, assumed: &mut Vec<String>) -> (u32, u32) {
     let Some(memory) = around.memory_bytes else {
-        assumed.push(
-            "the GPU's memory is not known: chunks of 4096 tokens and graphs up to 160, as SGLang then does"
-                .to_owned(),
-        );
+        assumed.push(SGLANG_MEMORY.to_owned());
         return (4096, 160);
     };
     let by_ranks = |few, many| if tp < 4 { few } else { many };
@@ -193,10 +207,10 @@ fn linked(around: &Surroundings) -> bool {
 fn assumed_of(tp: u32, around: &Surroundings) -> Vec<String> {
     let mut assumed = Vec::new();
     if tp > 1 && around.vendor == Vendor::Nvidia && around.peer_access.is_none() {
-        assumed.push("peer access was not probed and is taken to work".to_owned());
+        assumed.push(NOT_PROBED.to_owned());
     }
     if around.vendor == Vendor::Metax {
-        assumed.push("vLLM-metax is taken to capture the same graph sizes as vLLM".to_owned());
+        assumed.push(METAX_SIZES.to_owned());
     }
     if around.vendor == Vendor::Other {
         assumed.push(

@@ -193,6 +193,17 @@ impl EngineFacts {
         self
     }
 
+    /// Leaves every all-reduce to the vendor's library: neither the engine's own kernel nor torch's symmetric memory, whose rule
+    /// here is the NVLink between all pairs. `reason` is what switched them off.
+    #[must_use]
+    pub fn with_library_only(mut self, reason: &str) -> Self {
+        self.custom_all_reduce = CustomAllReduce::Off {
+            reason: reason.to_owned(),
+        };
+        self.full_nvlink = false;
+        self
+    }
+
     /// Names the engine's version, such as `0.10.2`.
     #[must_use]
     pub fn with_version(mut self, version: &str) -> Self {

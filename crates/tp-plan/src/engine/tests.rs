@@ -317,3 +317,14 @@ fn what_is_taken_for_granted_of_an_unknown_vendor_is_said() {
     let facts = EngineFacts::vllm(2, &other);
     assert!(facts.assumed[0].starts_with("no engine's rules for this vendor's GPUs are known"));
 }
+
+#[test]
+fn library_only_leaves_no_size_to_the_engine() {
+    // Two H200 with NVLink: the engine's own kernel below 8 MiB, symmetric memory up to 64 MiB.
+    let engine = EngineFacts::vllm(2, &h200());
+    let library = engine.clone().with_library_only("a flag");
+    for bytes in [16 << 10, 16 << 20] {
+        assert_eq!(engine.all_reduce_path(bytes).0, CollectivePath::Custom);
+        assert_eq!(library.all_reduce_path(bytes).0, CollectivePath::Library);
+    }
+}

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::config::parse;
 use super::error::ModelError;
 use super::facts::ModelFacts;
+use super::keys::not_a_config;
 use super::quantization::join_separate;
 
 /// A shipped model.
@@ -52,10 +53,7 @@ impl ModelFacts {
     /// A shipped model by its name or Hugging Face id, in any case.
     #[must_use]
     pub fn builtin(name: &str) -> Option<Self> {
-        let name = name.to_ascii_lowercase();
-        let shipped = SHIPPED
-            .iter()
-            .find(|shipped| shipped.name == name || shipped.aliases.contains(&name.as_str()))?;
+        let shipped = shipped(name)?;
         let mut facts = Self::from_config_json(shipped.config, shipped.name).ok()?;
         shipped.name.clone_into(&mut facts.name);
         Some(facts)
@@ -69,28 +67,56 @@ impl ModelFacts {
         if let Some(facts) = Self::builtin(name) {
             return Ok(facts);
         }
-        let given = Path::new(name);
-        let file = if given.is_dir() {
-            given.join("config.json")
-        } else {
-            given.to_path_buf()
-        };
-        if !file.exists() && !given.is_dir() {
-            return Err(ModelError::Unknown {
-                name: name.to_owned(),
-            });
-        }
-        let mut config = read(&file)?;
-        let separate = file.with_file_name("hf_quant_config.json");
-        if separate.exists() {
-            join_separate(&mut config, &read(&separate)?);
-        }
+        let file = located(name)?;
+        let config = joined(&file)?;
         let mut facts = Self::from_config(&config, &file.display().to_string())?;
         if let Some(name) = name_of(&file) {
             facts.name = name;
         }
         Ok(facts)
     }
+}
+
+/// The configuration that [`ModelFacts::resolve`] reads, with its separate quantisation joined.
+pub(crate) fn config_of(name: &str) -> Result<Map<String, Value>, ModelError> {
+    let value = match shipped(name) {
+        Some(shipped) => parse(shipped.config, shipped.name)?,
+        None => joined(&located(name)?)?,
+    };
+    match value {
+        Value::Object(config) => Ok(config),
+        _ => Err(not_a_config(name, "not a JSON object")),
+    }
+}
+
+fn shipped(name: &str) -> Option<&'static Shipped> {
+    let name = name.to_ascii_lowercase();
+    SHIPPED
+        .iter()
+        .find(|shipped| shipped.name == name || shipped.aliases.contains(&name.as_str()))
+}
+
+/// A `config.json`, or the one in a folder.
+fn located(name: &str) -> Result<PathBuf, ModelError> {
+    let given = Path::new(name);
+    if given.is_dir() {
+        return Ok(given.join("config.json"));
+    }
+    if given.exists() {
+        return Ok(given.to_path_buf());
+    }
+    Err(ModelError::Unknown {
+        name: name.to_owned(),
+    })
+}
+
+fn joined(file: &Path) -> Result<Value, ModelError> {
+    let mut config = read(file)?;
+    let separate = file.with_file_name("hf_quant_config.json");
+    if separate.exists() {
+        join_separate(&mut config, &read(&separate)?);
+    }
+    Ok(config)
 }
 
 fn read(file: &Path) -> Result<Value, ModelError> {

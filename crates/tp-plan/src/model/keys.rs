@@ -110,6 +110,17 @@ impl<'a> Keys<'a> {
     }
 }
 
+/// The language part of a configuration, and whether there is another beside it or around it.
+pub(crate) fn text_part(config: &Map<String, Value>) -> (&Map<String, Value>, bool) {
+    let part = TEXT_PARTS
+        .iter()
+        .find_map(|part| config.get(*part).and_then(Value::as_object));
+    (
+        part.unwrap_or(config),
+        part.is_some() || config.contains_key("vision_config"),
+    )
+}
+
 pub(super) fn not_a_config(origin: &str, reason: impl Into<String>) -> ModelError {
     ModelError::NotAConfig {
         origin: origin.to_owned(),

@@ -8,12 +8,16 @@ mod family;
 mod gemms;
 mod keys;
 mod quantization;
+mod share;
 mod size;
 
 pub use builtin::builtin_names;
+pub(crate) use builtin::config_of;
 pub use error::ModelError;
 pub use facts::{Experts, ModelFacts, WeightFormat};
 pub use gemms::Gemm;
+pub(crate) use keys::text_part;
+pub(crate) use share::ShareSizes;
 
 #[cfg(test)]
 mod tests;

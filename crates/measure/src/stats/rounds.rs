@@ -1,9 +1,10 @@
 //! The order of arms: random in one round of launches, the reverse in the next, so that what drifts slowly weighs on all alike.
 
-use measure::stats::SplitMix;
+use super::random::SplitMix;
 
 /// The indexes of so many arms for each round: every other round a random order, and after it its reverse.
-pub(super) fn rounds(arms: usize, launches: u32, seed: u64) -> Vec<Vec<usize>> {
+#[must_use]
+pub fn rounds(arms: usize, launches: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut random = SplitMix::new(seed);
     let mut rounds: Vec<Vec<usize>> = Vec::new();
     for launch in 0..launches {

@@ -1,0 +1,211 @@
+//! The load, the host and the kernels: what is not the link, and whether this many GPUs are worth it.
+
+use measure::record::{MonitorLine, ServerMachine};
+
+use super::advice::{Advice, Effect, Rule};
+use super::found::Found;
+use crate::attribute::{Attribution, Cause};
+
+/// Below this share of the time above the ideal, communication is not the first thing to look at.
+const SMALL: f64 = 0.4;
+
+/// Threads of a server are elsewhere if more than this part of their time is.
+const ELSEWHERE: f64 = 0.5;
+
+/// A server that used fewer CPUs than this over a load shows no placement.
+const LEAST_CPUS: f64 = 0.05;
+
+/// A bound this near to what is measured leaves nothing to gain.
+const NEAR: f64 = 1.05;
+
+/// The share of a GPU that each one beyond the first must be able to bring.
+const WORTH: f64 = 0.5;
+
+/// Replicas share the requests, so that the two measured steps, both at the same batch, do not yet compare them.
+pub(super) fn compare_replicas(found: &Found, rule: Rule, why: &str, based_on: &str) -> Advice {
+    let Attribution {
+        tp,
+        batch,
+        replicas,
+        ..
+    } = found.attribution;
+    let (all, each) = (tp * batch, (batch / tp).max(1));
+    Advice {
+        rule,
+        what: format!("compare {tp} replicas of TP1 with TP{tp} at equal load"),
+        why: format!(
+            "{why}; with {batch} requests in flight each they give {}x the tokens/s that TP{tp} gives with {batch}, \
+             but that is {all} in all: measure TP{tp} with {all} in flight, and TP1 with {each}, before choosing",
+            replicas.with_decimals(2),
+        ),
+        effect: None,
+        based_on: format!(
+            "{based_on}; arithmetic on the two measured steps, if replicas do not slow each other"
+        ),
+        prove: Some(format!(
+            "serve-bench run --concurrency {all} on TP{tp}, and --concurrency {each} on TP1"
+        )),
+    }
+}
+
+/// The model fits one GPU, and one GPU each gives more at the same batch each.
+pub(super) fn replicas(found: &Found) -> Vec<Advice> {
+    if found.inputs.is_mig() || found.attribution.replicas.low <= 1.0 {
+        return Vec::new();
+    }
+    vec![compare_replicas(
+        found,
+        Rule::Replicas,
+        "the model fits one GPU, and replicas exchange nothing",
+        "both runs",
+    )]
+}
+
+/// Communication is not the largest part.
+pub(super) fn kernels(found: &Found) -> Vec<Advice> {
+    let attribution = found.attribution;
+    let share = attribution.remainder_share_of_excess;
+    // Kernels that lose next to nothing are not to be looked at either.
+    let gain = attribution.halved_gemms.high / attribution.speed_up.mid;
+    if (found.is_claimed() && share.mid >= SMALL) || gain < NEAR {
+        return Vec::new();
+    }
+    let Some(gemm) = attribution.bar(Cause::NarrowGemm) else {
+        return Vec::new();
+    };
+    vec![Advice {
+        rule: Rule::KernelsFirst,
+        what: "look at kernels before links: another engine version, another quantisation"
+            .to_owned(),
+        why: format!(
+            "communication and all that is unexplained take {:.0}% [{:.0}, {:.0}] of the time above the ideal, narrow GEMMs {} ms",
+            share.mid * 100.0,
+            share.low * 100.0,
+            share.high * 100.0,
+            gemm.ms.with_decimals(1)
+        ),
+        effect: Some(Effect {
+            of: "the step rate of TP1".to_owned(),
+            times: attribution.halved_gemms,
+            at_most: true,
+        }),
+        based_on: gemm.source.clone(),
+        prove: Some(format!(
+            "the model at 1/{} width on one GPU, with both versions of the engine",
+            attribution.tp
+        )),
+    }]
+}
+
+/// Even free links would not make this many GPUs worth it.
+pub(super) fn bound_too_low(found: &Found) -> Vec<Advice> {
+    let Attribution {
+        tp,
+        batch,
+        free_links,
+        ..
+    } = *found.attribution;
+    let worth = 1.0 + WORTH * f64::from(tp.saturating_sub(1));
+    if free_links.high >= worth {
+        return Vec::new();
+    }
+    vec![Advice {
+        rule: Rule::BoundTooLow,
+        what: format!("use fewer GPUs a replica, or more than {batch} requests in flight"),
+        why: format!(
+            "with {batch} in flight TP{tp} gives at most {}x a step of one GPU whatever the links do: too little work is left for each GPU",
+            free_links.with_decimals(2)
+        ),
+        effect: None,
+        based_on: "the step less all that is not communication, of this attribution".to_owned(),
+        prove: Some(format!(
+            "serve-bench run --concurrency {} on TP1 and on TP{tp}, then explain again",
+            batch.saturating_mul(4)
+        )),
+    }]
+}
+
+/// Threads of the server on a NUMA node that none of its GPUs hangs on.
+pub(super) fn threads_elsewhere(found: &Found) -> Vec<Advice> {
+    let tp = found.attribution.tp;
+    let seen = &found.inputs.seen;
+    let machines = seen.machines.iter().filter(|(of, _)| *of == tp);
+    let advice = |machine: &ServerMachine| {
+        let mut nodes: Vec<u32> = match seen.used(tp) {
+            [] => {
+                let ranks = (tp as usize).min(machine.header.devices.len());
+                let used = machine.header.devices[..ranks].iter();
+                used.map(|device| device.node).collect::<Option<_>>()?
+            }
+            used => used
+                .iter()
+                .map(|device| device.node)
+                .collect::<Option<_>>()?,
+        };
+        nodes.sort_unstable();
+        nodes.dedup();
+        let share = elsewhere(machine, &nodes)?;
+        let near: Vec<String> = nodes.iter().map(u32::to_string).collect();
+        let near = near.join(",");
+        (share > ELSEWHERE).then(|| Advice {
+            rule: Rule::ThreadsElsewhere,
+            what: format!("bind the server to NUMA node {near}, where its GPUs hang: numactl --cpunodebind={near} --membind={near}"),
+            why: format!(
+                "{:.0}% of its CPU time was on nodes that none of its GPUs hangs on; what goes through host memory and every launch cross the sockets",
+                share * 100.0
+            ),
+            effect: None,
+            based_on: "CPU time by node of the server's processes during the load".to_owned(),
+            prove: Some("the server bound and unbound in turn, five starts each, and TP1 likewise, which should move as much".to_owned()),
+        })
+    };
+    machines
+        .filter_map(|(_, machine)| advice(machine))
+        .take(1)
+        .collect()
+}
+
+/// The part of the placed CPU time that was on none of these nodes; `None` where there was too little to tell.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
+fn elsewhere(machine: &ServerMachine, nodes: &[u32]) -> Option<f64> {
+    let (mut away, mut all, mut span) = (0.0, 0.0, 0.0f64);
+    for line in &machine.lines {
+        let MonitorLine::Cpu(cpu) = line else {
+            continue;
+        };
+        span = span.max(cpu.at_ns as f64);
+        for of in &cpu.by_node {
+            let seconds = of.cpus * cpu.over_ns as f64;
+            all += seconds;
+            if !nodes.contains(&of.node) {
+                away += seconds;
+            }
+        }
+    }
+    (span > 0.0 && all / span >= LEAST_CPUS).then(|| away / all)
+}
+
+/// Free links would bring next to nothing.
+pub(super) fn nothing_to_gain(found: &Found) -> Vec<Advice> {
+    let attribution = found.attribution;
+    let most = attribution.free_links.high / attribution.speed_up.mid;
+    if most >= NEAR {
+        return Vec::new();
+    }
+    vec![Advice {
+        rule: Rule::NothingToGain,
+        what: "leave the links as they are".to_owned(),
+        why: format!(
+            "free links would give {}x where {}x is measured",
+            attribution.free_links.with_decimals(2),
+            attribution.speed_up.with_decimals(2)
+        ),
+        effect: Some(Effect {
+            of: "the step rate of TP1".to_owned(),
+            times: attribution.free_links,
+            at_most: true,
+        }),
+        based_on: "this attribution".to_owned(),
+        prove: Some("serve-bench explain on the same files with --what-if comm=x0".to_owned()),
+    }]
+}

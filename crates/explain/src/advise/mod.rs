@@ -1,0 +1,13 @@
+//! What to do about it: rules over what was found, each with the effect that arithmetic gives and what it rests on.
+
+mod advice;
+mod engine;
+mod found;
+mod links;
+mod load;
+mod peers;
+mod rules;
+
+pub use advice::{Advice, Effect, Rule};
+pub(crate) use peers::library_told_off;
+pub use rules::advise;

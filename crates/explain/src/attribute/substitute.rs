@@ -1,0 +1,380 @@
+//! The step with something else in place of its collectives, in the draws of the attribution: what does not change is common
+//! to both, so that differences are as narrow as what is known of the change.
+//!
+//! What is unexplained stays, and communication is never below zero. Prefill is left as it is.
+
+use measure::record::{CollectiveKind, PlannedCollective, PlannedStep};
+use measure::unit::ByteCount;
+use tp_plan::{EngineFacts, plan};
+
+use super::cost::{Curves, Term};
+use super::deck::{BETWEEN, Deck, Knob};
+use super::draws::Draw;
+use super::prepare::{Prepared, prepare};
+use super::result::{Attribution, Cause, Claim, Grade};
+use crate::inputs::Inputs;
+use crate::priors::Prior;
+use crate::random::Random;
+
+/// What tells the draws of a substitute from those of the attribution, which has the same seed.
+const APART: u64 = 0x7768_6174_2069_6621;
+
+/// The draws of an attribution, ready for substitutes.
+pub(crate) struct Bench<'a> {
+    inputs: &'a Inputs,
+    prepared: Prepared<'a>,
+    eager: bool,
+    seed: u64,
+    /// Whether communication is what this box's own curve gives, else all that is left.
+    by_curve: bool,
+    draws: Vec<Draw>,
+    /// Those in which a curve that is not this box's leaves nothing below zero; empty where [`Self::by_curve`] or without a curve.
+    kept: Vec<Draw>,
+}
+
+/// What takes the place of the collectives.
+pub(crate) enum Swap {
+    /// Each all-reduce and each all-gather takes so many times as long.
+    Times { all_reduce: f64, all_gather: f64 },
+    /// Each all-reduce takes so long in the engine.
+    Micros(f64),
+    /// Links of another rate: the bytes' part of each time is divided by `ratio` and multiplied by what is drawn from `prior`.
+    Link {
+        /// New rate over old.
+        ratio: f64,
+        /// Nominal GB/s of the old link in one direction, where it is known.
+        old_gb_per_s: Option<f64>,
+        prior: Prior,
+    },
+    /// Another engine over the same curves.
+    Engine(Box<EngineFacts>),
+    /// Other curves, and an engine that fits them; `elsewhere` is the factor from box to box.
+    Curves {
+        inputs: Box<Inputs>,
+        elsewhere: Option<Prior>,
+    },
+}
+
+/// Steps after a substitution, one a draw.
+pub(crate) struct Swapped {
+    pub(crate) steps: Vec<Step>,
+    /// The same where what a published curve leaves unexplained stays; empty where the box's own curve is used anyway.
+    pub(crate) kept: Vec<Step>,
+    /// Priors that the substitute brought in.
+    pub(crate) assumed: Vec<Prior>,
+    /// What the collectives were read from, and other remarks.
+    pub(crate) notes: Vec<String>,
+}
+
+/// One draw before and after, ms.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    pub(crate) one: f64,
+    pub(crate) before: f64,
+    pub(crate) after: f64,
+    /// Communication after.
+    pub(crate) communication: f64,
+}
+
+/// How the new communication follows from a draw.
+struct Substitute<'a> {
+    bench: &'a Bench<'a>,
+    swap: &'a Swap,
+    /// New terms with the deck that they are drawn from; `None` where the old ones are scaled.
+    terms: Option<(Vec<Term>, Deck)>,
+    /// Least and most share of each old term that the bytes take.
+    wire: Vec<(f64, f64)>,
+    step: PlannedStep,
+}
+
+impl<'a> Bench<'a> {
+    /// `None` where the attribution is not one of these inputs.
+    pub(crate) fn new(inputs: &'a Inputs, attribution: &Attribution) -> Option<Self> {
+        let prepared = prepare(inputs)?;
+        let all = prepared.draws(attribution.seed, attribution.draws.max(1));
+        let fits = |draw: &&Draw| prepared.fits(draw);
+        let free: Vec<Draw> = all.iter().filter(fits).copied().collect();
+        let fitting: Vec<Draw> = free
+            .iter()
+            .filter(|draw| prepared.leaves_room(draw))
+            .copied()
+            .collect();
+        let by_curve = is_by_own_curve(attribution);
+        let estimated = attribution.claim == Claim::Estimated;
+        let (draws, kept) = match (by_curve, estimated) {
+            (true, _) => (fitting, Vec::new()),
+            (false, true) => (free, fitting),
+            (false, false) => (free, Vec::new()),
+        };
+        (!draws.is_empty()).then_some(Self {
+            inputs,
+            eager: inputs.is_eager(prepared.workload.batch),
+            seed: attribution.seed ^ APART,
+            prepared,
+            by_curve,
+            draws,
+            kept,
+        })
+    }
+
+    pub(crate) fn is_by_curve(&self) -> bool {
+        self.by_curve
+    }
+
+    pub(crate) fn inputs(&self) -> &Inputs {
+        self.inputs
+    }
+
+    /// The steps with a substitute.
+    ///
+    /// # Errors
+    /// The curves do not tell what was asked, in words.
+    pub(crate) fn with(&self, swap: &Swap) -> Result<Swapped, String> {
+        let (substitute, assumed, notes) = self.substitute(swap)?;
+        let steps = |draws: &[Draw], by_curve| {
+            let mut random = Random::new(self.seed);
+            draws
+                .iter()
+                .map(|draw| substitute.step(draw, by_curve, &mut random))
+                .collect()
+        };
+        Ok(Swapped {
+            steps: steps(&self.draws, self.by_curve),
+            kept: steps(&self.kept, true),
+            assumed,
+            notes,
+        })
+    }
+
+    fn substitute<'s>(
+        &'s self,
+        swap: &'s Swap,
+    ) -> Result<(Substitute<'s>, Vec<Prior>, Vec<String>), String> {
+        let mut substitute = Substitute {
+            bench: self,
+            swap,
+            terms: None,
+            wire: Vec::new(),
+            step: self.prepared.step.clone(),
+        };
+        let batch = self.prepared.workload.batch;
+        let mut notes = Vec::new();
+        let mut assumed = Vec::new();
+        match swap {
+            Swap::Times { .. } | Swap::Micros(_) => {}
+            Swap::Link {
+                old_gb_per_s,
+                prior,
+                ..
+            } => {
+                assumed.push(prior.clone());
+                substitute.wire = self.wire(*old_gb_per_s)?;
+            }
+            Swap::Engine(engine) => {
+                substitute.step = plan(&self.inputs.model, engine, batch, None);
+                let (terms, deck, said) = self.read(self.inputs, &substitute.step)?;
+                if !self.by_curve && self.prepared.workload.terms.is_none() {
+                    return Err(
+                        "there is no curve to read the change from: run allreduce-bench".to_owned(),
+                    );
+                }
+                notes.extend(said);
+                substitute.terms = Some((terms, deck));
+            }
+            Swap::Curves { inputs, elsewhere } => {
+                let engine = inputs.engine(inputs.tp).ok_or("no engine")?;
+                substitute.step = plan(&inputs.model, engine, batch, None);
+                let (terms, deck, said) = self.read(inputs, &substitute.step)?;
+                let used = |knob: &Knob| terms.iter().any(|term| term.factors.contains(knob));
+                let factors = BETWEEN.iter().filter(|knob| used(knob));
+                assumed.extend(factors.filter_map(|knob| deck.prior(*knob).cloned()));
+                assumed.extend(elsewhere.clone());
+                notes.extend(said);
+                substitute.terms = Some((terms, deck));
+            }
+        }
+        Ok((substitute, assumed, notes))
+    }
+
+    /// The collectives of a step by the best curve of some inputs.
+    fn read(
+        &self,
+        inputs: &Inputs,
+        step: &PlannedStep,
+    ) -> Result<(Vec<Term>, Deck, Vec<String>), String> {
+        let mut deck = Deck::new(inputs, self.eager).ok_or("a prior is missing")?;
+        let curves =
+            Curves::choose(inputs, self.eager, &step.collectives, &mut deck).ok_or_else(|| {
+                format!(
+                    "no curve is known of {} at {} ranks: give one with curve=FILE",
+                    inputs.known.gpu.as_deref().unwrap_or("these GPUs"),
+                    inputs.tp
+                )
+            })?;
+        if let Some(far) = curves.too_far(&step.collectives) {
+            return Err(far);
+        }
+        let mut notes: Vec<String> = Vec::new();
+        let mut terms = Vec::new();
+        for collective in &step.collectives {
+            let (term, caveat) = curves.term(collective);
+            let said = format!(
+                "{} x {:.1} us for {} of {}, {}",
+                term.cost.count,
+                term.cost.us,
+                term.cost.kind,
+                ByteCount(term.cost.bytes_per_rank),
+                term.cost.source
+            );
+            for note in [Some(said), caveat].into_iter().flatten() {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+            terms.push(term);
+        }
+        if terms.iter().any(|term| term.is_unstated)
+            && let Some(prior) = inputs.prior("unstated_curve_spread")
+        {
+            deck.add(Knob::UnstatedCurveSpread, prior);
+        }
+        Ok((terms, deck, notes))
+    }
+
+    /// The share of each term that its bytes take. A curve that shows no bandwidth leaves the link's own rate as the least of
+    /// it, and all of the time as the most.
+    fn wire(&self, old_gb_per_s: Option<f64>) -> Result<Vec<(f64, f64)>, String> {
+        let planned = &self.prepared.step.collectives;
+        let mut scratch = Deck::new(self.inputs, self.eager).ok_or("a prior is missing")?;
+        let curves = Curves::choose(self.inputs, self.eager, planned, &mut scratch)
+            .filter(|_| self.prepared.workload.terms.is_some());
+        let unknown = || {
+            "the curve shows no bandwidth, and the link that it is of is not known: measure up to 1 MiB and more, or give --links or link=OLD:NEW".to_owned()
+        };
+        let of = |collective: &PlannedCollective| {
+            let by_curve = curves
+                .as_ref()
+                .and_then(|curves| curves.on_the_wire(collective));
+            if let Some(share) = by_curve {
+                return Some(share);
+            }
+            let us = curves.as_ref()?.term(collective).0.cost.us;
+            let least = wire_bytes(collective, self.inputs.tp) / (old_gb_per_s? * 1e3);
+            Some(((least / us).min(1.0), 1.0))
+        };
+        planned
+            .iter()
+            .map(|collective| of(collective).ok_or_else(unknown))
+            .collect()
+    }
+}
+
+/// What becomes of a time of 1 if its part that the bytes take lasts so many times as long.
+pub(crate) fn scaled(part: f64, times: f64) -> f64 {
+    1.0 - part + part * times
+}
+
+/// Bytes that each rank sends at least.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "messages are far below 2^53 bytes"
+)]
+fn wire_bytes(collective: &PlannedCollective, ranks: u32) -> f64 {
+    let others = f64::from(ranks.saturating_sub(1));
+    let bytes = collective.bytes_per_rank as f64;
+    match collective.kind {
+        CollectiveKind::AllReduce => bytes * 2.0 * others / f64::from(ranks.max(1)),
+        _ => bytes * others,
+    }
+}
+
+/// Whether the headline's communication is what a curve of this box gives.
+pub(crate) fn is_by_own_curve(attribution: &Attribution) -> bool {
+    let bar = attribution.bar(Cause::Communication);
+    attribution.claim == Claim::Estimated
+        && bar.is_some_and(|bar| bar.grade.is_some_and(|grade| grade < Grade::D))
+}
+
+impl Substitute<'_> {
+    /// One draw; what is random of the substitute comes from `random`, as often in every draw.
+    fn step(&self, draw: &Draw, by_curve: bool, random: &mut Random) -> Step {
+        let now = match by_curve {
+            true => draw.communication.unwrap_or(0.0),
+            false => draw.remainder(),
+        }
+        .max(0.0);
+        let gathers = draw.all_gather.min(now);
+        let reduces = now - gathers;
+        let new = match self.swap {
+            Swap::Times {
+                all_reduce,
+                all_gather,
+            } => reduces * all_reduce + gathers * all_gather,
+            Swap::Micros(us) => self.reduces_a_step() * us / 1e3 + gathers,
+            Swap::Link { ratio, prior, .. } => {
+                let (part, factor) = (random.uniform(), prior.at(random.uniform()));
+                now * self.scale(draw, part, factor / ratio)
+            }
+            Swap::Engine(_) => now * self.ratio(draw, random),
+            Swap::Curves { elsewhere, .. } => {
+                let factor = elsewhere.as_ref().map(|prior| prior.at(random.uniform()));
+                self.fresh(draw, random) / 1e3 * factor.unwrap_or(1.0)
+            }
+        };
+        Step {
+            one: draw.one,
+            before: draw.several,
+            after: draw.several - now + new,
+            communication: new,
+        }
+    }
+
+    fn reduces_a_step(&self) -> f64 {
+        let all = self.step.collectives.iter();
+        let reduces = all.filter(|of| of.kind == CollectiveKind::AllReduce);
+        reduces.map(|of| f64::from(of.count)).sum()
+    }
+
+    /// New time of all collectives over the old where the bytes' part takes `times` as long; `part` places that part between
+    /// the least and the most of it.
+    fn scale(&self, draw: &Draw, part: f64, times: f64) -> f64 {
+        let terms = self.bench.prepared.workload.terms.iter().flatten();
+        let (mut old, mut new) = (0.0, 0.0);
+        for (term, (least, most)) in terms.zip(&self.wire) {
+            let us = term.us(&draw.hand);
+            let bytes = least + (most - least) * part;
+            old += us;
+            new += us * scaled(bytes, times);
+        }
+        if old > 0.0 { new / old } else { 1.0 }
+    }
+
+    /// New time of all collectives over the old by the same curves in the same draw.
+    fn ratio(&self, draw: &Draw, random: &mut Random) -> f64 {
+        let terms = self.bench.prepared.workload.terms.iter().flatten();
+        let old: f64 = terms.map(|term| term.us(&draw.hand)).sum();
+        let new = self.fresh(draw, random);
+        if old > 0.0 { new / old } else { 1.0 }
+    }
+
+    /// Microseconds of the new terms: factors that are the old ones' keep their values, others are drawn.
+    fn fresh(&self, draw: &Draw, random: &mut Random) -> f64 {
+        let Some((terms, deck)) = &self.terms else {
+            return 0.0;
+        };
+        let mut hand = draw.hand;
+        let others = [Knob::UnstatedCurveSpread];
+        for knob in BETWEEN.into_iter().chain(others) {
+            let (new, old) = (deck.prior(knob), self.bench.prepared.deck.prior(knob));
+            let drawn = random.uniform();
+            if new != old {
+                hand = hand.with(knob, new.map_or(1.0, |prior| prior.at(drawn)));
+            }
+        }
+        let error = random.normal();
+        if matches!(self.swap, Swap::Curves { .. }) {
+            hand = hand.with(Knob::CurveError, error);
+        }
+        terms.iter().map(|term| term.us(&hand)).sum()
+    }
+}

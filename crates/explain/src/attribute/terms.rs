@@ -1,0 +1,227 @@
+//! Collective times for questions beside the attribution: two links, two sizes, a prefill. The curves, factors and priors are
+//! those of the attribution; whoever asks draws for himself.
+
+use measure::import::{ServeRun, Spread};
+use measure::record::{CallMode, CollectiveKind, PlannedCollective};
+
+use super::cost::{Curves, Term};
+use super::deck::{Deck, Hand, Knob};
+use super::result::{CollectiveCost, Grade, StepFrom};
+use super::step::relative_spread;
+use super::waterfall::grade;
+use crate::curve::all_reduce_as_large;
+use crate::inputs::Inputs;
+use crate::priors::Prior;
+use crate::random::Random;
+
+/// The collectives of one step with their times.
+#[derive(Debug, Clone)]
+pub(crate) struct Collectives {
+    deck: Deck,
+    terms: Vec<Term>,
+    pub(crate) caveats: Vec<String>,
+}
+
+/// One draw of what a step's collectives take, ms.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taken {
+    /// With the factors between the curve and the engine.
+    pub(crate) ms: f64,
+    /// As the curve has it, with the error of its points alone.
+    pub(crate) bare_ms: f64,
+}
+
+/// One draw of everything else in a step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Compute {
+    /// Gain of GEMMs for each doubling of ranks.
+    pub(crate) gemm_speedup: f64,
+    /// What attention takes in a layer at least, us.
+    pub(crate) attention_us: f64,
+    /// Norms and residuals of a layer, us.
+    pub(crate) elementwise_us: f64,
+    /// The host, ms a step.
+    pub(crate) host_ms: f64,
+    /// Time of a byte of cache over that of a byte of weights.
+    pub(crate) kv_read: f64,
+}
+
+/// What of a step's time no curve tells, each with its prior.
+#[derive(Debug, Clone)]
+pub(crate) struct ComputeDeck(Deck);
+
+impl Collectives {
+    /// The planned collectives by the best curve of these inputs; the error says in words why there is none.
+    pub(crate) fn of(
+        inputs: &Inputs,
+        eager: bool,
+        planned: &[PlannedCollective],
+    ) -> Result<Self, String> {
+        let none = || {
+            format!(
+                "no curve of {} ranks on this box, and none published for its GPU",
+                inputs.tp
+            )
+        };
+        let mut deck = Deck::new(inputs, eager).ok_or_else(none)?;
+        let curves = Curves::choose(inputs, eager, planned, &mut deck).ok_or_else(none)?;
+        if let Some(far) = curves.too_far(planned) {
+            return Err(far);
+        }
+        let (mut terms, mut caveats) = (Vec::new(), curves.caveats.clone());
+        for collective in planned {
+            // What is read off the all-reduce's curve must lie within it, or a single point stands for all sizes.
+            let as_reduce = PlannedCollective {
+                kind: CollectiveKind::AllReduce,
+                bytes_per_rank: all_reduce_as_large(collective.bytes_per_rank, inputs.tp),
+                ..collective.clone()
+            };
+            let is_gather = collective.kind != CollectiveKind::AllReduce;
+            let (term, caveat) = curves.term(collective);
+            if is_gather
+                && term.cost.source.ends_with(AS_REDUCE)
+                && curves.too_far(&[as_reduce]).is_some()
+            {
+                caveats.push(format!(
+                    "the {} of the {} lies outside the curve and is left out",
+                    collective.kind, collective.role
+                ));
+                continue;
+            }
+            caveats.extend(caveat);
+            terms.push(term);
+        }
+        if terms.iter().any(|term| term.is_unstated) {
+            let assumed = inputs.prior("unstated_curve_spread").ok_or_else(none)?;
+            deck.add(Knob::UnstatedCurveSpread, assumed);
+        }
+        let used: Vec<Knob> = terms.iter().flat_map(|term| term.factors.clone()).collect();
+        deck.drop_unused(&used);
+        caveats.dedup();
+        Ok(Self {
+            deck,
+            terms,
+            caveats,
+        })
+    }
+
+    /// As [`Collectives::of`] for a step with prompts: messages are so large that launches do not matter, and no graph is replayed.
+    pub(crate) fn of_prefill(
+        inputs: &Inputs,
+        planned: &[PlannedCollective],
+    ) -> Result<Self, String> {
+        let of_ranks = |mode| {
+            let points = inputs.curve_of_gpus();
+            points
+                .filter(|point| point.ranks == inputs.tp)
+                .any(|point| point.mode == Some(mode))
+        };
+        Self::of(inputs, of_ranks(CallMode::BackToBack), planned)
+    }
+
+    /// All-reduces, however many sizes they have.
+    pub(crate) fn all_reduces(&self) -> u32 {
+        let reduces = self.costs();
+        let reduces = reduces
+            .iter()
+            .filter(|cost| cost.kind == CollectiveKind::AllReduce);
+        reduces.map(|cost| cost.count).sum()
+    }
+
+    /// The collectives with the curve's times.
+    pub(crate) fn costs(&self) -> Vec<CollectiveCost> {
+        self.terms.iter().map(|term| term.cost.clone()).collect()
+    }
+
+    /// The grade of what makes up nine tenths of the time.
+    pub(crate) fn grade(&self) -> Grade {
+        grade(&self.terms)
+    }
+
+    /// Milliseconds of all of them as the curve has it.
+    pub(crate) fn face_ms(&self) -> f64 {
+        self.terms.iter().map(Term::base_us).sum::<f64>() / 1e3
+    }
+
+    /// The factors between curve and engine that are drawn.
+    pub(crate) fn priors(&self) -> Vec<Prior> {
+        let mut priors: Vec<Prior> = Vec::new();
+        for knob in self.terms.iter().flat_map(|term| &term.factors) {
+            if let Some(prior) = self.deck.prior(*knob).filter(|p| !priors.contains(p)) {
+                priors.push(prior.clone());
+            }
+        }
+        priors
+    }
+
+    /// One draw.
+    pub(crate) fn draw(&self, random: &mut Random) -> Taken {
+        let hand = self.deck.draw(random);
+        self.taken(&hand, None)
+    }
+
+    /// One draw of both. A factor that both share is the same on both sides: the engine does not change with the link. Errors of
+    /// the curves are each side's own.
+    pub(crate) fn draw_both(a: &Self, b: &Self, random: &mut Random) -> (Taken, Taken) {
+        let (of_a, of_b) = (a.deck.draw(random), b.deck.draw(random));
+        (a.taken(&of_a, None), b.taken(&of_b, Some((&of_a, &a.deck))))
+    }
+
+    fn taken(&self, own: &Hand, shared: Option<(&Hand, &Deck)>) -> Taken {
+        let (mut ms, mut bare_ms) = (0.0, 0.0);
+        for term in &self.terms {
+            let own_factor: f64 = term.factors.iter().map(|knob| own.get(*knob)).product();
+            let factor: f64 = term
+                .factors
+                .iter()
+                .map(|knob| match shared {
+                    Some((hand, deck)) if deck.prior(*knob) == self.deck.prior(*knob) => {
+                        hand.get(*knob)
+                    }
+                    _ => own.get(*knob),
+                })
+                .product();
+            let bare = term.us(own) / own_factor / 1e3;
+            bare_ms += bare;
+            ms += bare * factor;
+        }
+        Taken { ms, bare_ms }
+    }
+}
+
+/// How a cost says that it was read off the all-reduce's curve.
+const AS_REDUCE: &str = "an all-reduce that moves as much";
+
+impl ComputeDeck {
+    /// The priors of a step; `None` where one is missing.
+    pub(crate) fn new(inputs: &Inputs, eager: bool) -> Option<Self> {
+        Deck::new(inputs, eager).map(Self)
+    }
+
+    /// One draw.
+    pub(crate) fn draw(&self, random: &mut Random) -> Compute {
+        let hand = self.0.draw(random);
+        Compute {
+            gemm_speedup: hand.get(Knob::GemmSpeedup),
+            attention_us: hand.get(Knob::Attention),
+            elementwise_us: hand.get(Knob::Elementwise),
+            host_ms: hand.get(Knob::Host),
+            kv_read: hand.get(Knob::KvRead),
+        }
+    }
+
+    /// Every prior once.
+    pub(crate) fn priors(&self) -> Vec<Prior> {
+        self.0.priors()
+    }
+}
+
+/// What every one of these runs tells of a decode step, the best first.
+pub(crate) fn step_from(runs: &[&ServeRun]) -> Option<StepFrom> {
+    StepFrom::common(runs)
+}
+
+/// Relative standard deviation of a mean; `None` where the file gives no spread.
+pub(crate) fn spread_of(of: &Spread) -> Option<f64> {
+    relative_spread(of)
+}

@@ -1,0 +1,109 @@
+//! Gates of a pair that is not one GPU against several: the same size on two links, or two sizes of several GPUs.
+//!
+//! The checks are those of the attribution. They compare what stands under one size with what stands under another, so the two
+//! sides are put under the sizes 1 and 2 for them.
+
+use super::checks::{OF_A_RUN, OF_ALL};
+use super::gate::{Gate, Verdict};
+use crate::inputs::Inputs;
+
+/// Checks that are about one GPU against several.
+const NOT_OF_A_PAIR: [&str; 2] = [
+    "a run of one GPU and one of several",
+    "several GPUs are not slower",
+];
+
+/// Checks on all of a side's inputs, which need its own size.
+const OF_A_SIDE: [&str; 2] = ["weights fit", "a step can read its weights"];
+
+/// Gates that a decode step needs, and a time to first token does not.
+const OF_DECODE: [&str; 3] = ["pure decode", "fixed output length", "two output tokens"];
+
+/// Every gate of a pair, with the names of its sides.
+pub(crate) fn pair_gates(a: (&str, &Inputs), b: (&str, &Inputs)) -> Vec<Gate> {
+    let mut gates = vec![two_results(a.1, b.1)];
+    for check in OF_ALL {
+        let gate = worst(check(&joint(a.1, b.1)), check(&joint(b.1, a.1)));
+        let is_of = |names: &[&str]| names.contains(&gate.name.as_str());
+        if !is_of(&NOT_OF_A_PAIR) && !is_of(&OF_A_SIDE) {
+            gates.push(gate);
+        }
+    }
+    for (name, side) in [a, b] {
+        for check in OF_ALL {
+            let gate = check(side);
+            if OF_A_SIDE.contains(&gate.name.as_str()) {
+                gates.push(named(gate, name));
+            }
+        }
+    }
+    for check in OF_A_RUN {
+        for (name, side) in [a, b] {
+            let runs: Vec<_> = side.runs(side.tp).collect();
+            for (index, run) in runs.iter().enumerate() {
+                let gate = check(side, run);
+                gates.push(match runs.len() {
+                    1 => named(gate, name),
+                    _ => named(gate, &format!("{name} run {}", index + 1)),
+                });
+            }
+        }
+    }
+    gates
+}
+
+/// Whether a gate is about the decode step alone.
+pub(crate) fn is_of_decode(gate: &Gate) -> bool {
+    OF_DECODE.iter().any(|name| gate.name.starts_with(name))
+}
+
+fn named(mut gate: Gate, side: &str) -> Gate {
+    gate.name = format!("{}, {side}", gate.name);
+    gate
+}
+
+/// Both sides as one set of inputs, with the box of the first.
+fn joint(a: &Inputs, b: &Inputs) -> Inputs {
+    let mut joint = a.clone();
+    let under = |side: &Inputs, size: u32| {
+        let runs = side.runs(side.tp).cloned();
+        runs.map(move |run| (size, run)).collect::<Vec<_>>()
+    };
+    joint.tp = 2;
+    joint.serve = under(a, 1);
+    joint.serve.extend(under(b, 2));
+    joint.curve.extend(b.curve.iter().cloned());
+    joint.troubles.extend(b.troubles.iter().cloned());
+    joint
+}
+
+fn worst(a: Gate, b: Gate) -> Gate {
+    let rank = |gate: &Gate| match gate.verdict {
+        Verdict::Failed => 2,
+        Verdict::Unknown => 1,
+        Verdict::Passed => 0,
+    };
+    if rank(&b) > rank(&a) { b } else { a }
+}
+
+/// Whether the two sides are two measurements at all.
+fn two_results(a: &Inputs, b: &Inputs) -> Gate {
+    let same = a
+        .runs(a.tp)
+        .any(|run| b.runs(b.tp).any(|other| run == other));
+    Gate {
+        name: "two results".to_owned(),
+        verdict: if same {
+            Verdict::Failed
+        } else {
+            Verdict::Passed
+        },
+        seen: if same {
+            "a result stands on both sides".to_owned()
+        } else {
+            "no result stands on both sides".to_owned()
+        },
+        needed: "a result of each side, which the other does not have".to_owned(),
+        what_to_run: same.then(|| "name two different files".to_owned()),
+    }
+}

@@ -1,0 +1,25 @@
+//! Two links under the same tensor parallel size, and two sizes of several GPUs: what the difference of their steps is made of.
+//!
+//! Same size on two links: everything but the link is equal, so the difference needs no model of GEMMs, only the collectives' plan
+//! times what the two curves differ by. Without curves the difference is laid against what bytes over the two links can differ by.
+
+mod compare;
+mod measured;
+mod result;
+mod side;
+mod sizes;
+mod sizes_text;
+mod text;
+mod verdict;
+mod wire;
+
+pub use compare::compare_links;
+pub use result::{
+    Difference, LinkComparison, LinkFigures, LinkOutcome, LinkPrediction, Needed, SideFacts,
+    TimeOf, WireDifference, WireTime,
+};
+pub use side::{LinkSide, PhysicalLink};
+pub use sizes::{SizeAttribution, SizeBar, SizeCause, SizeComparison, SizeOutcome, compare_sizes};
+pub use sizes_text::{sizes_answer, sizes_text};
+pub use text::{links_answer, links_heading, links_text};
+pub use verdict::LinkVerdict;

@@ -1,0 +1,477 @@
+//! TPm against TPn where there is no run of one GPU: what more GPUs gain, with the communication of the fewer taken out by its own
+//! curve first.
+
+use measure::import::Spread;
+use serde::{Deserialize, Serialize};
+use tp_plan::{ModelFacts, plan};
+
+use super::compare::step_time;
+use super::measured::Measured;
+use crate::attribute::{
+    Claim, CollectiveCost, Collectives, Compute, ComputeDeck, Grade, Refusal, StepFrom, step_from,
+};
+use crate::explanation::{InputSource, SCHEMA, sources};
+use crate::gates::{Gate, RunShape, Verdict, failed, pair_gates};
+use crate::inputs::Inputs;
+use crate::priors::Prior;
+use crate::random::Random;
+use crate::range::Range;
+
+/// What tells this form from an explanation.
+const KIND: &str = "sizes";
+
+/// Where fewer draws than this share fit what was measured, nothing is claimed.
+const FITTING: f64 = 0.05;
+
+/// Where at least this share of the draws does not fit, that is said as a reservation.
+const HARDLY: f64 = 0.9;
+
+/// One tensor parallel size against a smaller one that is not one GPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SizeComparison {
+    /// The version of the form, as of an explanation.
+    pub schema: u32,
+    /// `sizes`: what tells this form from an explanation.
+    pub kind: String,
+    /// The soft box behind any input; `None` where all is measured.
+    pub simulated: Option<String>,
+    /// The model.
+    pub model: String,
+    /// The smaller tensor parallel size.
+    pub from: u32,
+    /// The larger.
+    pub to: u32,
+    /// The engine with its mode, in words; `None` where it is not known.
+    pub engine: Option<String>,
+    /// The box's name.
+    pub box_name: Option<String>,
+    /// The GPUs' name.
+    pub gpu: Option<String>,
+    /// Where each input came from.
+    pub inputs: Vec<InputSource>,
+    /// Every gate.
+    pub gates: Vec<Gate>,
+    /// What came of it.
+    pub outcome: SizeOutcome,
+}
+
+/// What came of a comparison of sizes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum SizeOutcome {
+    /// The step of the larger size is attributed.
+    Attributed {
+        /// To what.
+        attribution: Box<SizeAttribution>,
+    },
+    /// It is not.
+    Refused {
+        /// Why.
+        refusal: Refusal,
+    },
+}
+
+/// Where the time of a step on more GPUs goes, ms a step. Ranges are 5%, 50% and 95%.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SizeAttribution {
+    /// Sequences that decode in a step.
+    pub batch: u32,
+    /// What the steps were taken from.
+    pub step_from: StepFrom,
+    /// The step on fewer GPUs.
+    pub step_of_fewer: Range,
+    /// Of it, collectives by its own curve.
+    pub sent_of_fewer: Range,
+    /// The step on more GPUs.
+    pub step_of_more: Range,
+    /// The causes that sum to the step on more GPUs.
+    pub bars: Vec<SizeBar>,
+    /// What communication and all that is unexplained take together.
+    pub remainder: Range,
+    /// What can be said of communication.
+    pub claim: Claim,
+    /// Speed-up of a step, as measured.
+    pub speed_up: Range,
+    /// Speed-up if the whole remainder went away.
+    pub free_links: Range,
+    /// Share of the draws that sum to more than was measured, 0 to 1; they count for no bar.
+    pub impossible: f64,
+    /// Collectives of a step on fewer GPUs, with the curve's times.
+    pub collectives_of_fewer: Vec<CollectiveCost>,
+    /// Collectives of a step on more GPUs; empty where there is no curve.
+    pub collectives_of_more: Vec<CollectiveCost>,
+    /// What was taken as known without being measured.
+    pub priors: Vec<Prior>,
+    /// Reservations, a sentence each.
+    pub caveats: Vec<String>,
+    /// Seed of the draws.
+    pub seed: u64,
+    /// Number of draws.
+    pub draws: u32,
+}
+
+/// One cause.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SizeBar {
+    /// Which.
+    pub cause: SizeCause,
+    /// Milliseconds a step.
+    pub ms: Range,
+    /// How good the evidence is; `None` where it is arithmetic on measured times.
+    pub grade: Option<Grade>,
+    /// What it rests on.
+    pub source: String,
+}
+
+/// A part of the step on more GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeCause {
+    /// The step on fewer GPUs without its collectives, shared out over more.
+    Ideal,
+    /// What narrower GEMMs take above their share.
+    NarrowGemm,
+    /// Work that every GPU does in full.
+    Unsharded,
+    /// Collectives.
+    Communication,
+    /// What is left.
+    Unexplained,
+}
+
+impl std::fmt::Display for SizeCause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Ideal => "ideal share",
+            Self::NarrowGemm => "narrow GEMMs",
+            Self::Unsharded => "never sharded",
+            Self::Communication => "communication",
+            Self::Unexplained => "unexplained",
+        })
+    }
+}
+
+/// One draw, ms a step.
+#[derive(Debug, Clone, Copy)]
+struct Draw {
+    fewer: f64,
+    more: f64,
+    sent_of_fewer: f64,
+    ideal: f64,
+    gemm_loss: f64,
+    unsharded: f64,
+    /// `None` where there is no curve.
+    sent: Option<f64>,
+}
+
+impl Draw {
+    fn remainder(&self) -> f64 {
+        self.more - self.ideal - self.gemm_loss - self.unsharded
+    }
+
+    fn unexplained(&self) -> f64 {
+        self.remainder() - self.sent.unwrap_or(0.0)
+    }
+}
+
+/// Why [`Inputs::tp`] GPUs are as fast as they are against `from`, of which [`Inputs::serve`] holds both; the same inputs, seed
+/// and number of draws give the same result.
+#[must_use]
+pub fn compare_sizes(inputs: &Inputs, from: u32, seed: u64, draws: u32) -> SizeComparison {
+    let of = |tp: u32| Inputs {
+        tp,
+        serve: inputs.runs(tp).cloned().map(|run| (tp, run)).collect(),
+        ..inputs.clone()
+    };
+    let (fewer, more) = (of(from), of(inputs.tp));
+    let names = [from, inputs.tp].map(|tp| format!("TP{tp}"));
+    let gates = pair_gates((&names[0], &fewer), (&names[1], &more));
+    let reasons: Vec<String> = failed(&gates)
+        .map(|gate| format!("{}: {}", gate.name, gate.seen))
+        .collect();
+    let found = if reasons.is_empty() {
+        attribution(&fewer, &more, &gates, seed, draws)
+    } else {
+        Err(reasons)
+    };
+    SizeComparison {
+        schema: SCHEMA,
+        kind: KIND.to_owned(),
+        simulated: inputs.simulated(),
+        model: inputs.model.name.clone(),
+        from,
+        to: inputs.tp,
+        engine: inputs.engine(inputs.tp).map(tp_plan::EngineFacts::describe),
+        box_name: inputs.known.name.clone(),
+        gpu: inputs.known.gpu.clone(),
+        inputs: sources(inputs),
+        gates,
+        outcome: match found {
+            Ok(attribution) => SizeOutcome::Attributed {
+                attribution: Box::new(attribution),
+            },
+            Err(reasons) => SizeOutcome::Refused {
+                refusal: Refusal { reasons },
+            },
+        },
+    }
+}
+
+fn attribution(
+    fewer: &Inputs,
+    more: &Inputs,
+    gates: &[Gate],
+    seed: u64,
+    draws: u32,
+) -> Result<SizeAttribution, Vec<String>> {
+    let why = |reason: &str| vec![reason.to_owned()];
+    let all: Vec<_> = fewer.runs(fewer.tp).chain(more.runs(more.tp)).collect();
+    let from = step_from(&all)
+        .filter(|from| *from != StepFrom::Latency)
+        .ok_or_else(|| why("a result has no time per token of a stream, and a latency does not tell two sizes apart: run with a stream"))?;
+    let times = |inputs: &Inputs| -> Vec<Spread> {
+        let runs = inputs.runs(inputs.tp);
+        runs.filter_map(|run| step_time(&RunShape::new(run), run, from))
+            .collect()
+    };
+    let measured = Measured::new(more, &times(fewer), &times(more))
+        .ok_or_else(|| why("a size has no time of a step"))?;
+    let batch = more.batch().ok_or_else(|| why("the batch is not known"))?;
+    let eager = more.is_eager(batch);
+    let sent = |inputs: &Inputs| {
+        let engine = inputs.engine(inputs.tp).ok_or("the engine is not known")?;
+        let planned = plan(&inputs.model, engine, batch, None).collectives;
+        Collectives::of(inputs, eager, &planned)
+    };
+    let of_fewer = sent(fewer).map_err(|reason| {
+        vec![format!(
+            "what TP{} itself sends cannot be taken out of its step: {reason}; run allreduce-bench --model {} --tp {} --batches {batch}",
+            fewer.tp, fewer.model.name, fewer.tp
+        )]
+    })?;
+    let of_more = sent(more);
+    let compute = ComputeDeck::new(more, eager).ok_or_else(|| why("a prior is missing"))?;
+    let context = more.runs(more.tp).next().map_or(0.0, |run| {
+        let shape = RunShape::new(run);
+        shape.input().unwrap_or(0.0) + shape.output().unwrap_or(0.0) / 2.0
+    });
+    let work = Work {
+        model: &more.model,
+        batch,
+        context,
+        ranks: (fewer.tp, more.tp),
+    };
+    let mut random = Random::new(seed);
+    let drawn: Vec<Draw> = (0..draws.max(1))
+        .map(|_| {
+            let (few, many) = measured.draw(&mut random);
+            let (on_few, on_many) = match &of_more {
+                Ok(of_more) => {
+                    let (few, many) = Collectives::draw_both(&of_fewer, of_more, &mut random);
+                    (few.ms, Some(many.ms))
+                }
+                Err(_) => (of_fewer.draw(&mut random).ms, None),
+            };
+            work.draw(&compute.draw(&mut random), (few, many), (on_few, on_many))
+        })
+        .collect();
+    let range = |draws: &[Draw], of: fn(&Draw) -> f64| {
+        let values: Vec<f64> = draws.iter().map(of).collect();
+        Range::of(&values).ok_or_else(|| why("a time is not finite"))
+    };
+    let width = |range: Range| (range.high - range.low) / 2.0;
+    let ratio = f64::from(fewer.tp) / f64::from(more.tp);
+    let tolerance = width(range(&drawn, |draw| draw.more)?)
+        .hypot(ratio * width(range(&drawn, |draw| draw.fewer)?));
+    let keep = |of: fn(&Draw) -> f64| -> Vec<Draw> {
+        let fits = |draw: &&Draw| of(draw) >= -tolerance && draw.ideal > 0.0;
+        drawn.iter().filter(fits).copied().collect()
+    };
+    let (free, fitting) = (keep(Draw::remainder), keep(Draw::unexplained));
+    #[expect(clippy::cast_precision_loss, reason = "draws are thousands")]
+    let share = |part: &[Draw]| part.len() as f64 / drawn.len() as f64;
+    if share(&free) < FITTING {
+        return Err(why(
+            "the causes without communication already sum to more than was measured: the model, the box or a range is not that of these runs",
+        ));
+    }
+    let remainder = range(&free, Draw::remainder)?;
+    let claim = match &of_more {
+        _ if remainder.low <= tolerance => Claim::None {
+            reason: format!(
+                "what communication could take at most is {} ms, which is not told from nothing",
+                remainder.with_decimals(2)
+            ),
+        },
+        Err(reason) => Claim::AtMost {
+            reason: reason.clone(),
+        },
+        Ok(_) if share(&fitting) < FITTING => Claim::None {
+            reason: "by the curve the collectives take more than is left: the engine does them another way, or overlaps them".to_owned(),
+        },
+        Ok(_) => Claim::Estimated,
+    };
+    let estimated = claim == Claim::Estimated;
+    let shown = if estimated { &fitting } else { &free };
+    let mut caveats = of_fewer.caveats.clone();
+    let mut priors = compute.priors();
+    priors.extend(of_fewer.priors());
+    priors.extend(measured.priors());
+    if let Ok(of_more) = &of_more {
+        caveats.extend(of_more.caveats.iter().cloned());
+        priors.extend(of_more.priors());
+    }
+    for gate in gates.iter().filter(|gate| gate.verdict == Verdict::Unknown) {
+        caveats.push(format!("{}: {}", gate.name, gate.seen));
+    }
+    let impossible = 1.0 - share(&fitting);
+    if impossible >= HARDLY {
+        caveats.push(format!(
+            "{:.0}% of the draws sum to more than was measured: the curves and the ranges hardly fit these runs",
+            impossible * 100.0
+        ));
+    }
+    caveats.dedup();
+    let mut once: Vec<Prior> = Vec::new();
+    for prior in priors {
+        if !once.contains(&prior) {
+            once.push(prior);
+        }
+    }
+    Ok(SizeAttribution {
+        batch,
+        step_from: from,
+        step_of_fewer: range(shown, |draw| draw.fewer)?,
+        sent_of_fewer: range(shown, |draw| draw.sent_of_fewer)?,
+        step_of_more: range(shown, |draw| draw.more)?,
+        bars: bars(
+            (fewer.tp, more.tp),
+            of_more.as_ref().ok(),
+            estimated,
+            |of| range(shown, of),
+        )?,
+        remainder,
+        speed_up: range(&free, |draw| draw.fewer / draw.more)?,
+        free_links: range(&free, |draw| {
+            draw.fewer / (draw.ideal + draw.gemm_loss + draw.unsharded)
+        })?,
+        impossible,
+        collectives_of_fewer: of_fewer.costs(),
+        collectives_of_more: of_more.map_or_else(|_| Vec::new(), |of| of.costs()),
+        claim,
+        priors: once,
+        caveats,
+        seed,
+        draws,
+    })
+}
+
+fn bars(
+    (fewer, more): (u32, u32),
+    of_more: Option<&Collectives>,
+    estimated: bool,
+    range: impl Fn(fn(&Draw) -> f64) -> Result<Range, Vec<String>>,
+) -> Result<Vec<SizeBar>, Vec<String>> {
+    let known = "prior knowledge of GEMMs, attention, norms and host";
+    let mut bars = vec![
+        SizeBar {
+            cause: SizeCause::Ideal,
+            ms: range(|draw| draw.ideal)?,
+            grade: None,
+            source: format!(
+                "the step of {fewer} GPUs less its own collectives, times {fewer}/{more}"
+            ),
+        },
+        SizeBar {
+            cause: SizeCause::NarrowGemm,
+            ms: range(|draw| draw.gemm_loss)?,
+            grade: Some(Grade::D),
+            source: known.to_owned(),
+        },
+        SizeBar {
+            cause: SizeCause::Unsharded,
+            ms: range(|draw| draw.unsharded)?,
+            grade: Some(Grade::D),
+            source: known.to_owned(),
+        },
+    ];
+    if let Some(of) = of_more.filter(|_| estimated) {
+        bars.push(SizeBar {
+            cause: SizeCause::Communication,
+            ms: range(|draw| draw.sent.unwrap_or(0.0))?,
+            grade: Some(of.grade()),
+            source: format!(
+                "{} all-reduces by the curve of {more} ranks, {:.2} ms as the curve has it",
+                of.all_reduces(),
+                of.face_ms()
+            ),
+        });
+    }
+    bars.push(SizeBar {
+        cause: SizeCause::Unexplained,
+        ms: match estimated {
+            true => range(Draw::unexplained)?,
+            false => range(Draw::remainder)?,
+        },
+        grade: None,
+        source: match estimated {
+            true => "what is left".to_owned(),
+            false => "what is left, communication included".to_owned(),
+        },
+    });
+    Ok(bars)
+}
+
+/// What stays the same from draw to draw.
+struct Work<'a> {
+    model: &'a ModelFacts,
+    batch: u32,
+    /// Tokens that a sequence has in the cache, half way through its output.
+    context: f64,
+    /// Fewer and more.
+    ranks: (u32, u32),
+}
+
+impl Work<'_> {
+    fn draw(
+        &self,
+        compute: &Compute,
+        (fewer, more): (f64, f64),
+        (sent_of_fewer, sent): (f64, Option<f64>),
+    ) -> Draw {
+        let (few, many) = (f64::from(self.ranks.0), f64::from(self.ranks.1));
+        let part = few / many;
+        // Collectives do not shard: only what is left without them is shared out.
+        let alone = fewer - sent_of_fewer;
+        let layers = f64::from(self.model.layers);
+        let whole = layers * compute.elementwise_us / 1e3 + compute.host_ms;
+        let attention_of_few = self.attention(compute, alone, self.ranks.0);
+        let attention_of_many = self.attention(compute, alone, self.ranks.1);
+        let gemm = (alone - attention_of_few - whole).max(0.0);
+        // The prior is the gain of one doubling.
+        let gain = compute.gemm_speedup.powf((many / few).log2());
+        Draw {
+            fewer,
+            more,
+            sent_of_fewer,
+            ideal: alone * part,
+            gemm_loss: gemm * (1.0 / gain - part),
+            unsharded: attention_of_many + whole - (attention_of_few + whole) * part,
+            sent,
+        }
+    }
+
+    /// Attention of a step, ms: reading the cache at the rate at which fewer GPUs read weights and cache, and never less than what
+    /// its kernels take at any length.
+    #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
+    fn attention(&self, compute: &Compute, alone: f64, ranks: u32) -> f64 {
+        let floor = f64::from(self.model.layers) * compute.attention_us / 1e3;
+        let cache = |ranks: u32| {
+            let bytes = self.model.kv_bytes_per_token_on_rank(ranks) as f64;
+            f64::from(self.batch) * self.context * bytes * compute.kv_read
+        };
+        let weights = self.model.weight_bytes_read(self.batch) / f64::from(self.ranks.0);
+        let read = weights + cache(self.ranks.0);
+        (alone * cache(ranks) / read.max(1.0)).max(floor)
+    }
+}

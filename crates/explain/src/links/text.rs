@@ -1,0 +1,285 @@
+//! A comparison of two links for the terminal: two sentences first, then the figures, then everything behind them.
+
+use measure::unit::ByteCount;
+
+use super::result::{Difference, LinkComparison, LinkFigures, LinkOutcome, TimeOf, WireDifference};
+use super::verdict::LinkVerdict;
+use crate::gates::Verdict;
+use crate::range::Range;
+use crate::text::{gates, list};
+
+/// What stands where there is nothing.
+const ABSENT: &str = "—";
+
+/// The comparison as text; lines are not wrapped.
+#[must_use]
+pub fn links_text(comparison: &LinkComparison) -> String {
+    let mut text = String::new();
+    if let Some(soft) = &comparison.simulated {
+        text.push_str(&format!(
+            "SIMULATED on the soft box {soft}: no figure here is of real hardware\n\n"
+        ));
+    }
+    for sentence in links_answer(comparison) {
+        text.push_str(&format!("{sentence}\n"));
+    }
+    text.push_str(&format!("\n{}\n", links_heading(comparison)));
+    if let LinkOutcome::Compared { figures } = &comparison.outcome {
+        for difference in figures.decode.iter().chain(&figures.first_token) {
+            text.push_str(&table(comparison, difference));
+        }
+        let wires: Vec<String> = figures.wire.iter().map(ToString::to_string).collect();
+        text.push_str(&list(
+            "what bytes over the wire make of it (no latency in it)",
+            &wires,
+        ));
+        text.push_str(&list("not judged", &figures.not_judged));
+        text.push_str(&list(
+            "what else differs between the sides",
+            &figures.confounders,
+        ));
+        text.push_str(&list("what to measure next", &figures.next));
+        text.push_str(&gates(&comparison.gates));
+        text.push_str(&list("reservations", &figures.caveats));
+        let priors: Vec<String> = figures.priors.iter().map(ToString::to_string).collect();
+        text.push_str(&list("taken as known", &priors));
+    } else {
+        text.push_str(&gates(&comparison.gates));
+    }
+    let inputs: Vec<String> = comparison
+        .inputs
+        .iter()
+        .map(|source| format!("{}: {}", source.origin, source.taken))
+        .collect();
+    text.push_str(&list("inputs", &inputs));
+    // Names come from files of others; an escape sequence in one must not reach a terminal.
+    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+}
+
+/// What was compared, in a line.
+#[must_use]
+pub fn links_heading(comparison: &LinkComparison) -> String {
+    let side = |facts: &super::result::SideFacts| {
+        let link = facts.link.as_ref();
+        let link = link.map_or("link not known".to_owned(), ToString::to_string);
+        let place = facts.box_name.as_deref().unwrap_or("box not known");
+        format!(
+            "{}: {link}, peer access {}, {place}, {}, {} curve points",
+            facts.name,
+            facts.peer,
+            runs(facts.runs.len()),
+            facts.curve_points
+        )
+    };
+    let engine = comparison.a.engine.as_deref().unwrap_or("engine unknown");
+    format!(
+        "{} at TP{} on two links; {engine}\n {}\n {}\n",
+        comparison.model,
+        comparison.tp,
+        side(&comparison.a),
+        side(&comparison.b)
+    )
+}
+
+/// The answer in two sentences: what differs and why, and what to do next.
+#[must_use]
+pub fn links_answer(comparison: &LinkComparison) -> Vec<String> {
+    let figures = match &comparison.outcome {
+        LinkOutcome::Compared { figures } => figures,
+        LinkOutcome::Refused { refusal } => {
+            let failed = comparison
+                .gates
+                .iter()
+                .filter(|gate| gate.verdict == Verdict::Failed);
+            let run = failed
+                .into_iter()
+                .find_map(|gate| gate.what_to_run.as_deref());
+            let run = run.unwrap_or("give results with a time per token of a stream");
+            return vec![
+                format!(
+                    "Nothing is said of the links: {}.",
+                    refusal.reasons.join("; ")
+                ),
+                format!("What to do first: {run}."),
+            ];
+        }
+    };
+    let parts: Vec<String> = [&figures.decode, &figures.first_token]
+        .into_iter()
+        .flatten()
+        .map(|difference| sentence(comparison, figures, difference))
+        .collect();
+    let next = match figures.next.first() {
+        Some(next) => format!("What to measure next: {next}."),
+        None => "What to do: nothing is left to tell; what-if on a curve says what another link would bring.".to_owned(),
+    };
+    vec![capital(&format!("{}.", parts.join("; "))), next]
+}
+
+/// With a capital at the beginning, as a sentence has one.
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+fn name(of: TimeOf) -> &'static str {
+    match of {
+        TimeOf::DecodeStep => "a decode step",
+        TimeOf::FirstToken => "the first token",
+        TimeOf::WholeRun => "all prompts",
+    }
+}
+
+fn sentence(comparison: &LinkComparison, figures: &LinkFigures, of: &Difference) -> String {
+    let (a, b) = (&comparison.a.name, &comparison.b.name);
+    let takes = format!(
+        "{} takes {:.2} ms on {b} and {:.2} ms on {a}, {} ms apart",
+        name(of.of),
+        of.b.mid,
+        of.a.mid,
+        of.measured.with_decimals(2)
+    );
+    let predicted = of.predicted.as_ref();
+    let by_curves = predicted.map_or(String::new(), |by| {
+        let effective = by.effective.as_ref().map_or(String::new(), |n| {
+            format!(
+                ", worth {} all-reduces of {} planned",
+                n.with_decimals(0),
+                by.planned
+            )
+        });
+        format!(
+            " (collectives by the two curves: {} ms{effective})",
+            by.difference.with_decimals(2)
+        )
+    });
+    let one_gpu = comparison.tp == 1;
+    let why = match &of.verdict {
+        LinkVerdict::ExplainedByLink => "which the link explains".to_owned(),
+        LinkVerdict::MoreThanLink { .. } if one_gpu => {
+            "though one GPU sends nothing: something beside the link between GPUs differs (host, NUMA node, clocks), and a comparison of several GPUs on these two is not clean".to_owned()
+        }
+        LinkVerdict::MoreThanLink { beyond } => format!(
+            "{} ms more than the link explains: something else changed with it ({})",
+            beyond.with_decimals(2),
+            suspects(figures)
+        ),
+        LinkVerdict::LessThanLink { short } => format!(
+            "{} ms less than the curves say: collectives are hidden behind other work, or the engine takes another path than the one that was timed",
+            short.with_decimals(2)
+        ),
+        LinkVerdict::NoDifference if one_gpu => {
+            "as it must be on one GPU: the negative control holds".to_owned()
+        }
+        LinkVerdict::NoDifference => "and the curves tell no difference either".to_owned(),
+        LinkVerdict::CannotShow {
+            most_ms,
+            seen_from_ms,
+        } => format!(
+            "and cannot differ visibly: bytes over the two links make {most_ms:.3} ms at most, and these runs tell differences from {seen_from_ms:.2} ms on"
+        ),
+        LinkVerdict::MoreThanBytes { most_ms } => format!(
+            "more than bytes over the two links can make ({most_ms:.3} ms at most): latency of another path, or something beside the link ({})",
+            suspects(figures)
+        ),
+        LinkVerdict::LinkCould => "which bytes over the two links could make; without curves of both it is not proven".to_owned(),
+        LinkVerdict::NotTold { reason } => format!("of which nothing is claimed: {reason}"),
+    };
+    format!("{takes}{by_curves}, {why}")
+}
+
+fn runs(n: usize) -> String {
+    format!("{n} run{}", if n == 1 { "" } else { "s" })
+}
+
+fn suspects(figures: &LinkFigures) -> String {
+    if figures.confounders.is_empty() {
+        "host, NUMA node, clocks".to_owned()
+    } else {
+        figures.confounders.join("; ")
+    }
+}
+
+fn table(comparison: &LinkComparison, of: &Difference) -> String {
+    let mut text = format!("{}, ms, median [5%, 95%]\n", name(of.of));
+    let simulated = if comparison.simulated.is_some() {
+        "simulated"
+    } else {
+        "measured"
+    };
+    let mut row = |what: String, ms: &Range, rests_on: String| {
+        text.push_str(&format!(
+            " {what:<28} {:>28}  {rests_on}\n",
+            ms.with_decimals(2)
+        ));
+    };
+    let rests = |n: usize| format!("{simulated}, n = {}", runs(n));
+    row(comparison.a.name.clone(), &of.a, rests(of.runs_of_a));
+    row(comparison.b.name.clone(), &of.b, rests(of.runs_of_b));
+    row("difference".to_owned(), &of.measured, simulated.to_owned());
+    match &of.predicted {
+        Some(by) => {
+            let rests = format!("grade {}: {}", by.grade, by.grade.meaning());
+            row(
+                format!("collectives, {}", comparison.a.name),
+                &by.a,
+                rests.clone(),
+            );
+            row(
+                format!("collectives, {}", comparison.b.name),
+                &by.b,
+                rests.clone(),
+            );
+            row("predicted difference".to_owned(), &by.difference, rests);
+            row(
+                "beyond the prediction".to_owned(),
+                &by.beyond,
+                "measured less predicted".to_owned(),
+            );
+            let effective = by
+                .effective
+                .as_ref()
+                .map_or(ABSENT.to_owned(), |n| n.with_decimals(1));
+            text.push_str(&format!(
+                " effective all-reduces         {effective} of {} planned, by the curves as they are\n",
+                by.planned
+            ));
+        }
+        None => text.push_str(" no prediction: a curve of both links is missing\n"),
+    }
+    if let Some(needed) = &of.needed {
+        let rate = needed.gb_per_s.map_or(String::new(), |rate| {
+            format!(", as if the slower link carried that message at {rate:.1} GB/s")
+        });
+        text.push_str(&format!(
+            " were the link all of it, each of {} all-reduces ({}) would take {} us more{rate}\n",
+            needed.count,
+            ByteCount(needed.bytes_per_rank),
+            needed.us.with_decimals(2)
+        ));
+    }
+    text.push('\n');
+    text
+}
+
+impl std::fmt::Display for WireDifference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{}: {} all-reduces{}, {} at least {:.2} against {:.2} us on the wire; all {} against {} ms, {} ms apart",
+            self.words,
+            self.count,
+            match self.of {
+                TimeOf::WholeRun => " each",
+                TimeOf::DecodeStep | TimeOf::FirstToken => "",
+            },
+            ByteCount(self.bytes_per_rank),
+            self.a.least_us,
+            self.b.least_us,
+            self.a.all_ms.with_decimals(3),
+            self.b.all_ms.with_decimals(3),
+            self.difference_ms.with_decimals(3)
+        )
+    }
+}

@@ -1,0 +1,36 @@
+//! What a prediction starts from.
+
+use measure::import::ServeRun;
+
+use crate::inputs::Inputs;
+
+/// What a prediction starts from.
+#[derive(Debug, Clone)]
+pub struct PredictInputs {
+    /// Model, engines of every size, collective times, box and priors. Its serving results are of one GPU, where the model was
+    /// served on one; `tp` is not read.
+    pub base: Inputs,
+    /// Tensor parallel sizes that are asked about.
+    pub sizes: Vec<u32>,
+    /// Sequences that decode at once.
+    pub batch: u32,
+    /// Prompt tokens of a request.
+    pub input_tokens: f64,
+    /// Output tokens of a request.
+    pub output_tokens: f64,
+    /// Runs on one GPU of the model at half its width, which stand for a rank of two without its collectives.
+    pub half: Vec<ServeRun>,
+    /// The slowest link between the GPUs, where it is known and there is no curve.
+    pub link: Option<Link>,
+}
+
+/// A link between GPUs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// GB/s one way.
+    pub gbps: f64,
+    /// Whether it is NVLink or another fabric of the GPUs' own; else it is PCIe.
+    pub fabric: bool,
+    /// Where the rate comes from.
+    pub source: String,
+}

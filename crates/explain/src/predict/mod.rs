@@ -1,0 +1,22 @@
+//! What a model's decode step will take on one GPU and on several, before it was served there.
+//!
+//! Every term is a distribution. What is not given is drawn from priors and said to be assumed.
+
+mod inputs;
+mod link;
+mod parts;
+mod peaks;
+mod prepare;
+mod published;
+mod result;
+mod text;
+mod work;
+
+pub use inputs::{Link, PredictInputs};
+pub use peaks::Peak;
+pub use published::{PublishedAllReduce, between};
+pub use result::{
+    Level, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted, Prediction, Serving,
+};
+pub use text::prediction_text;
+pub use work::predict;

@@ -1,0 +1,278 @@
+//! One draw of one size: the parts of a step, and what a client sees of them.
+
+use measure::record::CollectiveKind;
+use tp_plan::ModelFacts;
+
+use super::peaks::Peak;
+use crate::attribute::attention::attention_ms;
+use crate::attribute::cost::Term;
+use crate::attribute::deck::{Hand, Knob};
+use crate::attribute::step::StepTime;
+
+/// Linear layers of a decoder layer as engines run them: query, key and value; output; gate and up; down.
+const GEMMS_PER_LAYER: f64 = 4.0;
+
+/// How much later than the average the last of n ranks comes, in standard deviations of a normal distribution, for 2 to 8 ranks
+/// (Harter, Biometrika 48, 1961). Of two it is 1 / sqrt(pi).
+const LAST: [f64; 7] = [0.564, 0.846, 1.029, 1.163, 1.267, 1.352, 1.424];
+
+/// What does not change from draw to draw.
+pub(super) struct Size<'a> {
+    pub(super) model: &'a ModelFacts,
+    pub(super) tp: u32,
+    pub(super) batch: u32,
+    pub(super) input_tokens: f64,
+    pub(super) output_tokens: f64,
+    pub(super) peak: Option<Peak>,
+    /// The measured step on one GPU.
+    pub(super) one: Option<StepTime>,
+    /// Whether that is a time per token, which holds as much of others' prefill as any TPOT.
+    pub(super) one_is_mixed: bool,
+    /// The measured step of the half-width model.
+    pub(super) half: Option<StepTime>,
+    pub(super) terms: Vec<Term>,
+    /// Collectives of one prompt.
+    pub(super) prefill_terms: Vec<Term>,
+    /// Whether waiting for the last rank is not in the curve's factor.
+    pub(super) waits: bool,
+    /// Whether the gain of narrow GEMMs is known of this GPU, by `gemm_speedup`.
+    pub(super) speedup_known: bool,
+    /// Whether the rate of prefill is known by `prefill_tflops`.
+    pub(super) prefill_known: bool,
+}
+
+/// The parts of one draw, ms.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Drawn {
+    pub(super) half: f64,
+    pub(super) gemm: f64,
+    pub(super) attention: f64,
+    pub(super) elementwise: f64,
+    pub(super) host: f64,
+    pub(super) executor: f64,
+    pub(super) all_reduce: f64,
+    pub(super) all_gather: f64,
+    pub(super) skew: f64,
+    pub(super) prefill: f64,
+    pub(super) tpot: f64,
+    /// TPOT on one GPU by the same hand.
+    pub(super) tpot_of_one: f64,
+}
+
+/// How fast weights are read and GEMMs run in one hand.
+struct Rates {
+    /// ms of all GEMMs that are there whatever they read.
+    starts: f64,
+    /// GEMMs on one GPU, ms.
+    gemm_of_one: f64,
+    /// Bytes of weights read in a ms.
+    bytes_per_ms: f64,
+    /// Multiplications and additions in a ms.
+    flops_per_ms: Option<f64>,
+}
+
+impl Drawn {
+    pub(super) fn step(&self) -> f64 {
+        self.half
+            + self.gemm
+            + self.attention
+            + self.elementwise
+            + self.host
+            + self.executor
+            + self.communication()
+    }
+
+    fn communication(&self) -> f64 {
+        self.all_reduce + self.all_gather + self.skew
+    }
+}
+
+impl Size<'_> {
+    pub(super) fn draw(&self, hand: &Hand) -> Drawn {
+        let rates = self.rates(hand);
+        let prefill_of_one = self.prefill(hand, &rates, 1);
+        let one = self.step(hand, &rates, 1);
+        let tpot_of_one = self.tpot(hand, &one, prefill_of_one);
+        if self.tp == 1 {
+            return Drawn {
+                prefill: prefill_of_one,
+                tpot: tpot_of_one,
+                tpot_of_one,
+                ..one
+            };
+        }
+        let mut drawn = self.step(hand, &rates, self.tp);
+        if let Some(half) = &self.half {
+            drawn = Drawn {
+                half: half.draw(hand, 0.0),
+                gemm: 0.0,
+                attention: 0.0,
+                elementwise: 0.0,
+                host: 0.0,
+                ..drawn
+            };
+        }
+        drawn.prefill = self.prefill(hand, &rates, self.tp);
+        drawn.tpot = self.tpot(hand, &drawn, drawn.prefill);
+        drawn.tpot_of_one = tpot_of_one;
+        drawn
+    }
+
+    fn step(&self, hand: &Hand, rates: &Rates, ranks: u32) -> Drawn {
+        let whole = self.on_every_rank(hand);
+        let mut drawn = Drawn {
+            gemm: self.gemm(hand, rates, ranks),
+            attention: self.attention(hand, rates.bytes_per_ms, ranks),
+            elementwise: whole - hand.get(Knob::Host),
+            host: hand.get(Knob::Host),
+            ..Drawn::default()
+        };
+        if ranks > 1 {
+            drawn.executor = hand.get(Knob::Executor);
+            let of = |kind: CollectiveKind| {
+                let terms = self.terms.iter().filter(|term| term.cost.kind == kind);
+                terms.map(|term| term.us(hand)).sum::<f64>() / 1e3
+            };
+            drawn.all_reduce = of(CollectiveKind::AllReduce);
+            drawn.all_gather = of(CollectiveKind::AllGather);
+            drawn.skew = self.skew(hand);
+        }
+        drawn
+    }
+
+    fn skew(&self, hand: &Hand) -> f64 {
+        let last = LAST.get((self.tp as usize).saturating_sub(2));
+        let last = last.or(LAST.last()).filter(|_| self.waits);
+        let calls: f64 = self
+            .terms
+            .iter()
+            .map(|term| f64::from(term.cost.count))
+            .sum();
+        last.map_or(0.0, |last| last * hand.get(Knob::Jitter) * calls / 1e3)
+    }
+
+    /// The step, and as much of the other sequences' prefill as may fall between two tokens: none where all prompts arrive
+    /// together, all of it where every slot is filled as it falls empty.
+    fn tpot(&self, hand: &Hand, drawn: &Drawn, prefill: f64) -> f64 {
+        drawn.step() + self.mixed(hand, prefill)
+    }
+
+    fn mixed(&self, hand: &Hand, prefill: f64) -> f64 {
+        let others = f64::from(self.batch.saturating_sub(1)) * prefill;
+        hand.get(Knob::MixedIn) * others / self.output_tokens
+    }
+
+    /// Work that every rank does in full, ms.
+    fn on_every_rank(&self, hand: &Hand) -> f64 {
+        f64::from(self.model.layers) * hand.get(Knob::Elementwise) / 1e3 + hand.get(Knob::Host)
+    }
+
+    fn rates(&self, hand: &Hand) -> Rates {
+        let gemms = f64::from(self.model.layers) * GEMMS_PER_LAYER + 1.0;
+        let starts = gemms * hand.get(Knob::GemmStart) / 1e3;
+        let peak = self.peak.as_ref();
+        let of_peak = peak.map(|peak| {
+            // TFLOP/s are 10^9 in a ms.
+            peak.tflops(self.model.weights) * hand.get(Knob::MathRate) * 1e9
+        });
+        let flops_per_ms = if self.prefill_known {
+            Some(hand.get(Knob::PrefillRate) * 1e9)
+        } else {
+            of_peak
+        };
+        if let Some(one) = &self.one {
+            let mut one = one.draw(hand, 0.0);
+            if self.one_is_mixed {
+                let math = flops_per_ms.map_or(0.0, |rate| self.flops(self.input_tokens) / rate);
+                let mixed = self.mixed(hand, math + self.on_every_rank(hand));
+                one = (one - mixed).max(one / 4.0);
+            }
+            // Weights and cache come from the same memory, so that the step itself tells the rate.
+            let read =
+                self.model.weight_bytes_read(self.batch) + self.cache(1) * hand.get(Knob::KvRead);
+            let bytes_per_ms = read / one;
+            let others = self.attention(hand, bytes_per_ms, 1) + self.on_every_rank(hand);
+            return Rates {
+                starts,
+                gemm_of_one: (one - others).max(0.0),
+                bytes_per_ms,
+                flops_per_ms,
+            };
+        }
+        // GB/s are 10^6 bytes in a ms. Without a peak and a measured step nothing is drawn at all.
+        let memory = peak.map_or(1.0, |peak| peak.memory_gbps * 1e6);
+        let (dense, experts) = self.weights();
+        let reading = dense / hand.get(Knob::MemoryRate) + experts / hand.get(Knob::ExpertRate);
+        let math = of_peak.map_or(0.0, |rate| self.flops(f64::from(self.batch)) / rate);
+        Rates {
+            starts,
+            gemm_of_one: starts + (reading / memory).max(math),
+            bytes_per_ms: memory * hand.get(Knob::MemoryRate),
+            flops_per_ms,
+        }
+    }
+
+    fn gemm(&self, hand: &Hand, rates: &Rates, ranks: u32) -> f64 {
+        let ranks = f64::from(ranks);
+        if self.speedup_known {
+            // The prior is the gain of one halving; each further one costs as much again.
+            return rates.gemm_of_one / hand.get(Knob::GemmSpeedup).powf(ranks.log2());
+        }
+        let starts = rates.starts.min(rates.gemm_of_one);
+        starts + (rates.gemm_of_one - starts) / ranks
+    }
+
+    fn attention(&self, hand: &Hand, bytes_per_ms: f64, ranks: u32) -> f64 {
+        attention_ms(self.model, hand, self.cache(ranks), bytes_per_ms)
+    }
+
+    /// Bytes of the cache that a step reads on each rank, half way through the outputs.
+    fn cache(&self, ranks: u32) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
+        let token = self.model.kv_bytes_per_token_on_rank(ranks) as f64;
+        f64::from(self.batch) * (self.input_tokens + self.output_tokens / 2.0) * token
+    }
+
+    /// Bytes of weights that a step reads: of what every token uses, and of routed experts.
+    fn weights(&self) -> (f64, f64) {
+        let read = self.model.weight_bytes_read(self.batch);
+        #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
+        let experts = self.model.experts.map_or(0.0, |experts| {
+            let missed = 1.0 - f64::from(experts.per_token) / f64::from(experts.count);
+            let hit = f64::from(experts.count) * (1.0 - missed.powf(f64::from(self.batch)));
+            f64::from(experts.layers) * hit * experts.expert_bytes as f64
+        });
+        ((read - experts).max(0.0), experts)
+    }
+
+    /// A multiplication and an addition for each weight that a token uses.
+    fn flops(&self, tokens: f64) -> f64 {
+        2.0 * active_parameters(self.model) * tokens
+    }
+
+    /// The first step of a prompt that finds the server empty, ms: its multiplications, or the reading of all weights where
+    /// that takes longer.
+    fn prefill(&self, hand: &Hand, rates: &Rates, ranks: u32) -> f64 {
+        let reading = self.gemm(hand, rates, ranks);
+        let math = rates.flops_per_ms.map_or(0.0, |rate| {
+            self.flops(self.input_tokens) / (rate * f64::from(ranks))
+        });
+        let mut prefill = reading.max(math)
+            + self.attention(hand, rates.bytes_per_ms, ranks)
+            + self.on_every_rank(hand);
+        if ranks > 1 {
+            let comm: f64 = self.prefill_terms.iter().map(|term| term.us(hand)).sum();
+            prefill += hand.get(Knob::Executor) + comm / 1e3;
+        }
+        prefill
+    }
+}
+
+/// Weights that one token uses.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "weights are far below 2^53 bytes"
+)]
+pub(super) fn active_parameters(model: &ModelFacts) -> f64 {
+    model.parameters as f64 * model.weight_bytes_read(1) / model.weight_bytes as f64
+}

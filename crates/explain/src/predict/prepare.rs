@@ -1,0 +1,379 @@
+//! What one size is drawn from: the level, the curve with its collectives, and the priors.
+
+use measure::import::ServeRun;
+use tp_plan::plan;
+
+use super::inputs::PredictInputs;
+use super::link;
+use super::parts::{Size, active_parameters};
+use super::peaks::Peak;
+use super::result::{Level, PredictError};
+use crate::attribute::cost::{Curves, Term};
+use crate::attribute::deck::{Deck, Knob};
+use crate::attribute::prepare::prefill;
+use crate::attribute::step::{Side, StepTime};
+use crate::attribute::{CollectiveCost, StepFrom};
+use crate::gates::{RunShape, failed, gates};
+use crate::inputs::{Inputs, MEASURED};
+use crate::priors::{Basis, Prior};
+
+/// How far a result's load may lie from the one that is asked about.
+const TOLERANCE: f64 = 0.05;
+
+/// The gate that a prediction has no use for: it starts from one size on purpose.
+const BOTH_RUNS: &str = "a run of one GPU and one of several";
+
+/// The share of a GPU's memory that engines fill by default (vLLM's `gpu_memory_utilization`).
+const FILLED: f64 = 0.9;
+
+/// What one size is drawn from.
+pub(super) struct Prepared<'a> {
+    pub(super) size: Size<'a>,
+    pub(super) deck: Deck,
+    pub(super) level: Level,
+    pub(super) costs: Vec<CollectiveCost>,
+    /// Sequences whose cache goes into the GPUs.
+    pub(super) cache_holds: Option<u32>,
+    pub(super) priors: Vec<Prior>,
+    pub(super) caveats: Vec<String>,
+    /// Where the communication's times come from.
+    pub(super) source: String,
+    /// Where the peak rates come from; empty where none is needed.
+    pub(super) peak_source: String,
+}
+
+/// Fails where the files contradict each other or what is asked.
+pub(super) fn check(inputs: &PredictInputs) -> Result<(), PredictError> {
+    let of_one = Inputs {
+        tp: 1,
+        ..inputs.base.clone()
+    };
+    let broken = |reasons: Vec<String>, file: &str| match reasons.is_empty() {
+        true => Ok(()),
+        false => Err(PredictError::Refused {
+            file: file.to_owned(),
+            reason: reasons.join("; "),
+        }),
+    };
+    let told = |gate: &crate::gates::Gate| format!("{}: {}", gate.name, gate.seen);
+    let all = gates(&of_one);
+    let reasons = failed(&all).filter(|gate| gate.name != BOTH_RUNS);
+    let file = of_one
+        .runs(1)
+        .next()
+        .map_or("these files", |run| &run.origin);
+    broken(reasons.map(told).collect(), file)?;
+    for half in &inputs.half {
+        // What is known of the whole model does not hold of the half, and the run's own gates do.
+        let of_half = Inputs {
+            serve: vec![(1, half.clone())],
+            ..of_one.clone()
+        };
+        let all = gates(&of_half);
+        let reasons = failed(&all).filter(|gate| gate.name.contains(", TP1"));
+        broken(reasons.map(told).collect(), &half.origin)?;
+        let soft = half.simulated.as_deref().unwrap_or(MEASURED);
+        let others = of_one.serve.iter().map(|(_, run)| run.simulated.as_deref());
+        let curve = of_one.curve.iter().map(|point| point.simulated.as_deref());
+        let mut others = others.chain(curve).map(|of| of.unwrap_or(MEASURED));
+        if let Some(other) = others.find(|other| *other != soft) {
+            let reason = format!("it is of {soft}, and another file of {other}");
+            return broken(vec![reason], &half.origin);
+        }
+    }
+    let mut runs = inputs.base.runs(1).chain(&inputs.half);
+    runs.try_for_each(|run| same_load(inputs, run))
+}
+
+/// Whether a result is of the load that is asked about.
+fn same_load(inputs: &PredictInputs, run: &ServeRun) -> Result<(), PredictError> {
+    let shape = RunShape::new(run);
+    let flight = run.concurrency_asked.or_else(|| shape.in_flight());
+    for (seen, asked, what) in [
+        (flight, f64::from(inputs.batch), "in flight"),
+        (shape.input(), inputs.input_tokens, "prompt tokens"),
+        (shape.output(), inputs.output_tokens, "output tokens"),
+    ] {
+        let far = seen.filter(|seen| (seen / asked - 1.0).abs() > TOLERANCE);
+        if let Some(seen) = far {
+            return Err(PredictError::OtherLoad {
+                file: run.origin.clone(),
+                seen: format!("{seen:.1} {what}"),
+                asked: format!("{asked:.1}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What the size `tp` is drawn from.
+pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, PredictError> {
+    let model = &inputs.base.model;
+    model.check_tp(tp)?;
+    let of_tp = Inputs {
+        tp,
+        ..inputs.base.clone()
+    };
+    room(&of_tp)?;
+    if of_tp.engine(tp).is_none() {
+        return Err(lacks(&format!("the engine's facts for TP{tp}")));
+    }
+    let prior = |name: &str| {
+        of_tp
+            .prior(name)
+            .ok_or_else(|| lacks(&format!("the prior {name}")))
+    };
+    let eager = of_tp.is_eager(inputs.batch);
+    let mut deck = Deck::new(&of_tp, eager).ok_or_else(|| lacks("priors of a step"))?;
+    let mut caveats: Vec<String> = Vec::new();
+
+    let runs: Vec<&ServeRun> = of_tp.runs(1).collect();
+    let step_of = |runs: &[&ServeRun], side: Side| {
+        let from = StepFrom::common(runs)?;
+        StepTime::new(
+            runs.iter().copied(),
+            from,
+            side,
+            inputs.batch,
+            active_parameters(model),
+        )
+    };
+    let one = if runs.is_empty() {
+        None
+    } else {
+        Some(
+            step_of(&runs, Side::One)
+                .ok_or_else(|| lacks("a time of a step in the result of one GPU"))?,
+        )
+    };
+    let halves: Vec<&ServeRun> = inputs.half.iter().collect();
+    let half = if halves.is_empty() || tp != 2 {
+        None
+    } else {
+        Some(
+            step_of(&halves, Side::Half(2))
+                .ok_or_else(|| lacks("a time of a step in the half model's result"))?,
+        )
+    };
+    let level = match (&half, &one) {
+        (Some(_), _) => Level::HalfModel,
+        (None, Some(_)) => Level::MeasuredOne,
+        (None, None) => Level::Roofline,
+    };
+    let peak = of_tp.known.gpu.as_deref().and_then(Peak::of);
+    if peak.is_none() && one.is_none() && half.is_none() {
+        return Err(PredictError::NoPeak {
+            gpu: of_tp
+                .known
+                .gpu
+                .clone()
+                .unwrap_or_else(|| "a GPU without a name".to_owned()),
+        });
+    }
+    if of_tp.is_mig() && one.is_none() {
+        caveats.push(
+            "the peak rates are of the whole GPU, and a MIG instance may have a part of it"
+                .to_owned(),
+        );
+    }
+    let cache_holds = cache_holds(inputs, tp);
+    if let Some(holds) = cache_holds.filter(|holds| *holds < inputs.batch) {
+        caveats.push(format!(
+            "on {tp} GPUs the cache holds about {holds} sequences of this length and not {}: the others wait, and the step is of fewer than was asked about",
+            inputs.batch
+        ));
+    }
+    let speedup = prior("gemm_speedup")?;
+    let rate = prior("prefill_tflops")?;
+    let speedup_known = speedup.basis != Basis::Assumed;
+    let prefill_known = rate.basis != Basis::Assumed || peak.is_none();
+    let measured: Vec<&StepTime> = one.iter().chain(&half).collect();
+    let from_latency = measured.iter().any(|step| step.wave_tokens().is_some());
+    let mut add = |knob: Knob, name: &str| -> Result<(), PredictError> {
+        deck.add(knob, prior(name)?);
+        Ok(())
+    };
+    add(Knob::GemmStart, "gemm_start_us")?;
+    add(Knob::MemoryRate, "memory_efficiency")?;
+    add(Knob::ExpertRate, "expert_memory_efficiency")?;
+    add(Knob::MathRate, "math_efficiency")?;
+    add(Knob::PrefillRate, "prefill_tflops")?;
+    add(Knob::Jitter, "segment_jitter_us")?;
+    if from_latency {
+        add(Knob::PrefixCache, "prefix_cache_share")?;
+        caveats.push("the measured step is worked out from latencies, less an assumed prefill, since replies were not streamed: run with a stream".to_owned());
+    }
+    if measured.iter().any(|step| step.has_unstated_spread()) {
+        add(Knob::UnstatedSpread, "unstated_spread")?;
+    }
+
+    let mut prepared = Prepared {
+        size: Size {
+            model,
+            tp,
+            batch: inputs.batch,
+            input_tokens: inputs.input_tokens,
+            output_tokens: inputs.output_tokens,
+            peak,
+            one_is_mixed: StepFrom::common(&runs) == Some(StepFrom::Tpot),
+            one,
+            half,
+            terms: Vec::new(),
+            prefill_terms: Vec::new(),
+            waits: false,
+            speedup_known,
+            prefill_known,
+        },
+        deck,
+        level,
+        costs: Vec::new(),
+        cache_holds,
+        priors: Vec::new(),
+        caveats,
+        source: String::new(),
+        peak_source: String::new(),
+    };
+    prepared.peak_source = match (&prepared.size.peak, level) {
+        (Some(peak), Level::Roofline) => peak.source.clone(),
+        _ => String::new(),
+    };
+    if tp > 1 {
+        prepared.communicate(inputs, of_tp, eager)?;
+    }
+    prepared.caveats.extend(engine_caveats(inputs, tp));
+    prepared.priors = prepared.used_priors();
+    Ok(prepared)
+}
+
+fn lacks(what: &str) -> PredictError {
+    PredictError::Lacks(what.to_owned())
+}
+
+/// Whether the weights go into the GPUs, where their memory is known.
+fn room(inputs: &Inputs) -> Result<(), PredictError> {
+    let Some(memory) = inputs.around.memory_bytes else {
+        return Ok(());
+    };
+    let weights = inputs.model.weight_bytes;
+    if weights < memory.saturating_mul(u64::from(inputs.tp)) {
+        return Ok(());
+    }
+    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+    Err(PredictError::NoRoom {
+        tp: inputs.tp,
+        memory: memory as f64 / 1e9,
+        weights: weights as f64 / 1e9,
+    })
+}
+
+/// Sequences of full length whose cache fits beside the weights; `None` where the memory is not known.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "bytes are far below 2^53, and the number is held between 0 and a million"
+)]
+fn cache_holds(inputs: &PredictInputs, tp: u32) -> Option<u32> {
+    let memory = inputs.base.around.memory_bytes? as f64;
+    let model = &inputs.base.model;
+    let free = memory * FILLED - model.weight_bytes as f64 / f64::from(tp);
+    let token = model.kv_bytes_per_token_on_rank(tp) as f64;
+    let each = token * (inputs.input_tokens + inputs.output_tokens);
+    Some((free / each).clamp(0.0, 1e6) as u32)
+}
+
+fn engine_caveats(inputs: &PredictInputs, tp: u32) -> Vec<String> {
+    let engine = inputs.base.engine(tp);
+    let of_engine = engine.map_or(&[][..], |engine| &engine.assumed);
+    let words = of_engine.iter().chain(&inputs.base.model.assumed);
+    words.cloned().collect()
+}
+
+impl Prepared<'_> {
+    /// Puts in the collectives of a step and of a prompt by the best curve: this box's, else one published for its GPU, else
+    /// what NCCL's own model makes of its links.
+    fn communicate(
+        &mut self,
+        inputs: &PredictInputs,
+        mut of_tp: Inputs,
+        eager: bool,
+    ) -> Result<(), PredictError> {
+        let tp = of_tp.tp;
+        let engine = of_tp
+            .engine(tp)
+            .ok_or_else(|| lacks("the engine's facts"))?;
+        let planned = plan(&of_tp.model, engine, inputs.batch, None).collectives;
+        let mut deck = self.deck.clone();
+        let mut chosen = Curves::choose(&of_tp, eager, &planned, &mut deck);
+        if let Some(far) = chosen.as_ref().and_then(|curves| curves.too_far(&planned)) {
+            self.caveats.push(far);
+            chosen = None;
+        }
+        if chosen.is_none()
+            && let Some(link) = &inputs.link
+        {
+            deck = self.deck.clone();
+            of_tp.curve = link::curve(link, tp, eager);
+            chosen = Curves::choose(&of_tp, eager, &planned, &mut deck);
+            let factor = of_tp
+                .prior("curve_from_link")
+                .ok_or_else(|| lacks("the prior curve_from_link"))?;
+            deck.add(Knob::Mode, factor);
+            self.caveats.push(format!(
+                "there is no all-reduce curve: times are what NCCL's tuning model makes of {:.1} GB/s a link, times a wide factor; run allreduce-bench",
+                link.gbps
+            ));
+        }
+        let curves = chosen.ok_or(PredictError::NoCurve { tp })?;
+        let mut terms: Vec<Term> = Vec::new();
+        for collective in &planned {
+            let (term, caveat) = curves.term(collective);
+            self.caveats.extend(caveat);
+            terms.push(term);
+        }
+        self.caveats.extend(curves.caveats.iter().cloned());
+        let prompt = prefill(&of_tp, &curves, inputs.input_tokens);
+        let all = || terms.iter().chain(&prompt);
+        let used: Vec<Knob> = all().flat_map(|term| term.factors.clone()).collect();
+        deck.drop_unused(&used);
+        if all().any(|term| term.is_unstated) {
+            let prior = of_tp.prior("unstated_curve_spread");
+            deck.add(
+                Knob::UnstatedCurveSpread,
+                prior.ok_or_else(|| lacks("a prior"))?,
+            );
+        }
+        // A factor from a loop to an engine holds the waiting already.
+        let transfer = deck.prior(Knob::Transfer);
+        self.size.waits = !transfer.is_some_and(|prior| prior.name.starts_with("in_situ"));
+        self.deck = deck;
+        self.costs = terms.iter().map(|term| term.cost.clone()).collect();
+        self.source = self
+            .costs
+            .first()
+            .map_or_else(String::new, |cost| cost.source.clone());
+        self.size.terms = terms;
+        self.size.prefill_terms = prompt;
+        Ok(())
+    }
+
+    /// The priors that something was drawn from.
+    fn used_priors(&self) -> Vec<Prior> {
+        let size = &self.size;
+        let roofline = size.one.is_none() && size.half.is_none();
+        let unused = |name: &str| match name {
+            "gemm_speedup" => !size.speedup_known,
+            "gemm_start_us" => size.speedup_known && !roofline,
+            "memory_efficiency" | "math_efficiency" => !roofline,
+            "expert_memory_efficiency" => !roofline || size.model.experts.is_none(),
+            "prefill_tflops" => !size.prefill_known,
+            "start_to_start" => roofline,
+            "executor_ms" => size.tp == 1,
+            "segment_jitter_us" => !size.waits,
+            _ => false,
+        };
+        let mut priors = self.deck.priors();
+        priors.retain(|prior| !unused(&prior.name));
+        priors
+    }
+}

@@ -1,0 +1,212 @@
+//! What a prediction says.
+
+use serde::{Deserialize, Serialize};
+use tp_plan::ModelError;
+
+use crate::attribute::{CollectiveCost, Grade};
+use crate::explanation::InputSource;
+use crate::priors::Prior;
+use crate::range::Range;
+
+/// The version of this form; a reader refuses a higher one.
+pub const PREDICTION_SCHEMA: u32 = 1;
+
+/// What a model will take on one GPU and on several, as it is written as JSON. Times are milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// [`PREDICTION_SCHEMA`] of the writer.
+    pub schema: u32,
+    /// The soft box, or the box file, behind any input; `None` where all is measured.
+    pub simulated: Option<String>,
+    /// The model.
+    pub model: String,
+    /// The engine with its version and mode, in words.
+    pub engine: Option<String>,
+    /// The box's name.
+    pub box_name: Option<String>,
+    /// The GPUs' name.
+    pub gpu: Option<String>,
+    /// Sequences that decode at once.
+    pub batch: u32,
+    /// Prompt tokens of a request.
+    pub input_tokens: f64,
+    /// Output tokens of a request.
+    pub output_tokens: f64,
+    /// One entry for each size that was asked about, as asked.
+    pub sizes: Vec<Predicted>,
+    /// Where each input came from.
+    pub inputs: Vec<InputSource>,
+    /// What was taken as known without being measured.
+    pub priors: Vec<Prior>,
+    /// Reservations, a sentence each.
+    pub caveats: Vec<String>,
+    /// Seed of the draws.
+    pub seed: u64,
+    /// Number of draws.
+    pub draws: u32,
+}
+
+/// What one tensor parallel size will take.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// Number of GPUs.
+    pub tp: u32,
+    /// What it rests on.
+    pub level: Level,
+    /// The parts that sum to the step, each with its own interval; intervals do not add up, draws do.
+    pub parts: Vec<Part>,
+    /// Time of a decode step.
+    pub step: Range,
+    /// What a client sees.
+    pub serving: Serving,
+    /// Sequences whose cache goes into the GPUs at their full length; `None` where the memory is not known.
+    #[serde(default)]
+    pub cache_holds: Option<u32>,
+    /// Collectives of a step with the time that a curve gives them; empty on one GPU.
+    pub collectives: Vec<CollectiveCost>,
+}
+
+/// What a prediction of one size rests on, weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Peak rates of the GPU and a curve of collectives.
+    Roofline,
+    /// A measured step on one GPU, and a curve.
+    MeasuredOne,
+    /// A measured step of the half-width model, and a curve.
+    HalfModel,
+}
+
+/// What a client of the server sees.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Serving {
+    /// Time per output token: the step, and as much of other requests' prefill as may fall between two tokens.
+    pub tpot: Range,
+    /// Output tokens per second of all sequences together while they decode.
+    pub tokens_per_s: Range,
+    /// Time to first token of a prompt that finds the server empty.
+    pub ttft_alone: Range,
+    /// TPOT on one GPU over this; `None` where one GPU cannot hold the model, and for one GPU.
+    pub speed_up: Option<Range>,
+}
+
+/// A part of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Which.
+    pub name: PartName,
+    /// Milliseconds a step.
+    pub ms: Range,
+    /// How good the evidence is.
+    pub grade: Grade,
+    /// What it rests on.
+    pub source: String,
+}
+
+/// A part of a decode step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartName {
+    /// A measured step of the half-width model: all but what follows from there being two ranks.
+    HalfModel,
+    /// Linear layers.
+    Gemm,
+    /// Attention: reading the cache, or what its kernels take at least.
+    Attention,
+    /// Norms, residuals, quantisation.
+    Elementwise,
+    /// The host's work that the GPU waits for.
+    Host,
+    /// What several processes add.
+    Executor,
+    /// All-reduces.
+    AllReduce,
+    /// All-gathers.
+    AllGather,
+    /// Waiting for the rank that comes last.
+    Skew,
+}
+
+impl std::fmt::Display for PartName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::HalfModel => "half-width model",
+            Self::Gemm => "GEMMs",
+            Self::Attention => "attention",
+            Self::Elementwise => "elementwise",
+            Self::Host => "host",
+            Self::Executor => "executor",
+            Self::AllReduce => "all-reduce",
+            Self::AllGather => "all-gather",
+            Self::Skew => "skew",
+        })
+    }
+}
+
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Roofline => "links and roofline",
+            Self::MeasuredOne => "measured TP1",
+            Self::HalfModel => "half-width model",
+        })
+    }
+}
+
+/// There is no prediction.
+#[derive(Debug, thiserror::Error)]
+pub enum PredictError {
+    /// The model cannot be cut so.
+    #[error(transparent)]
+    Size(#[from] ModelError),
+    /// Nothing tells how fast the GPU reads its weights.
+    #[error(
+        "no peak rates are known of {gpu}: give a result of one GPU (--tp1), or name one of the GPUs in gpus.toml"
+    )]
+    NoPeak {
+        /// The GPU's name, or that there is none.
+        gpu: String,
+    },
+    /// Nothing tells what a collective takes.
+    #[error(
+        "there is no all-reduce curve of {tp} ranks for this box, none published for its GPU and no rate of its links: give --allreduce FILE or --links FILE"
+    )]
+    NoCurve {
+        /// Number of ranks.
+        tp: u32,
+    },
+    /// The model does not go into the GPUs.
+    #[error(
+        "{tp} x {memory:.1} GB of memory do not hold {weights:.1} GB of weights: ask for more GPUs"
+    )]
+    NoRoom {
+        /// Number of GPUs.
+        tp: u32,
+        /// Memory of one, GB.
+        memory: f64,
+        /// Weights, GB.
+        weights: f64,
+    },
+    /// An engine, a prior or a step is missing from the inputs.
+    #[error("the inputs lack {0}")]
+    Lacks(String),
+    /// A result says nothing about a decode step.
+    #[error("nothing is predicted from {file}: {reason}")]
+    Refused {
+        /// The file.
+        file: String,
+        /// The gates that do not hold.
+        reason: String,
+    },
+    /// A result is of another load than the one that is asked about.
+    #[error("{file} is of {seen}, and {asked} is asked about: ask for the same")]
+    OtherLoad {
+        /// The file.
+        file: String,
+        /// Its load.
+        seen: String,
+        /// The one asked about.
+        asked: String,
+    },
+}

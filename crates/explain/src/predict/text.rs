@@ -1,0 +1,111 @@
+//! A prediction for the terminal.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::result::{Predicted, Prediction};
+use crate::range::Range;
+
+/// What a cell shows where there is nothing to show.
+const ABSENT: &str = "—";
+
+/// The prediction as text; lines are not wrapped.
+#[must_use]
+pub fn prediction_text(prediction: &Prediction) -> String {
+    let mut text = String::new();
+    if let Some(soft) = &prediction.simulated {
+        text.push_str(&format!(
+            "SIMULATED on the soft box {soft}: no figure here is of real hardware\n\n"
+        ));
+    }
+    text.push_str(&format!(
+        "{} on {}, {} sequences, {:.0} prompt and {:.0} output tokens, {}\n",
+        prediction.model,
+        prediction.gpu.as_deref().unwrap_or("GPUs without a name"),
+        prediction.batch,
+        prediction.input_tokens,
+        prediction.output_tokens,
+        prediction.engine.as_deref().unwrap_or("no engine")
+    ));
+    text.push_str(&format!(
+        "predicted, not measured: median [5%, 95%] of {} draws\n\n",
+        prediction.draws
+    ));
+    text.push_str(&sizes(prediction));
+    for size in &prediction.sizes {
+        text.push_str(&parts(size));
+    }
+    let list = |title: &str, lines: Vec<String>| {
+        let lines: Vec<String> = lines.iter().map(|line| format!("  {line}\n")).collect();
+        match lines.is_empty() {
+            true => String::new(),
+            false => format!("\n{title}\n{}", lines.concat()),
+        }
+    };
+    text.push_str(&list("reservations", prediction.caveats.clone()));
+    let priors = prediction.priors.iter().map(ToString::to_string);
+    text.push_str(&list(
+        "assumed or published, not measured here",
+        priors.collect(),
+    ));
+    let inputs = prediction.inputs.iter();
+    let inputs = inputs.map(|source| format!("{}: {}", source.origin, source.taken));
+    text.push_str(&list("inputs", inputs.collect()));
+    // Names come from files of others; an escape sequence in one must not reach a terminal.
+    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header.to_vec());
+    table
+}
+
+fn right(table: &mut Table, columns: std::ops::Range<usize>) {
+    for index in columns {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+fn sizes(prediction: &Prediction) -> String {
+    let mut table = table(&[
+        "TP",
+        "step ms",
+        "TPOT ms",
+        "tokens/s",
+        "TTFT alone ms",
+        "speed-up",
+        "from",
+    ]);
+    for size in &prediction.sizes {
+        let serving = &size.serving;
+        let speed_up = serving.speed_up.as_ref();
+        table.add_row(vec![
+            size.tp.to_string(),
+            size.step.with_decimals(2),
+            serving.tpot.with_decimals(2),
+            serving.tokens_per_s.with_decimals(0),
+            serving.ttft_alone.with_decimals(0),
+            speed_up.map_or(ABSENT.to_owned(), |range: &Range| range.with_decimals(2)),
+            size.level.to_string(),
+        ]);
+    }
+    right(&mut table, 0..6);
+    format!("{table}\n")
+}
+
+fn parts(size: &Predicted) -> String {
+    let mut table = table(&["part", "ms a step", "evidence", "from"]);
+    for part in &size.parts {
+        table.add_row(vec![
+            part.name.to_string(),
+            part.ms.with_decimals(2),
+            format!("{} ({})", part.grade, part.grade.meaning()),
+            part.source.clone(),
+        ]);
+    }
+    right(&mut table, 1..2);
+    format!("\nTP{}\n{table}\n", size.tp)
+}

@@ -1,0 +1,244 @@
+//! What a slope test says.
+
+use measure::stats::Interval;
+use serde::{Deserialize, Serialize};
+
+use super::arms::Change;
+use crate::range::Range;
+
+/// Whether the step follows the link, from the arms of an ablation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Slope {
+    /// The soft box behind it; `None` where all is measured.
+    pub simulated: Option<String>,
+    /// The model.
+    pub model: String,
+    /// Tensor parallel size.
+    pub tp: u32,
+    /// Sequences that decode in a step.
+    pub batch: u32,
+    /// All-reduces of a decode step by the plan, which is the slope that collectives alone give.
+    pub planned: u32,
+    /// What came of it.
+    pub passes: SlopeVerdict,
+    /// The line; `None` where no line can be drawn.
+    pub fit: Option<SlopeFit>,
+    /// Whether one GPU, which has no collectives, stayed as fast under the same variables.
+    pub negative_control: NegativeControl,
+    /// Whether the step follows a delay of known length; `None` without an arm that adds one.
+    pub delay_control: Option<DelayControl>,
+    /// Arms that change more than the link: not fitted, laid beside.
+    pub beside: Vec<Beside>,
+    /// Every arm.
+    pub arms: Vec<ArmSummary>,
+    /// Reservations, a sentence each.
+    pub caveats: Vec<String>,
+    /// Seed of the draws.
+    pub seed: u64,
+    /// Number of draws.
+    pub draws: u32,
+}
+
+/// What came of a slope test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum SlopeVerdict {
+    /// The step takes as much longer as its planned collectives do.
+    Follows,
+    /// It takes less: part of them is hidden, or the engine uses another path than was timed.
+    BelowPlan {
+        /// What that points to.
+        why: String,
+    },
+    /// It takes more: something else changes with the link.
+    AbovePlan {
+        /// What that points to.
+        why: String,
+    },
+    /// The arms do not tell.
+    Undecided {
+        /// Why, and what to run.
+        why: String,
+    },
+}
+
+/// The line of the step over collective time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SlopeFit {
+    /// Names of the arms that it goes through.
+    pub arms: Vec<String>,
+    /// Launches behind it.
+    pub launches: u32,
+    /// Collectives in a step: microseconds of step for each microsecond of a collective, 5/50/95%.
+    pub slope: Range,
+    /// Its 95% interval, which the test uses.
+    pub slope_95: Interval,
+    /// The step without collectives, ms.
+    pub intercept_ms: Range,
+    /// The arm whose communication is told.
+    pub at: String,
+    /// Collective time of that arm, us.
+    pub collective_us: Range,
+    /// What communication takes of that arm's step by the slope, ms.
+    pub communication_ms: Range,
+    /// What the line leaves.
+    pub residual: Residual,
+    /// The arm with the greatest share in the slope, and that share, 0 to 1; of two arms each has half of it.
+    pub leverage: (String, f64),
+    /// What this design can tell.
+    pub power: Power,
+}
+
+/// What a line leaves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Residual {
+    /// Root mean square of the arms' distances from the line, ms.
+    pub ms: f64,
+    /// Mean squared distance in standard errors; about 1 where arms lie on a line. `None` for two arms, which always do.
+    pub reduced_chi_square: Option<f64>,
+    /// The arm farthest from the line, by its standard error.
+    pub worst: String,
+}
+
+/// What a design can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Power {
+    /// Half of the 95% interval that such launches give, over the planned slope.
+    pub half_width: f64,
+    /// Coefficient of variation of the step from launch to launch.
+    pub step_cv: f64,
+    /// Of the collective time.
+    pub collective_cv: f64,
+    /// Launches an arm that make it 10%.
+    pub launches_for_tenth: u32,
+}
+
+/// Whether one GPU stayed as fast.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum NegativeControl {
+    /// No two arms of one GPU were run.
+    NotRun,
+    /// It did.
+    Still {
+        /// Arms of one GPU that were compared.
+        arms: u32,
+        /// The largest difference, ms.
+        most_ms: f64,
+    },
+    /// It did not: the variables change more than the link.
+    Moved {
+        /// The arm.
+        arm: String,
+        /// By how much, ms.
+        ms: Range,
+    },
+    /// Its launches differ too much to tell.
+    Unclear {
+        /// The arm.
+        arm: String,
+        /// By how much, ms.
+        ms: Range,
+    },
+}
+
+/// Whether the step follows a delay of known length.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DelayControl {
+    /// Collectives in a step, by the arms with a delay against the box as it is.
+    pub slope: Range,
+    /// Its 95% interval.
+    pub slope_95: Interval,
+    /// Whether the plan lies in it.
+    pub follows: bool,
+}
+
+/// An arm that changes more than the link, against the box as it is. Milliseconds of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The arm.
+    pub arm: String,
+    /// What the step changed by.
+    pub step_ms: Range,
+    /// What the planned collectives changed by.
+    pub collectives_ms: Option<Range>,
+    /// What one GPU changed by; `None` without such arms.
+    pub one_gpu_ms: Option<Range>,
+    /// Difference in differences: the step's change less one GPU's.
+    pub difference_ms: Option<Range>,
+}
+
+/// An arm in short.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArmSummary {
+    /// Its name.
+    pub name: String,
+    /// What it changed.
+    pub change: Change,
+    /// Usable launches.
+    pub launches: u32,
+    /// Mean collective time over launches, us.
+    pub collective_us: Option<Range>,
+    /// Mean step over launches, ms.
+    pub step_ms: Option<Range>,
+    /// Whether the line goes through it.
+    pub fitted: bool,
+}
+
+/// What a passed slope test is worth to an attribution: causal evidence, grade B.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SlopeEvidence {
+    /// The soft box behind it.
+    pub simulated: Option<String>,
+    /// The model.
+    pub model: String,
+    /// Tensor parallel size.
+    pub tp: u32,
+    /// Sequences that decode in a step.
+    pub batch: u32,
+    /// All-reduces of a step by the plan.
+    pub planned: u32,
+    /// Collectives in a step as the arms have it.
+    pub slope: Range,
+    /// What communication takes of the step of the box as it is, ms.
+    pub communication_ms: Range,
+    /// The step without collectives, ms.
+    pub intercept_ms: Range,
+    /// Arms and launches behind it, and which controls held, in words.
+    pub words: String,
+}
+
+impl Slope {
+    /// What the test is worth as evidence; `None` where it did not pass.
+    #[must_use]
+    pub fn evidence(&self) -> Option<SlopeEvidence> {
+        let fit = self.fit.as_ref()?;
+        if self.passes != SlopeVerdict::Follows {
+            return None;
+        }
+        let mut words = format!(
+            "{} arms, {} launches, slope {} of {} planned",
+            fit.arms.len(),
+            fit.launches,
+            fit.slope.with_decimals(0),
+            self.planned
+        );
+        if let NegativeControl::Still { .. } = self.negative_control {
+            words.push_str(", one GPU did not move");
+        }
+        if self.delay_control.as_ref().is_some_and(|of| of.follows) {
+            words.push_str(", the step followed a known delay");
+        }
+        Some(SlopeEvidence {
+            simulated: self.simulated.clone(),
+            model: self.model.clone(),
+            tp: self.tp,
+            batch: self.batch,
+            planned: self.planned,
+            slope: fit.slope,
+            communication_ms: fit.communication_ms,
+            intercept_ms: fit.intercept_ms,
+            words,
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! A slope test for the terminal: the answer in a sentence, then the line, the controls and every arm.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::arms::Change;
+use super::result::{NegativeControl, Slope, SlopeFit, SlopeVerdict};
+use crate::range::Range;
+
+/// What a cell shows where there is nothing to show.
+const ABSENT: &str = "—";
+
+/// The test as text; lines are not wrapped.
+#[must_use]
+pub fn slope_text(slope: &Slope) -> String {
+    let mut text = String::new();
+    if let Some(soft) = &slope.simulated {
+        text.push_str(&format!(
+            "SIMULATED on the soft box {soft}: no figure here is of real hardware\n\n"
+        ));
+    }
+    text.push_str(&format!("{}\n\n", answer(slope)));
+    text.push_str(&format!(
+        "slope of the step over collective time: {}, TP{}, {} sequences a step; medians with 90% intervals, {} draws of launches, seed {}\n",
+        slope.model, slope.tp, slope.batch, slope.draws, slope.seed
+    ));
+    if let Some(fit) = &slope.fit {
+        text.push_str(&line(slope, fit));
+    }
+    text.push_str(&controls(slope));
+    text.push_str(&format!("{}\n", arms(slope)));
+    for beside in &slope.beside {
+        let range = |of: Option<&Range>| {
+            of.map_or_else(|| "not known".to_owned(), |range| range.with_decimals(2))
+        };
+        text.push_str(&format!(
+            "beside the line, {}: step {} ms; planned collectives {} ms; one GPU {} ms; step less one GPU {} ms\n",
+            beside.arm,
+            beside.step_ms.with_decimals(2),
+            range(beside.collectives_ms.as_ref()),
+            range(beside.one_gpu_ms.as_ref()),
+            range(beside.difference_ms.as_ref())
+        ));
+    }
+    for caveat in &slope.caveats {
+        text.push_str(&format!("reservation: {caveat}\n"));
+    }
+    // Names come from files of others; an escape sequence in one must not reach a terminal.
+    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+}
+
+fn answer(slope: &Slope) -> String {
+    let found = slope.fit.as_ref().map_or_else(String::new, |fit| {
+        format!(
+            "slope {}, 95% {:.0} to {:.0}, planned {}",
+            fit.slope.with_decimals(0),
+            fit.slope_95.low,
+            fit.slope_95.high,
+            slope.planned
+        )
+    });
+    match &slope.passes {
+        SlopeVerdict::Follows => {
+            let words = slope.fit.as_ref().map_or_else(String::new, |fit| {
+                format!(
+                    " Communication takes {} ms of the step in the arm {}.",
+                    fit.communication_ms.with_decimals(1),
+                    fit.at
+                )
+            });
+            format!("The step follows the link: {found}.{words}")
+        }
+        SlopeVerdict::BelowPlan { why } => {
+            format!("The step follows the link less than planned: {found}. It points to {why}.")
+        }
+        SlopeVerdict::AbovePlan { why } => {
+            format!("The step follows the link more than planned: {found}. It points to {why}.")
+        }
+        SlopeVerdict::Undecided { why } if found.is_empty() => format!("Undecided: {why}."),
+        SlopeVerdict::Undecided { why } => format!("Undecided ({found}): {why}."),
+    }
+}
+
+fn line(slope: &Slope, fit: &SlopeFit) -> String {
+    let chi = fit.residual.reduced_chi_square;
+    let chi = chi.map_or("two arms, no distance to judge".to_owned(), |chi| {
+        format!("mean squared distance {chi:.1} standard errors")
+    });
+    format!(
+        "  slope          {} of {} planned, {} arms, {} launches\n  \
+           without links  {} ms a step\n  \
+           communication  {} ms a step at {} us ({})\n  \
+           left by line   {:.2} ms ({chi}; farthest {})\n  \
+           leverage       {:.0}% of the slope rests on {}\n  \
+           power          95% half-width {:.0}% at a spread between launches of {:.1}% (step) and {:.1}% (collectives); 10% needs {} launches an arm\n",
+        fit.slope.with_decimals(0),
+        slope.planned,
+        fit.arms.len(),
+        fit.launches,
+        fit.intercept_ms.with_decimals(1),
+        fit.communication_ms.with_decimals(1),
+        fit.collective_us.with_decimals(1),
+        fit.at,
+        fit.residual.ms,
+        fit.residual.worst,
+        fit.leverage.1 * 100.0,
+        fit.leverage.0,
+        fit.power.half_width * 100.0,
+        fit.power.step_cv * 100.0,
+        fit.power.collective_cv * 100.0,
+        fit.power.launches_for_tenth
+    )
+}
+
+fn controls(slope: &Slope) -> String {
+    let one = match &slope.negative_control {
+        NegativeControl::NotRun => {
+            "not run: whether the variables change more than the link is not known".to_owned()
+        }
+        NegativeControl::Still { arms, most_ms } => {
+            format!("did not move: {most_ms:.2} ms at most between {arms} arms")
+        }
+        NegativeControl::Moved { arm, ms } => {
+            format!(
+                "MOVED in {arm} by {} ms: the test is void",
+                ms.with_decimals(2)
+            )
+        }
+        NegativeControl::Unclear { arm, ms } => format!(
+            "cannot tell: {arm} by {} ms; run more launches",
+            ms.with_decimals(2)
+        ),
+    };
+    let delay = match &slope.delay_control {
+        None => "not run".to_owned(),
+        Some(of) => format!(
+            "slope {}, {}",
+            of.slope.with_decimals(0),
+            if of.follows {
+                "as planned"
+            } else {
+                "not as planned"
+            }
+        ),
+    };
+    format!("  one GPU        {one}\n  known delay    {delay}\n")
+}
+
+fn arms(slope: &Slope) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "arm",
+        "changes",
+        "launches",
+        "collective us",
+        "step ms",
+        "fitted",
+    ]);
+    for arm in &slope.arms {
+        let range = |of: Option<&Range>| {
+            of.map_or_else(|| ABSENT.to_owned(), |range| range.with_decimals(2))
+        };
+        table.add_row([
+            arm.name.clone(),
+            words(arm.change).to_owned(),
+            arm.launches.to_string(),
+            range(arm.collective_us.as_ref()),
+            range(arm.step_ms.as_ref()),
+            if arm.fitted { "yes" } else { "no" }.to_owned(),
+        ]);
+    }
+    for column in 2..5 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let lines = table.to_string();
+    let lines: Vec<String> = lines
+        .lines()
+        .map(|line| format!("  {}", line.trim()))
+        .collect();
+    lines.join("\n")
+}
+
+fn words(change: Change) -> &'static str {
+    match change {
+        Change::Baseline => "nothing",
+        Change::Link => "the link",
+        Change::Delay => "a known delay",
+        Change::Confounded => "the link and more",
+        Change::NegativeControl => "one GPU",
+    }
+}

@@ -1,0 +1,121 @@
+//! What is answered: the step, its speed-up and the tokens a second with the substitute, each with its interval.
+
+use serde::{Deserialize, Serialize};
+
+use crate::range::Range;
+
+/// One substitution and what it would give.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// As it was asked for, such as `link=gen4x8`.
+    pub asked: String,
+    /// What comes of it.
+    pub answer: Answer,
+}
+
+/// What comes of a substitution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Answer {
+    /// A step is predicted.
+    Predicted {
+        /// The prediction.
+        predicted: Box<Substituted>,
+    },
+    /// Nothing is.
+    NotTold {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A decode step with the substitute; what did not change has the draws of the attribution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Substituted {
+    /// What was taken out.
+    pub taken_out: CommunicationFrom,
+    /// The decode step, which is the time per output token, ms.
+    pub step_ms: Range,
+    /// That less the step as it is, ms.
+    pub change_ms: Range,
+    /// Speed-up over the step of one GPU.
+    pub speed_up: Range,
+    /// The step as it is over that: tokens a second over those of today, at the same batch.
+    pub gain: Range,
+    /// Tokens a second of all sequences while they decode.
+    pub tokens_per_s: Range,
+    /// Communication of a step then, ms.
+    pub communication_ms: Range,
+    /// Speed-up where what a published curve leaves unexplained is no communication, and stays; `None` where it stays anyway, or
+    /// there is no curve.
+    pub if_unexplained_stays: Option<Range>,
+    /// The soft box behind the substitute.
+    pub simulated: Option<String>,
+    /// What was taken as known for the substitute.
+    pub assumed: Vec<String>,
+    /// What it was read from, and what to mind.
+    pub notes: Vec<String>,
+}
+
+/// What was taken out of the step before the substitute was put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommunicationFrom {
+    /// What this box's own curve gives; what is unexplained stays.
+    OwnCurve,
+    /// All that the other causes leave, so that gains are upper figures.
+    Remainder,
+}
+
+impl WhatIf {
+    /// The prediction; `None` where there is none.
+    #[must_use]
+    pub fn predicted(&self) -> Option<&Substituted> {
+        match &self.answer {
+            Answer::Predicted { predicted } => Some(predicted),
+            Answer::NotTold { .. } => None,
+        }
+    }
+}
+
+impl std::fmt::Display for WhatIf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: ", self.asked)?;
+        match &self.answer {
+            Answer::NotTold { reason } => write!(f, "not told: {reason}"),
+            Answer::Predicted { predicted } => predicted.fmt(f),
+        }
+    }
+}
+
+impl std::fmt::Display for Substituted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let simulated = match &self.simulated {
+            Some(name) => format!(" (SIMULATED: of the soft box {name})"),
+            None => String::new(),
+        };
+        write!(
+            f,
+            "a step of {} ms (change {}), {}x the step rate of one GPU, {}x the tokens/s of today, {} tokens/s{simulated}",
+            self.step_ms.with_decimals(1),
+            self.change_ms.with_decimals(2),
+            self.speed_up.with_decimals(2),
+            self.gain.with_decimals(2),
+            self.tokens_per_s.with_decimals(0),
+        )?;
+        if self.taken_out == CommunicationFrom::Remainder {
+            f.write_str("; all that other causes leave is taken for communication")?;
+        }
+        if let Some(stays) = self.if_unexplained_stays {
+            write!(
+                f,
+                ", {}x if what the published curve does not explain stays",
+                stays.with_decimals(2)
+            )?;
+        }
+        for note in self.notes.iter().chain(&self.assumed) {
+            write!(f, "; {note}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,14 @@
+//! What a step would take with something else in place of its collectives: another curve, another link, peer access.
+
+mod answer;
+mod asked;
+#[cfg(test)]
+mod published;
+mod rate;
+mod work;
+
+pub use answer::{Answer, CommunicationFrom, Substituted, WhatIf};
+pub use asked::{By, Substitution, WhatIfError};
+pub use rate::LinkRate;
+pub(crate) use work::is_by_flag;
+pub use work::what_if;

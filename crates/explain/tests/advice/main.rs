@@ -1,0 +1,9 @@
+//! What would follow from other links, what to do, and what to measure: on boxes whose answer is known, and on boxes that were
+//! changed in one thing.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+#[path = "../explanations/boxes.rs"]
+mod boxes;
+mod next;
+mod rules;
+mod what_if;

@@ -1,0 +1,8 @@
+//! Two links, two sizes, first tokens, and what refused cases still tell, on cases whose answer is arithmetic.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod bounds;
+mod cases;
+mod sizes;
+mod two_links;
+mod wires;

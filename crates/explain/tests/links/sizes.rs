@@ -1,0 +1,113 @@
+//! TP2 against TP4 where there is no run of one GPU.
+
+use crate::cases::{inputs, near, nvidia, point, run};
+use explain::{
+    Claim, Inputs, SizeAttribution, SizeCause, SizeComparison, SizeOutcome, compare_sizes,
+    sizes_answer,
+};
+use measure::record::CallMode;
+use tp_plan::EngineFacts;
+
+/// All-reduces of 16 sequences of a 72B model: 16 * 8192 * 2 bytes.
+const MESSAGE: u64 = 16 * 8192 * 2;
+
+/// Qwen2.5-72B on two and four GPUs, 16 in flight; all-reduces of 20 us on two and 50 us on four.
+fn sizes(two_ms: f64, four_ms: f64, curve_of_two: bool) -> Inputs {
+    let around = nvidia(Some(false));
+    let mut curve = vec![
+        point(4, MESSAGE, 50.0, CallMode::Interleaved),
+        point(4, 32 * MESSAGE, 800.0, CallMode::Interleaved),
+    ];
+    if curve_of_two {
+        curve.push(point(2, MESSAGE, 20.0, CallMode::Interleaved));
+        curve.push(point(2, 32 * MESSAGE, 320.0, CallMode::Interleaved));
+    }
+    let four = run("tp4.json", 4, 16, 64, 200.0, four_ms);
+    let mut inputs = inputs("qwen2.5-72b", 4, around.clone(), vec![four], curve);
+    inputs
+        .serve
+        .push((2, run("tp2.json", 2, 16, 64, 200.0, two_ms)));
+    inputs.engines.push(EngineFacts::vllm(2, &around));
+    for (name, low, high) in [
+        ("gemm_speedup", 1.9, 1.9),
+        ("attention_us_per_layer", 15.0, 15.0),
+        ("elementwise_us_per_layer", 10.0, 10.0),
+        ("host_ms", 0.5, 0.5),
+        ("start_to_start", 0.0, 0.0),
+    ] {
+        let name = name.to_owned();
+        inputs
+            .priors
+            .set(explain::Override { name, low, high })
+            .unwrap();
+    }
+    inputs
+}
+
+#[track_caller]
+fn attributed(comparison: &SizeComparison) -> &SizeAttribution {
+    match &comparison.outcome {
+        SizeOutcome::Attributed { attribution } => attribution,
+        SizeOutcome::Refused { refusal } => panic!("{refusal}"),
+    }
+}
+
+#[test]
+fn the_fewers_own_communication_is_taken_out_before_it_is_halved() {
+    // On two: 36 ms of which 161 * 20 us = 3.22 ms and 0.13 ms for the logits are collectives (times 0.95 to 1.1), so 32.6 ms without.
+    // Half of that is 16.3. Attention at its floor of 80 * 15 us = 1.2 ms, norms and host 80 * 10 us + 0.5 ms = 1.3 ms:
+    // GEMMs 30.1 ms, which lose 30.1 * (1/1.9 - 1/2) = 0.79 ms; never sharded (1.2 + 1.3) / 2 = 1.25 ms.
+    // On four: collectives 161 * 50 us = 8.05 ms and 0.3 ms for the logits: together 16.3 + 0.8 + 1.25 + 8.35 = 26.7 ms.
+    let comparison = compare_sizes(&sizes(36.0, 26.7, true), 2, 1, 4_000);
+    let attribution = attributed(&comparison);
+    let bar = |cause| {
+        let bar = attribution.bars.iter().find(|bar| bar.cause == cause);
+        bar.unwrap().ms
+    };
+    near(bar(SizeCause::Ideal).mid, 16.3, 0.2);
+    near(bar(SizeCause::NarrowGemm).mid, 0.79, 0.05);
+    near(bar(SizeCause::Unsharded).mid, 1.25, 0.02);
+    near(bar(SizeCause::Communication).mid, 8.35, 0.35);
+    // Draws that sum to more than was measured are dropped, so what is left lies a little above nothing.
+    near(bar(SizeCause::Unexplained).mid, 0.0, 0.4);
+    assert_eq!(attribution.claim, Claim::Estimated);
+    // 36 / 26.7 = 1.35; with free links 36 / 18.3 = 1.97.
+    near(attribution.speed_up.mid, 1.35, 0.02);
+    near(attribution.free_links.mid, 1.97, 0.03);
+    let answer = sizes_answer(&comparison);
+    assert!(
+        answer.len() == 2 && answer[0].contains("not 2x"),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn without_the_fewers_curve_nothing_is_attributed_and_the_command_is_named() {
+    let comparison = compare_sizes(&sizes(36.0, 26.7, false), 2, 1, 1_000);
+    let SizeOutcome::Refused { refusal } = &comparison.outcome else {
+        panic!("{comparison:?}");
+    };
+    let reason = refusal.to_string();
+    assert!(
+        reason.contains("cannot be taken out") && reason.contains("--tp 2"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn other_batches_of_two_sizes_are_refused() {
+    let mut inputs = sizes(36.0, 26.7, true);
+    for (tp, run) in &mut inputs.serve {
+        if *tp == 2 {
+            run.concurrency_asked = Some(32.0);
+            run.requests_per_s *= 2.0;
+        }
+    }
+    let comparison = compare_sizes(&inputs, 2, 1, 1_000);
+    let SizeOutcome::Refused { refusal } = &comparison.outcome else {
+        panic!("{comparison:?}");
+    };
+    assert!(refusal.to_string().contains("batch equal"), "{refusal}");
+    let json = serde_json::to_string(&comparison).unwrap();
+    assert!(json.contains(r#""kind":"sizes""#), "{json}");
+}

@@ -1,0 +1,132 @@
+//! Without curves: what bytes over x8 and x16 can differ by, and what that shows in.
+
+use crate::cases::{figures, inputs, near, nvidia, run, side};
+use explain::{LinkSide, LinkVerdict, TimeOf, WireDifference, compare_links, links_answer};
+
+/// Nominal rates of the two slots of the field case, GB/s.
+const X16: (&str, f64) = ("nominal x16", 32.0);
+const X8: (&str, f64) = ("nominal x8", 16.0);
+
+/// Rates of Gen4 after line encoding: 16 GT/s * 128/130 / 8 for each lane.
+const GEN4_X16: (&str, f64) = ("Gen4 x16", 31.508);
+const GEN4_X8: (&str, f64) = ("Gen4 x8", 15.754);
+
+/// Llama-3.1-8B at TP2 without graphs, one request after the other, prompts of 1024 tokens.
+fn r9700(name: &str, link: (&str, f64), ttft_ms: f64, tpot_ms: f64, requests: u64) -> LinkSide {
+    let mut run = run(&format!("{name}.json"), 2, 1, 1024, ttft_ms, tpot_ms);
+    let times = requests as f64 / run.completed as f64;
+    run.input_tokens = Some(requests * 1024);
+    run.output_tokens = Some(requests * 128);
+    run.duration_s *= times;
+    run.completed = requests;
+    let mut inputs = inputs("llama-3.1-8b", 2, nvidia(None), vec![run], vec![]);
+    inputs.engines = vec![inputs.engines[0].clone().with_eager()];
+    side(name, inputs, Some(link))
+}
+
+fn of(wires: &[WireDifference], what: TimeOf) -> &WireDifference {
+    let mut found = wires.iter().filter(|wire| wire.of == what);
+    let first = found.next().unwrap();
+    assert!(found.next().is_none(), "{what:?} twice");
+    first
+}
+
+#[test]
+fn x8_against_x16_cannot_show_in_a_decode_step_of_one_prompt() {
+    let comparison = compare_links(
+        &r9700("x16", X16, 60.0, 20.0, 200),
+        &r9700("x8", X8, 60.0, 20.01, 200),
+        1,
+        4_000,
+    );
+    let figures = figures(&comparison.outcome);
+    let step = of(&figures.wire, TimeOf::DecodeStep);
+    // One sequence: 1 * 4096 * 2 bytes = 8 KiB, over each link once with two ranks; 8192 / 32e3 = 0.256 us, 8192 / 16e3 = 0.512.
+    assert_eq!((step.count, step.bytes_per_rank), (65, 8192));
+    near(step.a.least_us, 0.256, 0.001);
+    near(step.b.least_us, 0.512, 0.001);
+    // 65 * 0.256 us = 17 us more at the raw rate, 22 at 0.75 of it, and the logits' 125 KiB once: 5 us. Below 0.1 of 20 ms.
+    assert!(
+        step.difference_ms.low > 0.017 && step.difference_ms.high < 0.1,
+        "{step:?}"
+    );
+    let verdict = &figures.decode.as_ref().unwrap().verdict;
+    assert!(
+        matches!(verdict, LinkVerdict::CannotShow { most_ms, seen_from_ms } if most_ms < seen_from_ms && *most_ms < 0.1),
+        "{verdict:?}"
+    );
+    assert!(links_answer(&comparison)[0].contains("cannot differ visibly"));
+}
+
+#[test]
+fn it_shows_in_the_first_token_and_in_the_whole_run() {
+    // A prompt of 1024 tokens: 65 all-reduces of 1024 * 4096 * 2 = 8.39 MB are 545 MB: 42 ms at 13 GB/s and 21 ms at 26.
+    let comparison = compare_links(
+        &r9700("x16", GEN4_X16, 60.0, 20.0, 200),
+        &r9700("x8", GEN4_X8, 81.0, 20.02, 200),
+        1,
+        4_000,
+    );
+    let figures = figures(&comparison.outcome);
+    let prompt = of(&figures.wire, TimeOf::FirstToken);
+    assert_eq!((prompt.count, prompt.bytes_per_rank), (65, 8_388_608));
+    let holds = |range: explain::Range, value: f64| {
+        assert!(range.low < value && value < range.high, "{value} {range:?}");
+        // Not so wide that anything would fit.
+        assert!(range.high < 1.3 * range.low, "{range:?}");
+    };
+    holds(prompt.b.all_ms, 42.0);
+    holds(prompt.a.all_ms, 21.0);
+    // 200 prompts: 8.4 s and 4.2 s.
+    let all = of(&figures.wire, TimeOf::WholeRun);
+    holds(all.b.all_ms, 8_400.0);
+    holds(all.a.all_ms, 4_200.0);
+    let first = figures.first_token.as_ref().unwrap();
+    near(first.measured.mid, 21.0, 0.5);
+    assert_eq!(first.verdict, LinkVerdict::LinkCould);
+    // 21 ms over 65 all-reduces are 323 us each.
+    near(first.needed.as_ref().unwrap().us.mid, 323.0, 8.0);
+}
+
+#[test]
+fn a_step_that_differs_by_more_than_bytes_can_is_not_put_on_the_link() {
+    // 2 ms of 20 where bytes make 0.03 ms at most.
+    let comparison = compare_links(
+        &r9700("x16", GEN4_X16, 60.0, 20.0, 40),
+        &r9700("x8", GEN4_X8, 81.0, 22.0, 40),
+        1,
+        4_000,
+    );
+    let decode = figures(&comparison.outcome).decode.as_ref().unwrap();
+    assert!(
+        matches!(decode.verdict, LinkVerdict::MoreThanBytes { most_ms } if most_ms < 0.1),
+        "{:?}",
+        decode.verdict
+    );
+    // 2 ms / 65 = 30.8 us more for 8 KiB, which bytes alone take 0.26 us of: as if the link carried 8192 / 31.0 us = 0.26 GB/s.
+    near(
+        decode.needed.as_ref().unwrap().gb_per_s.unwrap(),
+        0.264,
+        0.02,
+    );
+}
+
+#[test]
+fn without_curves_and_links_nothing_is_claimed() {
+    let mut sides = [
+        r9700("A", X16, 60.0, 20.0, 40),
+        r9700("B", X8, 81.0, 22.0, 40),
+    ];
+    for side in &mut sides {
+        side.link = None;
+    }
+    let [a, b] = &sides;
+    let comparison = compare_links(a, b, 1, 1_000);
+    let decode = figures(&comparison.outcome).decode.as_ref().unwrap();
+    assert!(
+        matches!(&decode.verdict, LinkVerdict::NotTold { reason } if reason.contains("--link-a")),
+        "{:?}",
+        decode.verdict
+    );
+    assert!(figures(&comparison.outcome).wire.is_empty());
+}

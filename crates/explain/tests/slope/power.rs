@@ -1,0 +1,90 @@
+//! How well a planted number of collectives is recovered, over seeds.
+
+use crate::made::{Design, FIVE, USUAL, links};
+use explain::{Slope, slope};
+
+const SEEDS: u64 = 200;
+const DRAWS: u32 = 600;
+
+fn slopes(design: Design, times: &[f64], count: f64) -> Vec<Slope> {
+    (0..SEEDS)
+        .map(|seed| slope(&links(seed, design, times, count), seed, DRAWS))
+        .collect()
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Median of half the 95% interval over 161.
+fn half_width(design: Design, times: &[f64]) -> f64 {
+    let half = |of: &Slope| {
+        let of = of.fit.as_ref().unwrap().slope_95;
+        (of.high - of.low) / 2.0 / 161.0
+    };
+    median(slopes(design, times, 161.0).iter().map(half).collect())
+}
+
+#[test]
+fn the_90_percent_interval_holds_a_planted_count_in_85_to_95_percent() {
+    let found = slopes(USUAL, &FIVE, 161.0);
+    let held = found
+        .iter()
+        .filter(|of| {
+            let slope = of.fit.as_ref().unwrap().slope;
+            slope.low <= 161.0 && 161.0 <= slope.high
+        })
+        .count();
+    // 85% and 95% of 200.
+    assert!((170..=190).contains(&held), "{held} of {SEEDS}");
+    // The error of the collective times does not pull the slope down: its standard error is 3.3%, over 200 seeds 0.23%; four of
+    // them are 0.9%.
+    let mean = found.iter().map(|of| of.fit.as_ref().unwrap().slope.mid);
+    let mean = mean.sum::<f64>() / 200.0;
+    assert!((mean / 161.0 - 1.0).abs() < 0.009, "{mean}");
+}
+
+#[test]
+fn three_launches_an_arm_cover_as_well_as_five() {
+    let design = Design {
+        launches: 3,
+        ..USUAL
+    };
+    let held = slopes(design, &[18.0, 45.0, 75.0], 161.0)
+        .iter()
+        .filter(|of| {
+            let slope = of.fit.as_ref().unwrap().slope;
+            slope.low <= 161.0 && 161.0 <= slope.high
+        })
+        .count();
+    // 6 degrees of freedom: 85% at least; the interval may be somewhat too wide.
+    assert!((170..=195).contains(&held), "{held} of {SEEDS}");
+}
+
+#[test]
+fn intervals_are_as_wide_as_the_design_lets_expect() {
+    // Standard error of an arm's mean at CV 1% of 41 ms and 5% of 46 us, 5 launches: hypot(0.41, 161 * 2.3 / 1e3) / sqrt(5) =
+    // hypot(0.41, 0.37) / 2.24 = 0.247 ms. Times of arms deviate from their mean, 45.8, by 27.8, 14.8, 0.8, 14.2 and 29.2:
+    // root of squares 45.2 us. 0.247 / 45.2 = 5.5 collectives, of 161 3.4%; times 1.96, and 2.09 for 20 degrees: 7%.
+    // CV 0.3%: hypot(0.12, 0.37) gives 5%; CV 3%: hypot(1.23, 0.37) gives 17%.
+    for (step, expected) in [(0.01, 0.07), (0.003, 0.05), (0.03, 0.17)] {
+        let got = half_width(Design { step, ..USUAL }, &FIVE);
+        assert!((got / expected - 1.0).abs() < 0.25, "CV {step}: {got}");
+    }
+    // Two arms, 40 us apart: 0.247 * sqrt(2) / 40 = 8.7 collectives, 5.4%, times 2.31 for 8 degrees: 12.5%.
+    let got = half_width(USUAL, &[18.0, 58.0]);
+    assert!((got / 0.125 - 1.0).abs() < 0.25, "{got}");
+}
+
+#[test]
+fn the_width_is_known_before_the_slope_is() {
+    let of = slope(&links(5, USUAL, &FIVE, 161.0), 5, DRAWS);
+    let power = of.fit.unwrap().power;
+    // As above, 7%; of one set of launches 25% either way.
+    assert!((0.05..0.095).contains(&power.half_width), "{power:?}");
+    assert!((0.006..0.014).contains(&power.step_cv), "{power:?}");
+    assert!((0.03..0.07).contains(&power.collective_cv), "{power:?}");
+    // (7% / 10%)^2 * 5 = 2.5, and three is the least.
+    assert!((3..=5).contains(&power.launches_for_tenth), "{power:?}");
+}

@@ -1,0 +1,211 @@
+//! What is said of arms that follow, that follow less or more, and that do not tell.
+
+use crate::made::{Design, FIVE, Truth, USUAL, ablation, arm, links, step};
+use explain::{Ablation, Change, Slope, SlopeVerdict, slope, slope_text};
+
+const SEEDS: u64 = 100;
+const DRAWS: u32 = 600;
+
+fn test(ablation: &Ablation) -> Slope {
+    slope(ablation, 1, DRAWS)
+}
+
+fn mean_slope(found: &[Slope]) -> f64 {
+    let slopes = found.iter().map(|of| of.fit.as_ref().unwrap().slope.mid);
+    slopes.sum::<f64>() / found.len() as f64
+}
+
+fn over_seeds(of: impl Fn(u64) -> Ablation) -> Vec<Slope> {
+    (0..SEEDS)
+        .map(|seed| slope(&of(seed), seed, DRAWS))
+        .collect()
+}
+
+fn why(of: &Slope) -> &str {
+    match &of.passes {
+        SlopeVerdict::Follows => "",
+        SlopeVerdict::BelowPlan { why }
+        | SlopeVerdict::AbovePlan { why }
+        | SlopeVerdict::Undecided { why } => why,
+    }
+}
+
+fn count(found: &[Slope], is: impl Fn(&Slope) -> bool) -> usize {
+    found.iter().filter(|of| is(of)).count()
+}
+
+#[test]
+fn a_step_that_follows_passes_and_is_evidence() {
+    let found = over_seeds(|seed| links(seed, USUAL, &FIVE, 161.0));
+    // A test at 95% with 2% of margin rejects 1 in 20 at most; 3 standard errors at 100 seeds are 6.
+    let passed = count(&found, |of| of.passes == SlopeVerdict::Follows);
+    assert!(passed >= 88, "{passed}");
+    let evidence = found[0].evidence().unwrap();
+    // 161 collectives of 18 us are 2.9 ms; a launch's collective time has 5%, five of them 2.2%, and the slope 3%.
+    assert!(
+        (evidence.communication_ms.mid / 2.898 - 1.0).abs() < 0.15,
+        "{evidence:?}"
+    );
+    assert!(
+        evidence.words.contains("5 arms, 25 launches"),
+        "{evidence:?}"
+    );
+}
+
+#[test]
+fn overlap_of_15_percent_shows_as_137_and_is_named() {
+    // 0.85 * 161 = 136.85. The standard error is 3.3% of 161, so 15% lie 4.5 of them away: a test at 95% misses it in 1 of 100.
+    let found = over_seeds(|seed| links(seed, USUAL, &FIVE, 136.85));
+    let mean = mean_slope(&found);
+    assert!((mean - 137.0).abs() < 3.0, "{mean}");
+    let named = count(&found, |of| {
+        matches!(of.passes, SlopeVerdict::BelowPlan { .. }) && why(of).contains("overlap")
+    });
+    assert!(named >= 90, "{named}");
+    assert!(
+        found
+            .iter()
+            .all(|of| of.evidence().is_none() || of.passes == SlopeVerdict::Follows)
+    );
+}
+
+#[test]
+fn a_host_confounder_of_40_ms_for_each_ms_shows_as_201_and_is_named() {
+    // 161 + 40 = 201, 25% above: 7 standard errors.
+    let found = over_seeds(|seed| links(seed, USUAL, &FIVE, 201.0));
+    let mean = mean_slope(&found);
+    assert!((mean - 201.0).abs() < 4.0, "{mean}");
+    let named = count(&found, |of| {
+        matches!(of.passes, SlopeVerdict::AbovePlan { .. })
+            && why(of).contains("confounder")
+            && why(of).contains("host")
+    });
+    assert!(named >= 95, "{named}");
+}
+
+#[test]
+fn too_few_arms_or_launches_or_arms_too_alike_are_undecided() {
+    let undecided = |of: &Ablation, words: &str| {
+        let of = test(of);
+        assert!(
+            matches!(of.passes, SlopeVerdict::Undecided { .. }),
+            "{of:?}"
+        );
+        assert!(why(&of).contains(words), "{}", why(&of));
+        assert_eq!(of.evidence(), None);
+    };
+    undecided(&ablation(Vec::new()), "0 of 0 arms");
+    undecided(&links(1, USUAL, &[18.0], 161.0), "1 of 1 arms");
+    let two = Design {
+        launches: 2,
+        ..USUAL
+    };
+    undecided(&links(1, two, &FIVE, 161.0), "0 of 5 arms");
+    // 2 us apart at 5% of 20 us between launches.
+    undecided(
+        &links(1, USUAL, &[20.0, 22.0], 161.0),
+        "choose arms farther apart",
+    );
+    let mut none = links(1, USUAL, &FIVE, 161.0);
+    none.planned = 0;
+    undecided(&none, "the plan has no all-reduce");
+}
+
+#[test]
+fn arms_without_noise_follow_exactly() {
+    // A virtual engine repeats itself: no interval, and a slope that is right to the digit.
+    let still = Design {
+        step: 0.0,
+        collective: 0.0,
+        launches: 3,
+    };
+    let of = test(&links(1, still, &FIVE, 161.0));
+    assert_eq!(of.passes, SlopeVerdict::Follows, "{of:?}");
+    let fit = of.fit.unwrap();
+    assert!((fit.slope.mid - 161.0).abs() < 1e-6, "{fit:?}");
+    assert!((fit.intercept_ms.mid - 34.0).abs() < 1e-6, "{fit:?}");
+    // 161 * 18 us.
+    assert!((fit.communication_ms.mid - 2.898).abs() < 1e-6, "{fit:?}");
+}
+
+#[test]
+fn two_arms_are_told_to_be_two() {
+    let of = test(&links(3, USUAL, &[18.0, 75.0], 161.0));
+    assert!(
+        of.caveats
+            .iter()
+            .any(|caveat| caveat.starts_with("two arms")),
+        "{of:?}"
+    );
+    let fit = of.fit.unwrap();
+    assert_eq!(fit.residual.reduced_chi_square, None);
+    // The arm at 18 us is known better and so pulls the mean towards itself: the other one has more of the slope.
+    assert!((0.5..1.0).contains(&fit.leverage.1), "{:?}", fit.leverage);
+}
+
+#[test]
+fn an_arm_off_the_line_is_named() {
+    let mut truth = Truth::of(9);
+    let mut of = links(9, USUAL, &FIVE, 161.0);
+    // 4 ms above the line, of which launches tell 0.2.
+    let odd = arm(
+        &mut truth,
+        USUAL,
+        ("odd", Change::Link),
+        Some(45.0),
+        step(45.0, 161.0) + 4.0,
+    );
+    of.arms.push(odd);
+    let of = test(&of);
+    assert!(why(&of).contains("odd lies farthest off"), "{of:?}");
+    assert!(matches!(of.passes, SlopeVerdict::Undecided { .. }));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_test_and_files_of_before_still_load() {
+    let arms = links(4, USUAL, &FIVE, 161.0);
+    assert_eq!(slope(&arms, 5, 200), slope(&arms, 5, 200));
+    assert_ne!(slope(&arms, 5, 200), slope(&arms, 6, 200));
+    let mut json = serde_json::to_value(&arms).unwrap();
+    for arm in json["arms"].as_array_mut().unwrap() {
+        arm.as_object_mut().unwrap().remove("control_of");
+    }
+    assert_eq!(serde_json::from_value::<Ablation>(json).unwrap(), arms);
+    let of = test(&arms);
+    let back: Slope = serde_json::from_str(&serde_json::to_string(&of).unwrap()).unwrap();
+    assert_eq!(back.planned, of.planned);
+}
+
+#[test]
+fn figures_that_are_none_are_left_out_and_told() {
+    let mut of = links(4, USUAL, &FIVE, 161.0);
+    of.arms[2].launches[0].step_ms.mid = -1.0;
+    of.arms[3].launches[0].collective_us = None;
+    let of = test(&of);
+    assert_eq!((of.arms[2].launches, of.arms[3].launches), (4, 4));
+    let words: Vec<&String> = of
+        .caveats
+        .iter()
+        .filter(|of| of.contains("left out"))
+        .collect();
+    assert_eq!(words.len(), 2, "{words:?}");
+}
+
+#[test]
+fn the_text_begins_with_the_answer() {
+    let text = slope_text(&test(&links(4, USUAL, &FIVE, 161.0)));
+    assert!(
+        text.starts_with("The step follows the link: slope "),
+        "{text}"
+    );
+    assert!(text.contains("planned 161"), "{text}");
+    assert!(text.contains("without links"), "{text}");
+    let mut soft = links(4, USUAL, &FIVE, 136.85);
+    soft.simulated = Some("a-box".to_owned());
+    let text = slope_text(&test(&soft));
+    assert!(
+        text.starts_with("SIMULATED on the soft box a-box"),
+        "{text}"
+    );
+    assert!(text.contains("It points to overlap"), "{text}");
+}

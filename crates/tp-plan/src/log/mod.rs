@@ -1,0 +1,18 @@
+//! Logs of serving engines: what they say of how the engine runs.
+
+mod apply;
+mod facts;
+mod lines;
+mod pairs;
+mod read;
+mod rules;
+mod says;
+mod starts;
+mod text;
+
+pub use apply::LogError;
+pub use facts::{Counted, EngineLog, Graphs, Library, Said, Warned};
+pub use text::log_table;
+
+#[cfg(test)]
+mod tests;

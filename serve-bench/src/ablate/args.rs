@@ -1,0 +1,215 @@
+//! The command line of `ablate`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use measure::record::{CallMode, redacted_arguments};
+use program::command_line::seconds;
+
+use super::settings::{SCHEMA, Settings};
+use super::table;
+use crate::study::backends;
+
+/// Whether the step follows the link: starts the server again and again, each time with one thing changed, and times its
+/// collectives in the same environment. Goes on where it was broken off when started again with the same settings and folder.
+#[derive(Debug, Clone, Args)]
+#[command(after_long_help = table::help())]
+pub(crate) struct AblateArgs {
+    /// Model that is served, whose message sizes are measured: a shipped name, a config.json, or a folder that holds one.
+    #[arg(long, value_name = "MODEL")]
+    pub(super) model: String,
+
+    /// Devices of all arms but the pairs, as p2p-bw takes them; as many as --tp. Default: the first of the machine.
+    #[arg(long, value_name = "LIST")]
+    pub(super) gpus: Option<String>,
+
+    /// Whose driver to use, as p2p-bw takes it.
+    #[arg(long, default_value = "auto", value_parser = backends())]
+    pub(super) backend: String,
+
+    /// Tensor parallel size of the arms.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=64))]
+    pub(super) tp: u32,
+
+    /// Requests in flight at once, which is the batch that decodes.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=16_384))]
+    pub(super) concurrency: u32,
+
+    /// Measured requests of each launch. Default: four for each in flight.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(super) requests: Option<u32>,
+
+    /// Prompt tokens of each request.
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
+    pub(super) input_tokens: u32,
+
+    /// Output tokens of each request.
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(2..=4_000_000))]
+    pub(super) output_tokens: u32,
+
+    /// What is changed, by the names that --help lists, separated by commas; the baseline is always there. Default: what the box
+    /// can do of baseline, custom-off, p2p-off, proto-simple, channels-1, gpu-pair and delay.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(super) arms: Vec<String>,
+
+    /// Other groups of devices for the arm gpu-pair, separated by semicolons, such as "0,2;1,3".
+    #[arg(long, value_name = "LISTS")]
+    pub(super) pairs: Option<String>,
+
+    /// Microseconds that the arm delay adds to each all-reduce, one arm for each.
+    #[arg(long, value_name = "US", default_value = "20,50", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(super) delays: Vec<u32>,
+
+    /// The library that adds the delay, which `cargo xtask shim` builds.
+    #[arg(long, value_name = "FILE", conflicts_with = "sim")]
+    pub(super) shim: Option<PathBuf>,
+
+    /// The two NUMA nodes of the arm numa. Default: that of the first GPU and the next.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
+    pub(super) nodes: Vec<u32>,
+
+    /// Run each arm on one GPU, too: its step must not move. Those of NUMA arms are always run.
+    #[arg(long)]
+    pub(super) controls: bool,
+
+    /// Launches of each arm. A round has one of each in random order, and the next round the reverse of it.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) launches: u32,
+
+    /// Seed of the order.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+
+    /// How the calls of a collective follow each other when it is timed. Default: graph, or back-to-back where the engine has no
+    /// graphs.
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(super) mode: Option<ModeArg>,
+
+    /// Seconds for the collectives of each launch.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub(super) budget: Duration,
+
+    /// The collective library that is timed, as allreduce-bench takes it; it must be the one that the engine loads.
+    #[arg(long, value_name = "PATH")]
+    pub(super) ccl: Option<PathBuf>,
+
+    /// The engine's Python, to time the engine's own all-reduce. Without it the engine is told to leave every all-reduce to the
+    /// library, in all arms.
+    #[arg(long, value_name = "PATH", conflicts_with = "sim")]
+    pub(super) engine_python: Option<PathBuf>,
+
+    /// Seconds until a started server must answer.
+    #[arg(long, value_name = "SECONDS", default_value = "1800", value_parser = seconds)]
+    pub(super) ready_timeout: Duration,
+
+    /// Run on a soft box with the embedded engine: a built-in name or a box file. Its numbers are arithmetic, never measurements.
+    #[arg(long, value_name = "BOX")]
+    pub(super) sim: Option<String>,
+
+    /// Folder of the ablation. Default: a new one under tplens-results.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+
+    /// Print arms, order, commands, environment and time, and what this box cannot do and why; measure nothing but which GPUs
+    /// reach each other.
+    #[arg(long)]
+    pub(super) plan: bool,
+
+    /// The server command after `--`. vLLM, SGLang and serve-bench engine get their size and port added; in any other command
+    /// write {tp} and {port} where the numbers belong. Not with --sim.
+    #[arg(last = true, value_name = "SERVER COMMAND")]
+    pub(super) server: Vec<String>,
+}
+
+/// A mode of timed calls that a step can be laid against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ModeArg {
+    /// Many calls in a captured graph.
+    Graph,
+    /// Calls with the device's own work between them, less that work.
+    Interleaved,
+    /// Many calls queued one after another.
+    BackToBack,
+}
+
+impl ModeArg {
+    /// Its name in allreduce-bench.
+    pub(super) fn word(self) -> String {
+        self.to_possible_value()
+            .map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The mode in records.
+    pub(super) fn mode(self) -> CallMode {
+        match self {
+            Self::Graph => CallMode::Graph,
+            Self::Interleaved => CallMode::Interleaved,
+            Self::BackToBack => CallMode::BackToBack,
+        }
+    }
+}
+
+impl AblateArgs {
+    /// What stays the same for a folder's ablation, but for the arms, which the box decides.
+    ///
+    /// # Errors
+    /// Flags that do not fit together, in words.
+    pub(super) fn settings(&self) -> Result<Settings, String> {
+        if self.sim.is_some() && !self.server.is_empty() {
+            return Err(
+                "--sim starts the embedded engine: leave the server command out".to_owned(),
+            );
+        }
+        if self.sim.is_none() && self.server.is_empty() {
+            return Err("no server command: write it after `--`, such as `-- vllm serve MODEL`, or play a box with --sim BOX".to_owned());
+        }
+        if let Some(group) = self
+            .groups()
+            .iter()
+            .chain(&self.gpus)
+            .find(|group| group.split(',').count() != self.tp as usize)
+        {
+            return Err(format!(
+                "{group} names {} device(s) and --tp {} needs {}",
+                group.split(',').count(),
+                self.tp,
+                self.tp
+            ));
+        }
+        if !self.nodes.is_empty() && (self.nodes.len() != 2 || self.nodes[0] == self.nodes[1]) {
+            return Err("--nodes takes two different nodes, such as 0,1".to_owned());
+        }
+        Ok(Settings {
+            schema: SCHEMA,
+            model: self.model.clone(),
+            gpus: self.gpus.clone(),
+            backend: self.backend.clone(),
+            tp: self.tp,
+            concurrency: self.concurrency,
+            requests: self.requests.unwrap_or(self.concurrency.saturating_mul(4)),
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            arms: Vec::new(),
+            launches: self.launches,
+            seed: self.seed,
+            order: Vec::new(),
+            mode: self.mode.map(ModeArg::word),
+            ccl: self.ccl.clone(),
+            shim: self.shim.clone(),
+            engine_python: self.engine_python.clone(),
+            sim: self.sim.clone(),
+            // Kept without the values of flags that name a secret.
+            server: redacted_arguments(self.server.iter().cloned()),
+        })
+    }
+
+    /// The other groups of devices.
+    pub(super) fn groups(&self) -> Vec<String> {
+        let lists = self.pairs.iter().flat_map(|lists| lists.split(';'));
+        lists
+            .map(|list| list.split_whitespace().collect())
+            .filter(|list: &String| !list.is_empty())
+            .collect()
+    }
+}

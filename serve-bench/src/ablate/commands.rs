@@ -1,0 +1,200 @@
+//! The environment and the commands of an arm: the same variables for the benchmark and for the server.
+
+use std::path::Path;
+
+use program::Stop;
+
+use super::arm::Arm;
+use super::launch::SHIM_LOG;
+use super::place::first;
+use super::plan::Plan;
+use crate::study::engines::{NO_OWN_ALL_REDUCE, ServerCommand};
+use crate::study::serving::{Load, visible};
+use crate::study::{embedded, words};
+
+impl Plan<'_> {
+    /// The variables of an arm, which benchmark and server both get; `folder` is the launch's.
+    ///
+    /// # Errors
+    /// Devices that the variable cannot name.
+    pub(super) fn environment(
+        &self,
+        arm: &Arm,
+        folder: &Path,
+    ) -> Result<Vec<(String, String)>, String> {
+        let (args, soft) = (self.args, self.place.soft.is_some());
+        let Some(names) = self.place.names else {
+            return Ok(Vec::new());
+        };
+        let mut all: Vec<(String, String)> = arm
+            .row
+            .variables
+            .iter()
+            .map(|(name, value)| (format!("{}_{name}", names.collectives), (*value).to_owned()))
+            .collect();
+        if soft {
+            return Ok(all);
+        }
+        if let Some(devices) = arm.group.as_ref().or(args.gpus.as_ref()) {
+            let used: Vec<&str> = devices.split(',').take(arm.tp as usize).collect();
+            let seen = std::env::var(names.visible).ok();
+            let shown = visible(&used.join(","), names.visible, seen.as_deref())?;
+            all.push((names.visible.to_owned(), shown));
+        }
+        let is_sglang = self.place.engine.sglang;
+        if let Some(variable) = names
+            .no_symmetric
+            .filter(|_| !is_sglang && self.library_only(arm))
+        {
+            all.push((variable.to_owned(), "0".to_owned()));
+        }
+        if let (Some(us), Some(shim)) = (arm.delay_us, &args.shim) {
+            let text = |path: &Path| path.display().to_string();
+            all.push(("TPLENS_DELAY_US".to_owned(), us.to_string()));
+            all.push(("TPLENS_DELAY_LOG".to_owned(), text(&folder.join(SHIM_LOG))));
+            if let Some(real) = &args.ccl {
+                all.push(("TPLENS_DELAY_LIBRARY".to_owned(), text(real)));
+            }
+            let by_name = self.command.as_ref().is_some_and(ServerCommand::is_known);
+            match names.library(is_sglang).filter(|_| by_name) {
+                Some(variable) => all.push((variable.to_owned(), text(shim))),
+                // Found by its name before any other.
+                None => {
+                    let folder = shim.parent().unwrap_or(Path::new("."));
+                    let after = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+                    let path = format!("{}:{after}", folder.display());
+                    all.push(("LD_LIBRARY_PATH".to_owned(), path));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// What binds a program of an arm; empty where nothing does.
+    pub(super) fn binding(arm: &Arm) -> Vec<String> {
+        arm.nodes.map_or_else(Vec::new, |(cpus, memory)| {
+            vec![
+                "numactl".to_owned(),
+                format!("--cpunodebind={cpus}"),
+                format!("--membind={memory}"),
+            ]
+        })
+    }
+
+    /// The arguments of allreduce-bench; `soft` is the box file of the launch.
+    pub(super) fn bench(&self, arm: &Arm, soft: Option<&Path>) -> Vec<String> {
+        let args = self.args;
+        let devices = match (&args.gpus, soft) {
+            (Some(devices), Some(_)) => devices.clone(),
+            // Those that the variable shows.
+            _ => first(arm.tp),
+        };
+        let (tp, batch) = (arm.tp.to_string(), args.concurrency.to_string());
+        let (mode, budget) = (self.mode.word(), args.budget.as_secs_f64().to_string());
+        let mut all = words(&[
+            "--gpus",
+            &devices,
+            "--model",
+            &args.model,
+            "--tp",
+            &tp,
+            "--batches",
+            &batch,
+            "--modes",
+            &mode,
+            "--budget",
+            &budget,
+        ]);
+        let engine = self.place.engine;
+        if engine.eager {
+            all.push("--eager".to_owned());
+        }
+        if engine.sglang {
+            all.extend(words(&["--engine", "sglang"]));
+        }
+        if let Some(python) = args
+            .engine_python
+            .as_ref()
+            .filter(|_| !self.library_only(arm))
+        {
+            all.extend(["--engine-python".to_owned(), python.display().to_string()]);
+        }
+        let shim = args.shim.as_ref().filter(|_| arm.delay_us.is_some());
+        if let Some(library) = shim.or(args.ccl.as_ref()) {
+            all.extend(["--ccl".to_owned(), library.display().to_string()]);
+        }
+        all.extend(match soft {
+            Some(file) => ["--sim".to_owned(), file.display().to_string()],
+            None => ["--backend".to_owned(), args.backend.clone()],
+        });
+        all
+    }
+
+    /// The server's words; `soft` is the box file of the engine.
+    ///
+    /// # Errors
+    /// This program's own file is not found.
+    pub(super) fn server(
+        &self,
+        arm: &Arm,
+        port: u16,
+        soft: Option<&Path>,
+    ) -> Result<Vec<String>, Stop> {
+        let command = match (&self.command, soft) {
+            (Some(command), _) => command.clone(),
+            (None, file) => {
+                let file = file.unwrap_or(Path::new("")).display().to_string();
+                let own = embedded(&file, &self.args.model)?;
+                ServerCommand::new(own, &[arm.tp]).map_err(Stop::Usage)?
+            }
+        };
+        let mut all = Self::binding(arm);
+        all.extend(command.for_size(arm.tp, port));
+        if self.library_only(arm) && command.is_known() && !command.says(NO_OWN_ALL_REDUCE) {
+            all.push(NO_OWN_ALL_REDUCE.to_owned());
+        }
+        Ok(all)
+    }
+
+    /// The load of a launch.
+    pub(super) fn load(&self) -> Load {
+        Load {
+            concurrency: self.args.concurrency,
+            requests: self.requests(),
+            input_tokens: self.args.input_tokens,
+            output_tokens: self.args.output_tokens,
+            vocab: self.model.vocab,
+        }
+    }
+
+    /// What an arm is, in words: its variables, flags, devices and binding.
+    pub(super) fn how(&self, arm: &Arm) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        // What cannot be named stops the first launch.
+        let variables = self.environment(arm, Path::new(".")).unwrap_or_default();
+        parts.extend(
+            variables
+                .iter()
+                .map(|(name, value)| format!("{name}={value}")),
+        );
+        let own = self.place.own_is_off(arm.tp).is_none();
+        if own && self.library_only(arm) {
+            parts.push(NO_OWN_ALL_REDUCE.to_owned());
+        }
+        parts.extend(arm.group.as_ref().map(|group| format!("devices {group}")));
+        parts.extend(
+            arm.delay_us
+                .map(|us| format!("{us} us added to each all-reduce")),
+        );
+        if arm.nodes.is_some() {
+            parts.push(Self::binding(arm).join(" "));
+        }
+        if arm.tp == 1 {
+            parts.push("on one GPU".to_owned());
+        }
+        match parts.is_empty() {
+            true => "as it is".to_owned(),
+            false => parts.join(", "),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `serve-bench ablate`: launches of a server that differ in one thing each, with the collectives timed in the environment of
+//! each, so that the step can be laid against the link.
+//!
+//! Nothing is measured in this process and no slope is fitted: it starts programs, keeps what they found, and writes
+//! `ablation.json`, from which `explain` tells whether the step follows the link.
+
+mod args;
+mod arm;
+mod collect;
+mod commands;
+mod launch;
+mod place;
+mod plan;
+mod run;
+mod settings;
+mod soft;
+mod table;
+mod text;
+mod vendor;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use self::args::AblateArgs;
+pub(crate) use self::run::run;

@@ -1,0 +1,291 @@
+//! [`ROWS`]: everything that an ablation can change, a row each.
+
+use boxfile::{Limits, Protocol, Transport};
+use explain::Change;
+
+use super::args::AblateArgs;
+use super::arm::Arm;
+use super::place::Place;
+
+/// Something that can be changed.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Its name on the command line.
+    pub(super) name: &'static str,
+    /// What it changes.
+    pub(super) change: Change,
+    /// What it is, for the help.
+    pub(super) about: &'static str,
+    /// Variables of the collective library, without the prefix that is the vendor's.
+    pub(super) variables: &'static [(&'static str, &'static str)],
+    /// Whether it says something only where the engine leaves all-reduces to the library.
+    pub(super) library_only: bool,
+    /// Whether it is run where no arm is named.
+    pub(super) by_default: bool,
+    /// What it is on a soft box.
+    pub(super) soft: Soft,
+    /// What speaks against it, the first being told.
+    pub(super) checks: &'static [Check],
+    /// The arms that the command line makes of it.
+    pub(super) arms: fn(&'static Row, &AblateArgs, &Place) -> Vec<Arm>,
+}
+
+/// Why an arm cannot be run here; `None` where it can.
+type Check = fn(&AblateArgs, &Place) -> Option<String>;
+
+/// What an arm is on a soft box.
+#[derive(Debug)]
+pub(super) enum Soft {
+    /// The box as it is, or with other times of collectives.
+    Limited(fn() -> Limits),
+    /// Nothing, with the reason.
+    Not(&'static str),
+}
+
+/// Why soft boxes have no such arm.
+const NOT_HEEDED: &str = "the soft libraries do not heed it, and no box file has times for it";
+
+/// All of them, the baseline first.
+pub(super) static ROWS: [Row; 10] = [
+    Row {
+        name: "baseline",
+        change: Change::Baseline,
+        about: "the box as it is",
+        variables: &[],
+        library_only: false,
+        by_default: true,
+        soft: Soft::Limited(Limits::default),
+        checks: &[],
+        arms: one,
+    },
+    Row {
+        name: "custom-off",
+        change: Change::Link,
+        about: "the engine leaves all-reduces to the library",
+        variables: &[],
+        library_only: true,
+        by_default: true,
+        soft: Soft::Not(
+            "the engine's own all-reduce is not timed on a soft box, so every arm runs without it",
+        ),
+        checks: &[own_is_timed],
+        arms: one,
+    },
+    Row {
+        name: "p2p-off",
+        change: Change::Link,
+        about: "everything between GPUs goes through host memory",
+        variables: &[("P2P_DISABLE", "1")],
+        library_only: true,
+        by_default: true,
+        soft: Soft::Limited(through_host),
+        checks: &[has_library, has_peers],
+        arms: one,
+    },
+    Row {
+        name: "proto-simple",
+        change: Change::Link,
+        about: "the library's protocol Simple alone",
+        variables: &[("PROTO", "Simple")],
+        library_only: true,
+        by_default: true,
+        soft: Soft::Limited(simple),
+        checks: &[has_library],
+        arms: one,
+    },
+    Row {
+        name: "proto-ll",
+        change: Change::Link,
+        about: "the library's protocol LL alone",
+        variables: &[("PROTO", "LL")],
+        library_only: true,
+        by_default: false,
+        soft: Soft::Limited(ll),
+        checks: &[has_library],
+        arms: one,
+    },
+    Row {
+        name: "channels-1",
+        change: Change::Link,
+        about: "the library runs on one channel",
+        variables: &[("MAX_NCHANNELS", "1")],
+        library_only: true,
+        by_default: true,
+        soft: Soft::Not(NOT_HEEDED),
+        checks: &[has_library],
+        arms: one,
+    },
+    Row {
+        name: "tree",
+        change: Change::Link,
+        about: "the library's algorithm Tree alone",
+        variables: &[("ALGO", "Tree")],
+        library_only: true,
+        by_default: false,
+        soft: Soft::Not(NOT_HEEDED),
+        checks: &[has_library],
+        arms: one,
+    },
+    Row {
+        name: "gpu-pair",
+        change: Change::Link,
+        about: "other devices, those of --pairs",
+        variables: &[],
+        library_only: false,
+        by_default: true,
+        soft: Soft::Not("a box file's collectives take the same between any of its devices"),
+        checks: &[names_devices],
+        arms: groups,
+    },
+    Row {
+        name: "delay",
+        change: Change::Delay,
+        about: "each all-reduce takes --delays us longer: the positive control",
+        variables: &[],
+        library_only: true,
+        by_default: true,
+        soft: Soft::Limited(Limits::default),
+        checks: &[has_library, has_shim],
+        arms: delays,
+    },
+    Row {
+        name: "numa",
+        change: Change::Confounded,
+        about: "threads and memory bound to each of two NUMA nodes; moves host time and link together",
+        variables: &[],
+        library_only: false,
+        by_default: false,
+        soft: Soft::Not("a soft box has no host whose threads could be bound"),
+        checks: &[has_nodes, has_numactl],
+        arms: nodes,
+    },
+];
+
+/// The names with what they mean, for the long help.
+pub(super) fn help() -> String {
+    let mut text = String::from("Names for --arms:\n");
+    for row in &ROWS {
+        text.push_str(&format!("  {:<13} {}\n", row.name, row.about));
+    }
+    text.push_str("Arms of delay, gpu-pair and numa have names of their own, such as delay-20, which may be given, too.\n");
+    text
+}
+
+fn one(row: &'static Row, args: &AblateArgs, _: &Place) -> Vec<Arm> {
+    vec![Arm::of(row, args.tp)]
+}
+
+fn groups(row: &'static Row, args: &AblateArgs, _: &Place) -> Vec<Arm> {
+    let of = |group: String| Arm {
+        name: format!("{}-{}", row.name, group.replace([',', ':'], "-")),
+        group: Some(group),
+        ..Arm::of(row, args.tp)
+    };
+    args.groups().into_iter().map(of).collect()
+}
+
+fn delays(row: &'static Row, args: &AblateArgs, _: &Place) -> Vec<Arm> {
+    let of = |us: &u32| Arm {
+        name: format!("{}-{us}", row.name),
+        delay_us: Some(*us),
+        ..Arm::of(row, args.tp)
+    };
+    args.delays.iter().map(of).collect()
+}
+
+/// Two by two: the node of the threads, and that of the memory.
+fn nodes(row: &'static Row, args: &AblateArgs, place: &Place) -> Vec<Arm> {
+    let chosen = if args.nodes.is_empty() {
+        place.nodes.get(..2).unwrap_or_default()
+    } else {
+        &args.nodes[..]
+    };
+    let of = |cpus: u32, memory: u32| Arm {
+        name: format!("{}-cpu{cpus}-mem{memory}", row.name),
+        nodes: Some((cpus, memory)),
+        ..Arm::of(row, args.tp)
+    };
+    let all = chosen
+        .iter()
+        .flat_map(|cpus| chosen.iter().map(move |memory| of(*cpus, *memory)));
+    all.collect()
+}
+
+fn through_host() -> Limits {
+    Limits {
+        transport: Some(Transport::Shm),
+        ..Limits::default()
+    }
+}
+
+fn simple() -> Limits {
+    protocol(Protocol::Simple)
+}
+
+fn ll() -> Limits {
+    protocol(Protocol::Ll)
+}
+
+fn protocol(protocol: Protocol) -> Limits {
+    Limits {
+        protocols: vec![protocol],
+        ..Limits::default()
+    }
+}
+
+fn own_is_timed(args: &AblateArgs, place: &Place) -> Option<String> {
+    if let Some(reason) = place.own_is_off(args.tp) {
+        return Some(format!(
+            "the engine leaves all-reduces to the library by itself: {reason}"
+        ));
+    }
+    args.engine_python.is_none().then(|| {
+        "its time is not known without --engine-python, so every arm runs without it".to_owned()
+    })
+}
+
+fn has_library(_: &AblateArgs, place: &Place) -> Option<String> {
+    place.names.is_none().then(|| {
+        "no collective library whose variables are known does the collectives here".to_owned()
+    })
+}
+
+fn has_peers(_: &AblateArgs, place: &Place) -> Option<String> {
+    (place.around.peer_access == Some(false)).then(|| {
+        let reason = &place.around.no_peer_reason;
+        let why = if reason.is_empty() {
+            "no peer access"
+        } else {
+            reason
+        };
+        format!("everything goes through host memory already: {why}")
+    })
+}
+
+fn names_devices(args: &AblateArgs, place: &Place) -> Option<String> {
+    if args.groups().is_empty() {
+        return Some("no other devices are named: give --pairs".to_owned());
+    }
+    place
+        .names
+        .is_none()
+        .then(|| "by which variable the server is shown its devices is not known".to_owned())
+}
+
+fn has_shim(args: &AblateArgs, place: &Place) -> Option<String> {
+    (place.soft.is_none() && args.shim.is_none()).then(|| {
+        "the library that adds the delay is not named: build it with `cargo xtask shim` and give --shim FILE"
+            .to_owned()
+    })
+}
+
+fn has_nodes(args: &AblateArgs, place: &Place) -> Option<String> {
+    if let Some(node) = args.nodes.iter().find(|node| !place.nodes.contains(node)) {
+        return Some(format!("this machine has no NUMA node {node} with CPUs"));
+    }
+    (place.nodes.len() < 2).then(|| "this machine has one NUMA node".to_owned())
+}
+
+fn has_numactl(_: &AblateArgs, place: &Place) -> Option<String> {
+    (!place.numactl).then(|| "numactl, which binds, is not installed".to_owned())
+}

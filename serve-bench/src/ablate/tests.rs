@@ -1,0 +1,312 @@
+//! Plans of boxes: which arms, in which order, by which commands.
+
+use std::path::Path;
+
+use boxfile::BoxFile;
+use clap::Parser;
+use tp_plan::{ModelFacts, Surroundings, Vendor};
+
+use super::args::AblateArgs;
+use super::arm::Arm;
+use super::place::Place;
+use super::plan::Plan;
+use super::vendor::Names;
+use crate::study::engines::ServerCommand;
+
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    args: AblateArgs,
+}
+
+fn args(text: &str) -> AblateArgs {
+    let words = ["ablate"].into_iter().chain(text.split_whitespace());
+    Line::try_parse_from(words).unwrap().args
+}
+
+fn model(args: &AblateArgs) -> ModelFacts {
+    ModelFacts::resolve(&args.model).unwrap()
+}
+
+/// The plan on a built-in box, or the words that refuse it.
+fn soft<'a>(args: &'a AblateArgs) -> Result<Plan<'a>, String> {
+    let described = BoxFile::builtin(args.sim.as_deref().unwrap()).unwrap();
+    let place = Place::described(described, args.tp, crate::explain::EngineFlags::default());
+    let place = place.unwrap_or_else(|_| panic!("too few devices"));
+    Plan::new(args, place, model(args), None).map_err(|stop| format!("{stop:?}"))
+}
+
+/// The plan on a box of such GPUs with two NUMA nodes, of which the second is the first GPU's.
+fn real<'a>(
+    args: &'a AblateArgs,
+    vendor: Vendor,
+    gpu: &str,
+    peers: bool,
+) -> Result<Plan<'a>, String> {
+    let command = ServerCommand::new(args.server.clone(), &[args.tp]).unwrap();
+    let around = Surroundings::of_gpus(vendor, &[gpu], Some(48 << 30), false, Some(peers));
+    let place = Place {
+        names: Names::of(vendor),
+        around,
+        soft: None,
+        nodes: vec![1, 0],
+        numactl: true,
+        engine: command.flags(),
+    };
+    Plan::new(args, place, model(args), Some(command)).map_err(|stop| format!("{stop:?}"))
+}
+
+fn names(plan: &Plan<'_>) -> Vec<String> {
+    plan.arms.iter().map(|arm| arm.name.clone()).collect()
+}
+
+fn why(plan: &Plan<'_>, name: &str) -> String {
+    let row = plan.refused.iter().find(|(refused, _)| refused == name);
+    row.unwrap_or_else(|| panic!("{name} is not refused: {:?}", plan.refused))
+        .1
+        .clone()
+}
+
+fn arm<'a>(plan: &'a Plan<'_>, name: &str) -> &'a Arm {
+    let found = plan.arms.iter().find(|arm| arm.name == name);
+    found.unwrap_or_else(|| panic!("no {name} in {:?}", names(plan)))
+}
+
+/// The variables of an arm as a shell writes them.
+fn variables(plan: &Plan<'_>, name: &str) -> Vec<String> {
+    let all = plan.environment(arm(plan, name), Path::new("L")).unwrap();
+    all.iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
+}
+
+#[test]
+fn each_soft_box_runs_what_its_tables_tell_apart() {
+    let with_delays = |first: &[&str]| {
+        let all = ["baseline"]
+            .iter()
+            .chain(first)
+            .chain(&["delay-20", "delay-50"]);
+        all.map(|name| (*name).to_owned()).collect::<Vec<_>>()
+    };
+    for (sim, own, refused) in [
+        // It has tables through host memory beside the direct ones.
+        (
+            "l40x4",
+            &["p2p-off"][..],
+            ("proto-simple", "changes nothing"),
+        ),
+        // It has tables by protocol, and Simple is slower at 128 KiB and below.
+        (
+            "r9700-x16",
+            &["proto-simple"],
+            ("p2p-off", "changes nothing"),
+        ),
+        // MIG has no peers to switch off.
+        (
+            "rtxpro6000-mig",
+            &[],
+            ("p2p-off", "host memory already: MIG"),
+        ),
+        ("mxc500x4", &[], ("p2p-off", "changes nothing")),
+        ("h200x8", &[], ("p2p-off", "changes nothing")),
+    ] {
+        let args = args(&format!("--model llama-3.1-8b --sim {sim}"));
+        let plan = soft(&args).unwrap();
+        assert_eq!(names(&plan), with_delays(own), "{sim}");
+        assert!(
+            why(&plan, refused.0).contains(refused.1),
+            "{sim}: {}",
+            why(&plan, refused.0)
+        );
+        for (name, says) in [
+            ("custom-off", "not timed on a soft box"),
+            ("channels-1", "do not heed it"),
+            ("gpu-pair", "between any of its devices"),
+            ("numa", "no host"),
+        ] {
+            assert!(
+                why(&plan, name).contains(says),
+                "{sim} {name}: {}",
+                why(&plan, name)
+            );
+        }
+        // One embedding and two in each of 32 layers, by the library in every arm.
+        assert_eq!(plan.count(), 65, "{sim}");
+    }
+}
+
+#[test]
+fn every_round_has_every_arm_and_every_second_is_the_reverse() {
+    let orders: Vec<Vec<usize>> = [1, 2, 3, 1]
+        .iter()
+        .map(|seed| {
+            let args = args(&format!(
+                "--model llama-3.1-8b --sim l40x4 --launches 4 --seed {seed}"
+            ));
+            soft(&args).unwrap().order
+        })
+        .collect();
+    for order in &orders {
+        let rounds: Vec<&[usize]> = order.chunks(4).collect();
+        assert_eq!(rounds.len(), 4);
+        for pair in rounds.chunks(2) {
+            let back: Vec<usize> = pair[1].iter().rev().copied().collect();
+            assert_eq!(pair[0], back);
+            let mut all = back;
+            all.sort_unstable();
+            assert_eq!(all, [0, 1, 2, 3]);
+        }
+    }
+    assert_eq!(orders[0], orders[3]);
+    assert!(orders[0] != orders[1] || orders[0] != orders[2]);
+}
+
+#[test]
+fn nvidia_arms_have_the_variables_and_flags_of_the_engine() {
+    let args = args(
+        "--model qwen2.5-72b --pairs 0,2;1,3 --gpus 0,1 --shim s/libnccl.so.2 --ccl /env/libnccl.so.2 --delays 20 -- vllm serve m",
+    );
+    let plan = real(&args, Vendor::Nvidia, "NVIDIA L40", true).unwrap();
+    assert_eq!(
+        names(&plan),
+        [
+            "baseline",
+            "p2p-off",
+            "proto-simple",
+            "channels-1",
+            "gpu-pair-0-2",
+            "gpu-pair-1-3",
+            "delay-20"
+        ]
+    );
+    assert!(why(&plan, "custom-off").contains("--engine-python"));
+    let own = ["CUDA_VISIBLE_DEVICES=0,1", "VLLM_ALLREDUCE_USE_SYMM_MEM=0"];
+    assert_eq!(variables(&plan, "baseline"), own);
+    assert_eq!(
+        variables(&plan, "p2p-off"),
+        [&["NCCL_P2P_DISABLE=1"], &own[..]].concat()
+    );
+    assert_eq!(variables(&plan, "channels-1")[0], "NCCL_MAX_NCHANNELS=1");
+    assert_eq!(
+        variables(&plan, "gpu-pair-1-3")[0],
+        "CUDA_VISIBLE_DEVICES=1,3"
+    );
+    assert_eq!(
+        variables(&plan, "delay-20")[2..],
+        [
+            "TPLENS_DELAY_US=20",
+            "TPLENS_DELAY_LOG=L/shim.jsonl",
+            "TPLENS_DELAY_LIBRARY=/env/libnccl.so.2",
+            "VLLM_NCCL_SO_PATH=s/libnccl.so.2",
+        ]
+    );
+    let words = |name: &str| {
+        plan.server(arm(&plan, name), 7, None)
+            .map(|words| words.join(" "))
+            .ok()
+    };
+    let says = "vllm serve m --tensor-parallel-size 2 --port 7 --disable-custom-all-reduce";
+    assert_eq!(words("baseline").as_deref(), Some(says));
+    let bench = plan.bench(arm(&plan, "delay-20"), None).join(" ");
+    assert_eq!(
+        bench,
+        "--gpus 0,1 --model qwen2.5-72b --tp 2 --batches 16 --modes graph --budget 10 --ccl s/libnccl.so.2 --backend auto"
+    );
+}
+
+#[test]
+fn with_the_engines_python_its_own_all_reduce_is_an_arm_of_its_own() {
+    let args = args("--model qwen2.5-72b --engine-python /env -- vllm serve m");
+    let plan = real(&args, Vendor::Nvidia, "NVIDIA L40", true).unwrap();
+    assert_eq!(names(&plan)[..3], ["baseline", "custom-off", "p2p-off"]);
+    let has = |name: &str| {
+        let arm = arm(&plan, name);
+        let server = plan.server(arm, 7, None).unwrap_or_default();
+        let bench = plan.bench(arm, None);
+        let says = |words: &[String], flag: &str| words.iter().any(|word| word == flag);
+        (
+            says(&server, "--disable-custom-all-reduce"),
+            says(&bench, "--engine-python"),
+        )
+    };
+    assert_eq!(has("baseline"), (false, true));
+    assert_eq!(has("custom-off"), (true, false));
+    assert_eq!(has("p2p-off"), (true, false));
+    // Over PCIe the kernel is for two GPUs, so there is nothing to switch off for four.
+    let four = self::args("--model qwen2.5-72b --tp 4 --engine-python /env -- vllm serve m");
+    let plan = real(&four, Vendor::Nvidia, "NVIDIA L40", true).unwrap();
+    assert!(why(&plan, "custom-off").contains("over PCIe it is for two"));
+}
+
+#[test]
+fn other_vendors_have_names_of_their_own() {
+    let args =
+        args("--model qwen2.5-72b --gpus 2,3 --shim s/libmccl.so --delays 20 -- vllm serve m");
+    let plan = real(&args, Vendor::Metax, "MXC500", true).unwrap();
+    assert_eq!(
+        variables(&plan, "p2p-off"),
+        ["MCCL_P2P_DISABLE=1", "MACA_VISIBLE_DEVICES=2,3"]
+    );
+    assert!(variables(&plan, "delay-20").contains(&"VLLM_MCCL_SO_PATH=s/libmccl.so".to_owned()));
+    let amd = self::args(
+        "--model qwen2.5-72b --gpus 2,3 -- python3 -m sglang.launch_server --model-path m",
+    );
+    let plan = real(&amd, Vendor::Amd, "AMD Radeon AI PRO R9700", true).unwrap();
+    assert_eq!(
+        variables(&plan, "p2p-off"),
+        ["NCCL_P2P_DISABLE=1", "HIP_VISIBLE_DEVICES=2,3"]
+    );
+    assert!(why(&plan, "delay").contains("--shim"));
+    let host = real(&amd, Vendor::Host, "CPU", false).unwrap();
+    assert_eq!(names(&host), ["baseline"]);
+    assert!(why(&host, "p2p-off").contains("no collective library"));
+}
+
+#[test]
+fn bound_arms_come_with_one_gpu_bound_alike() {
+    let args = args("--model qwen2.5-72b --arms numa -- vllm serve m");
+    let plan = real(&args, Vendor::Nvidia, "NVIDIA L40", true).unwrap();
+    let bound = ["cpu1-mem1", "cpu1-mem0", "cpu0-mem1", "cpu0-mem0"];
+    let mut expected = vec!["baseline".to_owned()];
+    expected.extend(bound.iter().map(|name| format!("numa-{name}")));
+    expected.push("tp1-baseline".to_owned());
+    expected.extend(bound.iter().map(|name| format!("tp1-numa-{name}")));
+    assert_eq!(names(&plan), expected);
+    let control = plan.server(arm(&plan, "tp1-numa-cpu1-mem0"), 7, None);
+    assert_eq!(
+        control.unwrap_or_default().join(" "),
+        "numactl --cpunodebind=1 --membind=0 vllm serve m --tensor-parallel-size 1 --port 7 --disable-custom-all-reduce"
+    );
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_where_it_was_named() {
+    for (line, says) in [
+        ("--arms p2p-of", "there are baseline, custom-off, p2p-off"),
+        ("--arms channels-1", "do not heed it"),
+        ("--arms delay-30", "no such arm"),
+    ] {
+        let args = args(&format!("--model llama-3.1-8b --sim rtxpro6000-mig {line}"));
+        let reason = soft(&args).unwrap_err();
+        assert!(reason.contains(says), "{reason}");
+    }
+    // An unknown engine may do all-reduces itself, which nobody would have timed.
+    let args = args("--model qwen2.5-72b -- my-server {tp} {port}");
+    let reason = real(&args, Vendor::Nvidia, "NVIDIA L40", true).unwrap_err();
+    assert!(reason.contains("--engine-python"), "{reason}");
+    assert!(real(&args, Vendor::Nvidia, "NVIDIA L40", false).is_ok());
+    for (line, says) in [
+        (
+            "--model m --sim l40x4 -- vllm serve m",
+            "leave the server command out",
+        ),
+        ("--model m", "no server command"),
+        ("--model m --sim l40x4 --gpus 0,1,2", "--tp 2 needs 2"),
+        ("--model m --sim l40x4 --pairs 0,2;1", "1 names 1 device(s)"),
+        ("--model m --sim l40x4 --nodes 1,1", "two different nodes"),
+    ] {
+        let reason = self::args(line).settings().unwrap_err();
+        assert!(reason.contains(says), "{reason}");
+    }
+}

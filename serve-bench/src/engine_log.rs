@@ -1,0 +1,52 @@
+//! `serve-bench engine-log`: what the log of a vLLM or SGLang server says of how it ran, with the lines that say it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use program::{Stop, outputs};
+use tp_plan::{EngineLog, log_table};
+
+/// Prints what the log of a vLLM or SGLang server says: version, sizes, graphs, its own all-reduce and why it is off, the
+/// library of collectives and its transports, each with the line that says it. Of several starts the last counts.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EngineLogArgs {
+    /// The server's output. Transports stand in it with NCCL_DEBUG=INFO.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the facts, and gives the exit code.
+///
+/// # Errors
+/// The file cannot be read, or says nothing.
+pub(crate) fn run(args: &EngineLogArgs) -> Result<u8, Stop> {
+    let log = read(&args.file).map_err(Stop::Usage)?;
+    let text = if args.json {
+        serde_json::to_string_pretty(&log).map_err(anyhow::Error::from)? + "\n"
+    } else {
+        log_table(&log)
+    };
+    Ok(outputs::print(&text))
+}
+
+/// Reads a log that says something.
+///
+/// # Errors
+/// It cannot be read, or no line of it is known; in words.
+pub(crate) fn read(file: &Path) -> Result<EngineLog, String> {
+    let name = file.display();
+    let source = File::open(file).map_err(|error| format!("{name}: {error}"))?;
+    let log = EngineLog::read_from(source).map_err(|error| format!("{name}: {error}"))?;
+    if log.is_empty() {
+        return Err(format!(
+            "{name}: none of its {} lines is one that vLLM or SGLang begins with; give the whole output of the server",
+            log.lines
+        ));
+    }
+    Ok(log)
+}

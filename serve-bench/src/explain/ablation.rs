@@ -1,0 +1,102 @@
+//! The slope test of an ablation's arms: by itself, or beside an explanation.
+
+use std::path::Path;
+
+use ::explain::{Ablation, Inputs, Slope, SlopeVerdict, slope, slope_text};
+use measure::exit;
+use program::{Stop, outputs};
+use tp_plan::ModelFacts;
+
+use super::args::ExplainArgs;
+use super::{SEED, write};
+
+/// Version of `ablation.json` that is read.
+const SCHEMA: u32 = 1;
+
+/// Draws of launches: each fits a line.
+const DRAWS: u32 = 4000;
+
+/// The test of the arms in a file.
+///
+/// # Errors
+/// A file that cannot be read, or is none of an ablation.
+pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
+    let bad = |why: String| Stop::Usage(format!("--ablation {}: {why}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+    let ablation: Ablation = serde_json::from_str(&text).map_err(|error| {
+        bad(format!(
+            "{error}; give the ablation.json of serve-bench ablate"
+        ))
+    })?;
+    if ablation.schema > SCHEMA {
+        return Err(bad(format!(
+            "written by a newer version (form {}, this one reads up to {SCHEMA}); update tplens",
+            ablation.schema
+        )));
+    }
+    Ok(slope(&ablation, SEED, DRAWS))
+}
+
+/// The test of arms that were just measured, in words.
+pub(crate) fn slope_of(ablation: &Ablation) -> String {
+    slope_text(&slope(ablation, SEED, DRAWS))
+}
+
+/// Prints the test, writes what is wanted, and gives the exit code: 0 where it is decided, else 3.
+///
+/// # Errors
+/// As [`read`], or a file that cannot be written.
+pub(super) fn alone(args: &ExplainArgs, file: &Path) -> Result<u8, Stop> {
+    if args.html.is_some() || args.out.is_some() {
+        return Err(Stop::Usage(
+            "--html and --out write an explanation, which needs results of runs: give --tp1 FILE and --tp2 FILE beside --ablation, or only --json"
+                .to_owned(),
+        ));
+    }
+    let slope = read(file)?;
+    let json = serde_json::to_string_pretty(&slope).map_err(anyhow::Error::from)? + "\n";
+    let is_stdout = args.json.as_deref() == Some(Path::new("-"));
+    if let Some(file) = args.json.as_deref().filter(|_| !is_stdout) {
+        outputs::check_file("--json", file).map_err(Stop::Usage)?;
+        write(file, &json)?;
+    }
+    let shown = match is_stdout {
+        true => json,
+        false => slope_text(&slope),
+    };
+    let code = match slope.passes {
+        SlopeVerdict::Undecided { .. } => exit::INCONCLUSIVE,
+        _ => exit::DONE,
+    };
+    Ok(exit::fold([outputs::print(&shown), code]))
+}
+
+/// Whether the arms are of what is explained; in words where not.
+pub(super) fn check(slope: &Slope, inputs: &Inputs) -> Result<(), String> {
+    if slope.tp != inputs.tp {
+        return Err(format!(
+            "--ablation is of tensor parallel size {}, and {} is explained: give arms of the same size",
+            slope.tp, inputs.tp
+        ));
+    }
+    let shape = |model: &ModelFacts| (model.hidden, model.layers);
+    let other = ModelFacts::builtin(&slope.model).filter(|of| shape(of) != shape(&inputs.model));
+    if other.is_some() {
+        return Err(format!(
+            "--ablation is of {}, and {} is explained: give arms of the same model",
+            slope.model, inputs.model.name
+        ));
+    }
+    if slope.simulated != inputs.simulated() {
+        let of = |soft: &Option<String>| match soft {
+            Some(name) => format!("simulated on {name}"),
+            None => "measured".to_owned(),
+        };
+        return Err(format!(
+            "--ablation is {}, and the results are {}: a simulated figure says nothing about a real one",
+            of(&slope.simulated),
+            of(&inputs.simulated())
+        ));
+    }
+    Ok(())
+}

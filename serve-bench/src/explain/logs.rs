@@ -1,0 +1,191 @@
+//! Logs of the servers that were measured: which run each is of, and what it says against the command line.
+
+use std::path::{Path, PathBuf};
+
+use tp_plan::{Engine, EngineFacts, EngineLog, Execution, Surroundings};
+
+use super::sources::EngineFlags;
+use crate::engine_log;
+
+/// A server's log.
+#[derive(Debug, Clone)]
+pub(crate) struct EngineLogFile {
+    file: PathBuf,
+    /// The engine that it is of.
+    engine: Engine,
+    /// The tensor parallel size that it is of.
+    tp: u32,
+    log: EngineLog,
+}
+
+impl EngineLogFile {
+    /// Reads a log that says its engine and its size.
+    ///
+    /// # Errors
+    /// It cannot be read, does not say them, or is of another engine than `asked`; in words.
+    pub(super) fn read(file: &Path, asked: Option<Engine>) -> Result<Self, String> {
+        let name = file.display();
+        let log = engine_log::read(file).map_err(|error| format!("--engine-log {error}"))?;
+        let lacks = |what: &str| {
+            format!(
+                "--engine-log {name}: no line says {what}; give the server's output from its first line on"
+            )
+        };
+        let engine = log
+            .engine
+            .as_ref()
+            .ok_or_else(|| lacks("which engine it is"))?;
+        if let Some(asked) = asked.filter(|asked| *asked != engine.value) {
+            return Err(format!(
+                "--engine-log {name}: line {} says that this is {}, but --engine says {}",
+                engine.line,
+                engine.value.name(),
+                asked.name()
+            ));
+        }
+        Ok(Self {
+            file: file.to_path_buf(),
+            engine: engine.value,
+            tp: log
+                .tp
+                .as_ref()
+                .ok_or_else(|| lacks("its tensor parallel size"))?
+                .value,
+            log,
+        })
+    }
+}
+
+/// The engine of each size: as its log says, and for a size without one as the command line and the defaults say.
+///
+/// # Errors
+/// A log is of a size without a result, of the same size as another, of another engine, or says other than a flag; in words.
+pub(super) fn engines(
+    logs: &[EngineLogFile],
+    flags: EngineFlags,
+    sizes: &[u32],
+    around: &Surroundings,
+) -> Result<Vec<EngineFacts>, String> {
+    for (index, one) in logs.iter().enumerate() {
+        let name = one.file.display();
+        if !sizes.contains(&one.tp) {
+            return Err(format!(
+                "--engine-log {name}: it is of tensor parallel size {}, of which no result was given",
+                one.tp
+            ));
+        }
+        let before = logs.iter().take(index);
+        if let Some(other) = before.clone().find(|other| other.tp == one.tp) {
+            return Err(format!(
+                "--engine-log {name}: it is of tensor parallel size {}, as {} is; give one log for each size",
+                one.tp,
+                other.file.display()
+            ));
+        }
+        if let Some(other) = before.clone().find(|other| other.engine != one.engine) {
+            return Err(format!(
+                "--engine-log {name}: it is of {}, but {} is of {}; results of two engines are not explained together",
+                one.engine.name(),
+                other.file.display(),
+                other.engine.name()
+            ));
+        }
+    }
+    // A size without a log ran on the engine of the others.
+    let mut flags = flags;
+    if let Some(first) = logs.first() {
+        flags.sglang = first.engine == Engine::Sglang;
+    }
+    let facts = |tp: &u32| {
+        let said = flags.facts(*tp, around);
+        let Some(one) = logs.iter().find(|one| one.tp == *tp) else {
+            return Ok(said);
+        };
+        let named = |error: String| format!("--engine-log {}: {error}", one.file.display());
+        let read = said
+            .with_log(&one.log)
+            .map_err(|error| named(error.to_string()))?;
+        agree(flags, &read).map_err(named)?;
+        Ok(read)
+    };
+    sizes.iter().map(facts).collect()
+}
+
+/// A flag of this command line that the log contradicts.
+fn agree(flags: EngineFlags, read: &EngineFacts) -> Result<(), String> {
+    let differs = |flag: &str, given: String, said: String| {
+        Err(format!(
+            "it says {said}, but {flag} says {given}; leave the flag out"
+        ))
+    };
+    if let Execution::Graph { .. } = read.execution
+        && flags.eager
+    {
+        return differs("--eager", "none".to_owned(), "graphs".to_owned());
+    }
+    if let Some(given) = flags.max_batched_tokens
+        && given != read.max_batched_tokens
+    {
+        let said = format!("{} tokens a step", read.max_batched_tokens);
+        return differs("--max-num-batched-tokens", given.to_string(), said);
+    }
+    if let (Some(given), Some(said)) = (flags.max_num_seqs, read.max_num_seqs)
+        && given != said
+    {
+        return differs(
+            "--max-num-seqs",
+            given.to_string(),
+            format!("{said} sequences"),
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tp_plan::{CustomAllReduce, Vendor};
+
+    use super::*;
+
+    /// A log in a file of its own, as vLLM 0.13's `v1/engine/core.py` and `custom_all_reduce.py` write it.
+    fn log(name: &str, tp: u32) -> EngineLogFile {
+        let text = format!(
+            "INFO [core.py:93] Initializing a V1 LLM engine (v0.13.0) with config: model='m', tensor_parallel_size={tp}, enforce_eager=True\n\
+             WARNING Custom allreduce is disabled because your platform lacks GPU P2P capability or P2P test failed. To silence this warning, x\n"
+        );
+        let file = std::env::temp_dir().join(format!("tplens-log-{name}-{}", std::process::id()));
+        std::fs::write(&file, text).unwrap();
+        let read = EngineLogFile::read(&file, None).unwrap();
+        assert!(
+            EngineLogFile::read(&file, Some(Engine::Sglang))
+                .unwrap_err()
+                .contains("--engine says SGLang")
+        );
+        std::fs::remove_file(&file).unwrap();
+        read
+    }
+
+    #[test]
+    fn a_log_is_of_the_run_of_its_size() {
+        let around = Surroundings::of_gpus(Vendor::Nvidia, &[], None, false, None);
+        let flags = EngineFlags::default();
+        let logs = [log("two", 2)];
+        let engines = engines(&logs, flags, &[1, 2], &around).unwrap();
+        assert!(matches!(
+            engines[1].custom_all_reduce,
+            CustomAllReduce::Off { .. }
+        ));
+        assert_eq!(engines[1].execution, Execution::Eager);
+        assert!(matches!(engines[0].execution, Execution::Graph { .. }));
+    }
+
+    #[test]
+    fn what_contradicts_is_said_and_not_guessed() {
+        let around = Surroundings::of_gpus(Vendor::Nvidia, &[], None, false, None);
+        let flags = EngineFlags::default();
+        let four = engines(&[log("four", 4)], flags, &[1, 2], &around).unwrap_err();
+        assert!(four.contains("of which no result was given"), "{four}");
+        let twice = engines(&[log("a", 2), log("b", 2)], flags, &[1, 2], &around).unwrap_err();
+        assert!(twice.contains("one log for each size"), "{twice}");
+    }
+}

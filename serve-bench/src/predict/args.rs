@@ -1,0 +1,84 @@
+//! The command line of `predict`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Predicts a decode step, TPOT, TTFT and speed-up of a model on one GPU and on several, with intervals.
+///
+/// Without results it starts from the peak rates of the GPU and a curve of collectives; with --tp1 from a measured step, and
+/// with --half from the measured step of the half-width model.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PredictArgs {
+    /// Model to serve: a shipped name, a config.json, or a folder that holds one.
+    #[arg(long, value_name = "MODEL")]
+    pub(super) model: String,
+
+    /// Tensor parallel sizes to predict.
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(super) tp: Vec<u32>,
+
+    /// Sequences that decode at once; where it is not given, as many as the result of --tp1 or --half had in flight.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) batch: Option<u32>,
+
+    /// Prompt tokens of a request; where it is not given, those of --tp1 or --half, else 1024.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) input_tokens: Option<u32>,
+
+    /// Output tokens of a request; where it is not given, those of --tp1 or --half, else 256.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) output_tokens: Option<u32>,
+
+    /// Box to predict for: a built-in box or a box file.
+    #[arg(long = "box", value_name = "BOX", required_unless_present = "links")]
+    pub(super) box_name: Option<String>,
+
+    /// Links of the box, of p2p-bw.
+    #[arg(long, value_name = "FILE")]
+    pub(super) links: Option<PathBuf>,
+
+    /// Collective times of the box: of allreduce-bench, nccl-tests (text or JSON), or CSV with the columns op,ranks,bytes,us.
+    /// May be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub(super) allreduce: Vec<PathBuf>,
+
+    /// Result of a run on one GPU, as explain reads it.
+    #[arg(long, value_name = "FILE")]
+    pub(super) tp1: Option<PathBuf>,
+
+    /// Result of a run of the half-width model on one GPU; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub(super) half: Vec<PathBuf>,
+
+    /// Engine that is to serve.
+    #[arg(long, value_enum, default_value_t = EngineArg::Vllm)]
+    pub(super) engine: EngineArg,
+
+    /// The engine runs without graphs.
+    #[arg(long)]
+    pub(super) eager: bool,
+
+    /// The engine's limit of sequences, where it is set.
+    #[arg(long, value_name = "N")]
+    pub(super) max_num_seqs: Option<u32>,
+
+    /// The engine's limit of tokens a step, where it is set.
+    #[arg(long, value_name = "N")]
+    pub(super) max_num_batched_tokens: Option<u32>,
+
+    /// Replaces something that is taken as known, such as memory_efficiency=0.8..0.85; may be given several times. The long help
+    /// of explain lists the names.
+    #[arg(long, value_name = "NAME=LOW..HIGH")]
+    pub(super) prior: Vec<String>,
+
+    /// Write the prediction to this file as JSON; `-` for standard output instead of the text.
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum EngineArg {
+    Vllm,
+    Sglang,
+}

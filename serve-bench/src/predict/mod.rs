@@ -1,0 +1,54 @@
+//! `serve-bench predict`: what a model will take on one GPU and on several of a box, before it is served there.
+
+mod args;
+mod links;
+mod sources;
+
+use std::path::Path;
+
+use ::explain::{DRAWS, PredictError, predict, prediction_text};
+use measure::exit;
+use measure::record::write_whole;
+use program::{Stop, outputs, say};
+
+pub(crate) use self::args::PredictArgs;
+
+/// Seed of the draws, so that the same files give the same prediction.
+const SEED: u64 = 0x0074_706c_656e_7332;
+
+/// Predicts what the command line asks for, and gives the exit code: 0 predicted, 3 where a result says nothing about a
+/// decode step.
+///
+/// # Errors
+/// Files or names that cannot be used or contradict each other, or a file that cannot be written.
+pub(crate) fn run(args: &PredictArgs) -> Result<u8, Stop> {
+    if let Some(file) = args
+        .json
+        .as_ref()
+        .filter(|file| file.as_path() != Path::new("-"))
+    {
+        outputs::check_file("--json", file).map_err(Stop::Usage)?;
+    }
+    let inputs = sources::read(args).map_err(Stop::Usage)?;
+    let prediction = match predict(&inputs, SEED, DRAWS) {
+        Ok(prediction) => prediction,
+        Err(error @ PredictError::Refused { .. }) => {
+            say!("error: {error}");
+            return Ok(exit::INCONCLUSIVE);
+        }
+        Err(error) => return Err(Stop::Usage(error.to_string())),
+    };
+    let json = || -> Result<String, Stop> {
+        let text = serde_json::to_string_pretty(&prediction).map_err(anyhow::Error::from)?;
+        Ok(text + "\n")
+    };
+    let printed = match args.json.as_deref() {
+        Some(file) if file == Path::new("-") => json()?,
+        Some(file) => {
+            write_whole(file, json()?.as_bytes()).map_err(|error| Stop::Internal(error.into()))?;
+            prediction_text(&prediction)
+        }
+        None => prediction_text(&prediction),
+    };
+    Ok(outputs::print(&printed))
+}

@@ -1,0 +1,122 @@
+//! From files to what the prediction starts from.
+
+use std::path::PathBuf;
+
+use ::explain::{PredictInputs, Priors};
+use boxfile::BoxFile;
+use measure::import::{ServeRun, serve};
+
+use super::args::{EngineArg, PredictArgs};
+use super::links::{curve_of, described_link, measured_link};
+use crate::explain::sources::EvidenceFiles;
+use crate::explain::{EngineFlags, Sources};
+
+/// Prompt and output tokens where nobody says.
+const LENGTHS: (f64, f64) = (1024.0, 256.0);
+
+/// Reads everything.
+///
+/// # Errors
+/// A file, a name or a prior that cannot be used, or a batch that nobody gives; in words.
+pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
+    let mut sizes = args.tp.clone();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let largest = sizes.last().copied().unwrap_or(1);
+    let sources = sources(args);
+    let usage = |error: ::explain::PriorError| format!("--prior: {error}");
+    let mut priors = Priors::builtin().map_err(usage)?;
+    for text in &args.prior {
+        priors.set(text.parse().map_err(usage)?).map_err(usage)?;
+    }
+    let mut base = sources.read(priors)?;
+    let (around, known) = sources.the_box(largest)?;
+    base.engines = sizes
+        .iter()
+        .map(|tp| sources.engine.facts(*tp, &around))
+        .collect();
+    (base.around, base.known) = (around, known);
+    let half: Vec<ServeRun> = args
+        .half
+        .iter()
+        .map(|file| serve::read(file).map_err(|error| error.to_string()))
+        .collect::<Result<_, _>>()?;
+
+    let described = match &args.box_name {
+        Some(name) => Some(BoxFile::resolve(name).map_err(|error| format!("--box: {error}"))?),
+        None => None,
+    };
+    let ranks = largest as usize;
+    let link = match (&args.links, &described) {
+        (Some(file), _) => measured_link(file, ranks)?,
+        (None, Some(described)) => described_link(described, ranks),
+        (None, None) => None,
+    };
+    // A described box stands beside nothing that was measured: a figure of it says nothing about another one.
+    let measured = !base.curve.is_empty() || !base.serve.is_empty() || !half.is_empty();
+    if let (Some(described), None, false) = (&described, &args.links, measured) {
+        base.curve = curve_of(described);
+    }
+
+    let runs: Vec<&ServeRun> = base.serve.iter().map(|(_, run)| run).chain(&half).collect();
+    let each = |all: Option<u64>, run: &ServeRun| {
+        all.filter(|_| run.completed > 0)
+            .map(|all| per(all, run.completed))
+    };
+    let first = |of: &dyn Fn(&ServeRun) -> Option<f64>| runs.iter().find_map(|run| of(run));
+    let flight = first(&|run| run.concurrency_asked);
+    let batch = args.batch.or_else(|| flight.map(whole)).ok_or(
+        "how many sequences decode at once is not known: give --batch N, or a result with a concurrency (--tp1)",
+    )?;
+    let input = args.input_tokens.map(f64::from);
+    let output = args.output_tokens.map(f64::from);
+    let input_tokens = input.or_else(|| first(&|run| each(run.input_tokens, run)));
+    let output_tokens = output.or_else(|| first(&|run| each(run.output_tokens, run)));
+    Ok(PredictInputs {
+        base,
+        sizes,
+        batch,
+        input_tokens: input_tokens.unwrap_or(LENGTHS.0),
+        output_tokens: output_tokens.unwrap_or(LENGTHS.1),
+        half,
+        link,
+    })
+}
+
+fn sources(args: &PredictArgs) -> Sources {
+    let serving: Vec<(u32, PathBuf)> = args.tp1.iter().map(|file| (1, file.clone())).collect();
+    Sources {
+        model: args.model.clone(),
+        serving,
+        collectives: args.allreduce.clone(),
+        links: args.links.clone(),
+        evidence: EvidenceFiles::default(),
+        box_name: args.box_name.clone(),
+        engine: EngineFlags {
+            sglang: args.engine == EngineArg::Sglang,
+            eager: args.eager,
+            max_num_seqs: args.max_num_seqs,
+            max_batched_tokens: args.max_num_batched_tokens,
+        },
+        what_if: Vec::new(),
+        engine_logs: Vec::new(),
+        note: None,
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "tokens and requests are far below 2^53"
+)]
+fn per(all: u64, requests: u64) -> f64 {
+    all as f64 / requests as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "held between 1 and a million"
+)]
+fn whole(flight: f64) -> u32 {
+    flight.round().clamp(1.0, 1e6) as u32
+}

@@ -1,0 +1,309 @@
+//! `serve-bench ablate` through real processes on a soft box: killed and gone on with, an arm whose server dies, a dry run.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use explain::{Ablation, Arm, Change};
+
+/// A folder for one test, removed at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let name = format!("serve-bench-ablate-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn program(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_serve-bench"));
+        command
+            .args(arguments.split(' '))
+            .current_dir(&self.0)
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        self.program(arguments).output().unwrap()
+    }
+
+    fn ablation(&self) -> Ablation {
+        let text = std::fs::read_to_string(self.0.join("a/ablation.json")).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Launches that are whole, by their folders.
+    fn whole(&self) -> BTreeSet<PathBuf> {
+        let Ok(launches) = self.0.join("a/launches").read_dir() else {
+            return BTreeSet::new();
+        };
+        let files = launches
+            .flatten()
+            .map(|entry| entry.path().join("launch.json"));
+        files.filter(|file| file.exists()).collect()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[track_caller]
+fn expect(output: &Output, code: i32) {
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{err}\n{out}");
+}
+
+/// Whether the other programs and the soft libraries are there; where not, the test is noted as skipped.
+fn can_ablate() -> bool {
+    let folder = Path::new(env!("CARGO_BIN_EXE_serve-bench"))
+        .parent()
+        .unwrap();
+    let soft = folder.parent().unwrap().join("soft/libnccl.so.2");
+    let missing: Vec<PathBuf> = [folder.join("allreduce-bench"), soft]
+        .into_iter()
+        .filter(|file| !file.exists())
+        .collect();
+    if missing.is_empty() {
+        return true;
+    }
+    if let Some(log) = std::env::var_os("TPLENS_SKIP_LOG") {
+        let mut file = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(log)
+            .unwrap();
+        writeln!(
+            file,
+            "an ablation needs {missing:?}; `cargo xtask test` builds them"
+        )
+        .unwrap();
+    }
+    false
+}
+
+fn arm<'a>(ablation: &'a Ablation, name: &str) -> &'a Arm {
+    let found = ablation.arms.iter().find(|arm| arm.name == name);
+    found.unwrap_or_else(|| panic!("no {name} in {ablation:?}"))
+}
+
+/// The time of an all-reduce in every launch of an arm, us.
+fn times(ablation: &Ablation, name: &str) -> Vec<f64> {
+    let launches = arm(ablation, name).launches.iter();
+    launches
+        .map(|launch| launch.collective_us.unwrap().mid)
+        .collect()
+}
+
+#[test]
+fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
+    if !can_ablate() {
+        return;
+    }
+    let scratch = Scratch::new("killed");
+    let line = "ablate --sim l40x4 --model llama-3.1-8b --concurrency 4 --requests 8 --input-tokens 16 --output-tokens 16 \
+        --arms p2p-off,delay --delays 200 --launches 2 --seed 5 --budget 1 --out a";
+    let mut killed = scratch
+        .program(line)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Killed as soon as one launch is whole.
+    let begun = Instant::now();
+    while scratch.whole().is_empty() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(180),
+            "no launch ended"
+        );
+        assert!(killed.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let before = scratch.whole();
+    let kept: Vec<Vec<u8>> = before
+        .iter()
+        .map(|file| std::fs::read(file).unwrap())
+        .collect();
+
+    let other = scratch.run(&line.replace("--launches 2", "--launches 3"));
+    expect(&other, 2);
+    assert!(
+        text(&other.stderr).contains("--launches 2, not 3"),
+        "{}",
+        text(&other.stderr)
+    );
+
+    let output = scratch.run(line);
+    expect(&output, 0);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains(&format!("{} of 6 launches are done", before.len())),
+        "{said}"
+    );
+    for (file, bytes) in before.iter().zip(kept) {
+        assert_eq!(std::fs::read(file).unwrap(), bytes, "{}", file.display());
+    }
+    assert_eq!(scratch.whole().len(), 6);
+
+    let ablation = scratch.ablation();
+    assert_eq!(ablation.schema, 1);
+    assert_eq!(ablation.simulated.as_deref(), Some("l40x4"));
+    // One after the embedding, two in each of 32 layers.
+    assert_eq!((ablation.tp, ablation.batch, ablation.planned), (2, 4, 65));
+    let changes: Vec<(&str, Change)> = ablation
+        .arms
+        .iter()
+        .map(|arm| (arm.name.as_str(), arm.change))
+        .collect();
+    assert_eq!(changes[0], ("baseline", Change::Baseline));
+    assert!(
+        changes.contains(&("p2p-off", Change::Link))
+            && changes.contains(&("delay-200", Change::Delay))
+    );
+    let mut orders: Vec<u32> = ablation
+        .arms
+        .iter()
+        .flat_map(|arm| arm.launches.iter().map(|launch| launch.order))
+        .collect();
+    orders.sort_unstable();
+    assert_eq!(orders, [0, 1, 2, 3, 4, 5]);
+    // ABBA: a place in the first round and the mirrored one in the second, 0 + 5 and so on.
+    for arm in &ablation.arms {
+        let places: Vec<u32> = arm.launches.iter().map(|launch| launch.order).collect();
+        assert_eq!(places.iter().sum::<u32>(), 5, "{}: {places:?}", arm.name);
+    }
+
+    // 4 x 4096 x 2 B are 32 KiB: 9.1 us directly by the box file. The step's gather of logits, 4 x 64128 x 2 B = 501 KiB of each
+    // rank, takes 48 us, of which each of the 65 carries 0.7: 9.8 us, and the box's noise is 1%.
+    for us in times(&ablation, "baseline") {
+        assert!((9.3..10.3).contains(&us), "{us}");
+    }
+    for (slow, fast) in times(&ablation, "delay-200")
+        .iter()
+        .zip(times(&ablation, "baseline"))
+    {
+        assert!((slow - fast - 200.0).abs() < 10.0, "{slow} and {fast}");
+    }
+    let sum = |name: &str| times(&ablation, name).iter().sum::<f64>();
+    assert!(sum("p2p-off") > sum("baseline"));
+    // 65 x 200 us are in each step; a busy machine only adds.
+    for launch in &arm(&ablation, "delay-200").launches {
+        assert!(
+            launch.step_ms.mid > 13.0 && launch.steps >= 100,
+            "{launch:?}"
+        );
+        assert!(
+            scratch
+                .0
+                .join("a")
+                .join(launch.folder.as_ref().unwrap())
+                .join("serve")
+                .exists()
+        );
+    }
+
+    let out = text(&output.stdout);
+    assert!(
+        out.starts_with("ablation of llama-3.1-8b, TP2, 4 in flight, simulated on soft box l40x4"),
+        "{out}"
+    );
+    // Nothing is left to do, so nothing is done.
+    let again = scratch.run(line);
+    expect(&again, 0);
+    assert_eq!(text(&again.stdout), out);
+    assert!(
+        !text(&again.stderr).contains("starting"),
+        "{}",
+        text(&again.stderr)
+    );
+}
+
+#[test]
+fn an_arm_whose_server_dies_leaves_the_others() {
+    if !can_ablate() {
+        return;
+    }
+    let scratch = Scratch::new("dies");
+    // 65.5 GB of weights: half of them fit into the 48 GB of an L40, all of them do not.
+    let line = "ablate --sim l40x4 --model r1-distill-qwen-32b --concurrency 4 --requests 8 --input-tokens 16 --output-tokens 16 \
+        --arms baseline --controls --launches 1 --budget 1 --out a";
+    let output = scratch.run(line);
+    expect(&output, 3);
+    let out = text(&output.stdout);
+    assert!(
+        out.contains("(tp1-baseline): the server ended with exit code 2"),
+        "{out}"
+    );
+    let ablation = scratch.ablation();
+    assert_eq!(
+        ablation.arms.len(),
+        1,
+        "an arm without a launch is not there: {ablation:?}"
+    );
+    assert_eq!(arm(&ablation, "baseline").launches.len(), 1);
+    // What failed is tried again, and what it left is kept.
+    let again = scratch.run(line);
+    expect(&again, 3);
+    assert!(
+        text(&again.stderr).contains("1 of 2 launches are done"),
+        "{}",
+        text(&again.stderr)
+    );
+    let set_aside = scratch.0.join("a/launches").read_dir().unwrap().flatten();
+    assert!(set_aside.into_iter().any(|entry| {
+        entry
+            .file_name()
+            .to_string_lossy()
+            .contains("tp1-baseline.broken-1")
+    }));
+}
+
+#[test]
+fn a_dry_run_prints_and_leaves_nothing() {
+    let scratch = Scratch::new("dry");
+    for (line, says) in [
+        (
+            "ablate --sim rtxpro6000-mig --model qwen2.5-72b-fp8 --plan",
+            &[
+                "ablation of qwen2.5-72b-fp8, TP2, 16 in flight, simulated on soft box rtxpro6000-mig",
+                // 1 + 2 x 80 layers.
+                "161 all-reduces in a step",
+                "everything goes through host memory already: MIG",
+                "20 us added to each all-reduce",
+                "round 5: ",
+            ][..],
+        ),
+        (
+            "ablate --sim l40x4 --model llama-3.1-8b --launches 2 --concurrency 4 --plan --out a",
+            &[
+                "4 arms of 2 launches each: 8 launches, seed 1; 65 all-reduces in a step",
+                "NCCL_P2P_DISABLE=1 allreduce-bench --gpus 0,1 --model llama-3.1-8b --tp 2 --batches 4",
+                "bench-box.toml",
+                "--tensor-parallel-size 2 --port 0 --disable-custom-all-reduce",
+                ", by the box's own step",
+            ],
+        ),
+    ] {
+        let output = scratch.run(line);
+        expect(&output, 0);
+        let out = text(&output.stdout);
+        for line in says {
+            assert!(out.contains(line), "no `{line}` in\n{out}");
+        }
+    }
+    assert_eq!(scratch.0.read_dir().unwrap().count(), 0);
+}

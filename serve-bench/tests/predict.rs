@@ -1,0 +1,178 @@
+//! `predict` as a program: what it prints, and what it refuses in one sentence.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn predict(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_serve-bench"))
+        .arg("predict")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A result of one GPU: 16 in flight, 512 tokens in and 256 out, 20 ms a token.
+fn tp1(name: &str) -> PathBuf {
+    let file =
+        std::env::temp_dir().join(format!("serve-bench-predict-{}-{name}", std::process::id()));
+    // 64 requests in 4 waves of 0.1 + 255 * 0.02 = 5.2 s.
+    let run = serde_json::json!({
+        "concurrency": 16, "num_requests": 64, "completed": 64, "failed": 0, "duration_s": 20.8, "max_tokens": 256,
+        "requests_per_s": 64.0 / 20.8, "total_input_tokens": 64 * 512, "total_output_tokens": 64 * 256,
+        "mean_ttft_ms": 100.0, "mean_tpot_ms": 20.0, "mean_e2el_ms": 5200.0, "median_itl_ms": 20.0,
+    });
+    std::fs::write(&file, run.to_string()).unwrap();
+    file
+}
+
+#[test]
+fn a_described_box_gives_every_size_with_intervals_and_is_marked_as_simulated() {
+    let ran = predict(&[
+        "--box",
+        "h200x8",
+        "--model",
+        "llama-3.1-8b",
+        "--tp",
+        "1,2,4",
+        "--batch",
+        "16",
+        "--json",
+        "-",
+    ]);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    let json: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(json["simulated"], "h200x8");
+    let sizes = json["sizes"].as_array().unwrap();
+    let steps: Vec<f64> = sizes
+        .iter()
+        .map(|size| {
+            let of = |end: &str| size["step"][end].as_f64().unwrap();
+            assert!(of("low") < of("mid") && of("mid") < of("high"), "{size}");
+            of("mid")
+        })
+        .collect();
+    // 15 GB of weights at 4800 GB/s are 3.1 ms, and two GPUs read half as much each.
+    assert!(steps[0] > 3.1 && steps[0] < 12.0, "{steps:?}");
+    assert!(steps[1] < steps[0], "{steps:?}");
+    assert!(sizes[0]["serving"]["speed_up"].is_null());
+    let shown = predict(&[
+        "--box",
+        "h200x8",
+        "--model",
+        "llama-3.1-8b",
+        "--batch",
+        "16",
+    ]);
+    let shown = text(&shown.stdout);
+    assert!(
+        shown.starts_with("SIMULATED on the soft box h200x8"),
+        "{shown}"
+    );
+    assert!(shown.contains("links and roofline"), "{shown}");
+}
+
+#[test]
+fn a_result_of_one_gpu_gives_batch_and_lengths_and_the_level() {
+    let file = tp1("level");
+    let ran = predict(&[
+        "--box",
+        "h200x8",
+        "--model",
+        "llama-3.1-8b",
+        "--tp",
+        "2",
+        "--json",
+        "-",
+        "--tp1",
+        file.to_str().unwrap(),
+    ]);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    let json: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(json["batch"], 16);
+    assert_eq!(json["input_tokens"], 512.0);
+    assert_eq!(json["sizes"][0]["level"], "measured_one");
+    assert!(json["simulated"].is_null(), "{}", json["simulated"]);
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn what_cannot_be_used_is_said_in_one_sentence() {
+    let file = tp1("bad");
+    let file = file.to_str().unwrap();
+    for (arguments, says) in [
+        (
+            &["--model", "llama-3.1-8b", "--box", "h200x8"][..],
+            "give --batch N",
+        ),
+        (
+            &[
+                "--model",
+                "llama-3.1-8b",
+                "--box",
+                "h200x8",
+                "--batch",
+                "8",
+                "--tp",
+                "3",
+            ],
+            "3",
+        ),
+        (
+            &["--model", "nonsense", "--box", "h200x8", "--batch", "8"],
+            "--model",
+        ),
+        (
+            &[
+                "--model",
+                "llama-3.1-8b",
+                "--box",
+                "l40x4",
+                "--batch",
+                "8",
+                "--tp",
+                "8",
+            ],
+            "--box",
+        ),
+        (
+            &[
+                "--model",
+                "qwen2.5-72b",
+                "--box",
+                "l40x4",
+                "--batch",
+                "8",
+                "--tp",
+                "2",
+            ],
+            "do not hold",
+        ),
+        (
+            &[
+                "--model",
+                "llama-3.1-8b",
+                "--box",
+                "h200x8",
+                "--batch",
+                "64",
+                "--tp1",
+                file,
+            ],
+            "16.0 in flight",
+        ),
+    ] {
+        let ran = predict(arguments);
+        let said = text(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(says), "{arguments:?}: {said}");
+        assert_eq!(text(&ran.stdout), "");
+    }
+    std::fs::remove_file(file).unwrap();
+}

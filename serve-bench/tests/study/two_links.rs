@@ -1,0 +1,187 @@
+//! `explain --a --b` and TP2 against TP4 from files, and files that do not belong together.
+
+use crate::common::{Scratch, range};
+
+/// A result as vLLM's client keeps it: 16 in flight, 64 requests of 64 tokens in and 128 out.
+fn result(
+    scratch: &Scratch,
+    name: &str,
+    change: &[(&str, serde_json::Value)],
+    tpot: f64,
+) -> String {
+    // TTFT 200 ms and 127 gaps; four waves of 16.
+    let duration = 4.0 * (200.0 + 127.0 * tpot) / 1e3;
+    let mut value = serde_json::json!({
+        "model_id": "qwen2.5-72b", "num_prompts": 64, "request_rate": "inf", "max_concurrency": 16,
+        "duration": duration, "completed": 64, "failed": 0, "total_input_tokens": 64 * 64, "total_output_tokens": 64 * 128,
+        "request_throughput": 64.0 / duration, "output_throughput": 64.0 * 128.0 / duration,
+        "mean_ttft_ms": 200.0, "median_ttft_ms": 200.0, "std_ttft_ms": 1.0, "p99_ttft_ms": 201.0,
+        "mean_tpot_ms": tpot, "median_tpot_ms": tpot, "std_tpot_ms": 0.01, "p99_tpot_ms": tpot,
+        "mean_itl_ms": tpot, "median_itl_ms": tpot, "std_itl_ms": 0.01, "p99_itl_ms": tpot,
+    });
+    for (key, to) in change {
+        value[*key] = to.clone();
+    }
+    scratch.write(name, &value.to_string())
+}
+
+/// All-reduces on `ranks` GPUs: `us` at 256 KiB, and as much bandwidth beyond.
+fn curve(scratch: &Scratch, name: &str, of: &[(u32, f64)]) -> String {
+    let mut text = String::from("op,ranks,bytes,us,mode\n");
+    for (ranks, us) in of {
+        for times in [1_u32, 16] {
+            let (bytes, us) = (times * 262_144, us * f64::from(times));
+            text.push_str(&format!("all_reduce,{ranks},{bytes},{us},graph\n"));
+        }
+    }
+    scratch.write(name, &text)
+}
+
+#[test]
+fn two_links_are_compared_as_text_json_and_page() {
+    let scratch = Scratch::new();
+    // 161 all-reduces of 16 * 8192 * 2 = 256 KiB, 40 us more each: 6.4 ms.
+    let (a, b) = (
+        result(&scratch, "a.json", &[], 40.0),
+        result(&scratch, "b.json", &[], 46.7),
+    );
+    let (of_a, of_b) = (
+        curve(&scratch, "a.csv", &[(2, 20.0)]),
+        curve(&scratch, "b.csv", &[(2, 60.0)]),
+    );
+    let ran = scratch.run(&[
+        "explain",
+        "--a",
+        &a,
+        "--b",
+        &b,
+        "--allreduce-a",
+        &of_a,
+        "--allreduce-b",
+        &of_b,
+        "--link-a",
+        "gen4x16,node",
+        "--link-b",
+        "gen4x8,sys",
+        "--p2p-a",
+        "off",
+        "--p2p-b",
+        "off",
+        "--tp",
+        "2",
+        "--model",
+        "qwen2.5-72b",
+        "--out",
+        "out",
+    ]);
+    ran.expect(0);
+    assert!(
+        ran.stdout.contains("which the link explains"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("Gen4 x8, SYS"), "{}", ran.stdout);
+    let json = scratch.json("out/explanation.json");
+    assert_eq!(json["kind"], "links");
+    let decode = &json["outcome"]["figures"]["decode"];
+    let (low, mid, high) = range(&decode["measured"]);
+    assert!(
+        low < 6.7 && 6.7 < high && (mid - 6.7).abs() < 0.1,
+        "{decode}"
+    );
+    assert_eq!(decode["predicted"]["planned"], 161);
+    assert_eq!(decode["verdict"]["is"], "explained_by_link");
+    let page = std::fs::read_to_string(scratch.join("out/report.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("TP2 on two links"));
+    assert!(!page.contains("<script") && page.len() < 1_000_000);
+}
+
+#[test]
+fn four_against_two_is_explained_without_a_run_of_one() {
+    let scratch = Scratch::new();
+    let (two, four) = (
+        result(&scratch, "tp2.json", &[], 36.0),
+        result(&scratch, "tp4.json", &[], 26.7),
+    );
+    let curves = curve(&scratch, "curves.csv", &[(2, 20.0), (4, 50.0)]);
+    let arguments = [
+        "explain",
+        "--tp2",
+        &two,
+        "--tp4",
+        &four,
+        "--model",
+        "qwen2.5-72b",
+        "--out",
+        "out",
+    ];
+    let ran = scratch.run(&[&arguments[..], &["--allreduce", &curves]].concat());
+    ran.expect(0);
+    assert!(ran.stdout.starts_with("TP4 gives"), "{}", ran.stdout);
+    let json = scratch.json("out/explanation.json");
+    assert_eq!(
+        (&json["kind"], &json["from"], &json["to"]),
+        (&"sizes".into(), &2.into(), &4.into())
+    );
+    let without = scratch.run(&arguments);
+    without.expect(3);
+    assert!(
+        without.stdout.contains("cannot be taken out"),
+        "{}",
+        without.stdout
+    );
+}
+
+#[test]
+fn files_that_do_not_belong_together_are_told_in_a_sentence() {
+    let scratch = Scratch::new();
+    let a = result(&scratch, "a.json", &[], 40.0);
+    let b = result(&scratch, "b.json", &[], 46.7);
+    let truncated = scratch.write("cut.json", "{\"model_id\": \"qwen2.5-72b\", \"num_pro");
+    let batch = result(
+        &scratch,
+        "batch.json",
+        &[("max_concurrency", 32.into())],
+        46.7,
+    );
+    let failures = result(&scratch, "failures.json", &[("failed", 5.into())], 46.7);
+    let other = result(
+        &scratch,
+        "other.json",
+        &[("model_id", "llama-3.1-8b".into())],
+        46.7,
+    );
+    let base = ["explain", "--model", "qwen2.5-72b"];
+    for (more, code, word) in [
+        (&["--a", &a, "--tp", "2"][..], 2, "--b"),
+        (
+            &["--a", &a, "--b", &b, "--tp1", &a, "--tp", "2"],
+            2,
+            "--tp1",
+        ),
+        (&["--a", &a, "--b", &b], 2, "--tp"),
+        (&["--a", &a, "--b", &a, "--tp", "2"], 2, "both sides"),
+        (&["--a", &a, "--b", &truncated, "--tp", "2"], 2, "cut.json"),
+        (
+            &["--a", &a, "--b", &b, "--tp", "2", "--link-a", "x8"],
+            2,
+            "gen4x16",
+        ),
+        (
+            &["--a", &a, "--b", &batch, "--tp", "2"],
+            3,
+            "requests in flight, B",
+        ),
+        (
+            &["--a", &a, "--b", &failures, "--tp", "2"],
+            3,
+            "5 of 69 requests failed",
+        ),
+        (&["--a", &a, "--b", &other, "--tp", "2"], 3, "llama-3.1-8b"),
+    ] {
+        let ran = scratch.run(&[&base[..], more].concat());
+        ran.expect(code);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(said.contains(word), "{more:?}: {said}");
+    }
+}
