@@ -56,7 +56,19 @@ impl Explanation {
         if let (Outcome::Attributed { attribution, .. }, Some(evidence)) =
             (&mut self.outcome, slope.evidence())
         {
-            attribution.raise(&evidence.words);
+            let of_runs = (
+                self.model.as_str(),
+                attribution.batch,
+                attribution.all_reduces(),
+            );
+            if of_runs == (evidence.model.as_str(), evidence.batch, evidence.planned) {
+                attribution.raise(&evidence.words);
+            } else {
+                attribution.caveats.push(format!(
+                    "the ablation is of {} at {} in flight with {} all-reduces a step, and not of these runs: it raises no grade",
+                    evidence.model, evidence.batch, evidence.planned
+                ));
+            }
         }
         self.slope = Some(slope);
         self

@@ -51,7 +51,7 @@ pub use slope::{
     Ablation, Arm, ArmSummary, Beside, Change, DelayControl, Launch, NegativeControl, Power,
     Residual, Slope, SlopeEvidence, SlopeFit, SlopeVerdict, slope, slope_text,
 };
-pub use text::{answer, half_width, heading, prior_shares, text};
+pub use text::{answer, half_width, heading, prior_shares, text, too_much};
 pub use what_if::{
     Answer, By, CommunicationFrom, LinkRate, Substituted, Substitution, WhatIf, WhatIfError,
     what_if,

@@ -321,17 +321,29 @@ fn behind(attribution: &Attribution) -> String {
     for line in half_width(attribution) {
         text.push_str(&format!("{line}\n"));
     }
-    if attribution.impossible >= 0.005 {
-        text.push_str(&format!(
-            "{:.0}% of the draws sum to more than was measured and were dropped: the ranges fit at their lower ends\n",
-            attribution.impossible * 100.0
-        ));
+    if let Some(line) = too_much(attribution) {
+        text.push_str(&format!("{line}\n"));
     }
     if let Some(implied) = &attribution.implied {
         text.push_str(&implied_in_words(implied));
     }
     text.push('\n');
     text
+}
+
+/// How many draws sum to more than was measured, and what that means; `None` where it is none of them.
+#[must_use]
+pub fn too_much(attribution: &Attribution) -> Option<String> {
+    let means = match attribution.drops_draws() {
+        true => " and were dropped: the ranges fit at their lower ends",
+        false => ": what is unexplained lies below zero there",
+    };
+    (attribution.impossible >= 0.005).then(|| {
+        format!(
+            "{:.0}% of the draws sum to more than was measured{means}",
+            attribution.impossible * 100.0
+        )
+    })
 }
 
 /// What a half-width model measured, in sentences; empty where there is none.

@@ -159,10 +159,7 @@ fn step(attribution: &Attribution) -> Section {
                 ]),
                 rows: rows.collect(),
             }),
-            Block::Paragraph(format!(
-                "{:.0}% of the draws summed to more than was measured and were dropped; a large share means that the ranges fit at their lower ends only.",
-                attribution.impossible * 100.0
-            )),
+            Block::Paragraph(::explain::too_much(attribution).unwrap_or_default()),
             Block::Paragraph(format!(
                 "Speed-up of a step: {}x. With free links it would be at most {}x; with GEMMs that lose nothing, {}x; with both, {}x: this is what is possible at this batch.",
                 attribution.speed_up.with_decimals(2),

@@ -204,7 +204,16 @@ impl Sources {
 impl EvidenceFiles {
     /// What the files hold; `clocks` are those of the other runs.
     fn read(&self, mut clocks: Vec<Throttle>) -> Result<Evidence, String> {
-        let halves = self.half.iter().map(|file| run(file, &mut clocks));
+        let halves = self.half.iter().map(|file| {
+            let run = run(file, &mut clocks)?;
+            match run.tp.filter(|tp| *tp != 1) {
+                Some(tp) => Err(format!(
+                    "--half {}: it says that it is of tensor parallel size {tp}, and a half-width model is served on one GPU",
+                    file.display()
+                )),
+                None => Ok(run),
+            }
+        });
         let half = halves.collect::<Result<_, _>>()?;
         let words = |flag: &str| {
             let flag = flag.to_owned();

@@ -164,6 +164,10 @@ impl Deck {
         for knob in [Knob::CurveError, Knob::ErrorOfOne, Knob::ErrorOfSeveral] {
             values[knob as usize] = random.normal();
         }
+        // An offset, and no factor.
+        for knob in [Knob::StartOfOne, Knob::StartOfSeveral, Knob::StartOfHalf] {
+            values[knob as usize] = 0.0;
+        }
         values[Knob::MixedIn as usize] = random.uniform();
         values[Knob::Repeat as usize] = random.uniform();
         for (knob, prior) in &self.priors {

@@ -9,8 +9,8 @@ use crate::range::Range;
 
 /// Where the time of a decode step on several GPUs goes. Times are milliseconds a step unless a name says otherwise.
 ///
-/// Bars are of the draws in which all causes fit into what was measured. `remainder`, `implied` and the speed-ups do not
-/// depend on any curve: they are of the draws in which the causes without communication fit.
+/// Bars are of all draws where communication is by this box's curve; with a wider one, of those in which all causes fit into what
+/// was measured. `remainder`, `implied` and the speed-ups do not depend on any curve: they are of all draws.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attribution {
     /// Number of GPUs.
@@ -56,7 +56,7 @@ pub struct Attribution {
     pub halved_gemms: Range,
     /// Tokens per second of one-GPU replicas on the same GPUs, over those of tensor parallelism at the same batch each.
     pub replicas: Range,
-    /// Share of the draws in which the causes sum to more than was measured, 0 to 1; they count for no bar.
+    /// Share of the draws in which the causes sum to more than was measured, 0 to 1; see [`Attribution::drops_draws`].
     pub impossible: f64,
     /// The collectives of a step, with the time that a curve gives them; empty where there is no curve.
     pub collectives: Vec<CollectiveCost>,
@@ -224,14 +224,31 @@ pub struct Refusal {
 }
 
 impl Attribution {
-    /// Collectives by this box's curve get the grade of a slope test that the step passed; `words` say of which.
+    /// All-reduces of a step, as far as a curve tells them.
+    pub(crate) fn all_reduces(&self) -> u32 {
+        let reduces = self
+            .collectives
+            .iter()
+            .filter(|cost| cost.kind == CollectiveKind::AllReduce);
+        reduces.map(|cost| cost.count).sum()
+    }
+
+    /// All-reduces by this box's curve get the grade of a slope test that the step passed; `words` say of which. All-gathers are
+    /// changed by no delay and hardly by a link, so theirs stays.
     pub(crate) fn raise(&mut self, words: &str) {
-        let all = self.bars.iter_mut().chain(&mut self.communication);
-        for bar in all.filter(|bar| bar.cause.is_collective() && bar.grade == Some(Grade::C)) {
+        let reduces = |bar: &&mut Bar| bar.cause == Cause::AllReduce && bar.grade == Some(Grade::C);
+        for bar in self.bars.iter_mut().filter(reduces) {
             bar.grade = Some(Grade::B);
             bar.source.push_str("; the step follows the link: ");
             bar.source.push_str(words);
         }
+    }
+
+    /// Whether draws whose causes sum to more than was measured count for no bar.
+    #[must_use]
+    pub fn drops_draws(&self) -> bool {
+        let bar = self.communication.as_ref();
+        self.half.is_none() && bar.is_some_and(|bar| bar.grade == Some(Grade::D))
     }
 
     /// The bar of a cause; `None` where there is none.
@@ -239,15 +256,6 @@ impl Attribution {
     pub fn bar(&self, cause: Cause) -> Option<&Bar> {
         let mut all = self.bars.iter().chain(&self.communication);
         all.find(|bar| bar.cause == cause)
-    }
-}
-
-impl Cause {
-    fn is_collective(self) -> bool {
-        matches!(
-            self,
-            Self::AllReduce | Self::AllGather | Self::Communication
-        )
     }
 }
 

@@ -92,7 +92,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn new(inputs: &'a Inputs, attribution: &Attribution) -> Option<Self> {
         let prepared = prepare(inputs)?;
         let all = prepared.draws(attribution.seed, attribution.draws.max(1));
-        let fits = |draw: &&Draw| prepared.fits(draw);
+        let fits = |draw: &&Draw| Prepared::fits(draw);
         let free: Vec<Draw> = all.iter().filter(fits).copied().collect();
         let fitting: Vec<Draw> = free
             .iter()
@@ -102,7 +102,7 @@ impl<'a> Bench<'a> {
         let by_curve = is_by_own_curve(attribution);
         let estimated = attribution.claim == Claim::Estimated;
         let (draws, kept) = match (by_curve, estimated) {
-            (true, _) => (fitting, Vec::new()),
+            (true, _) => (free, Vec::new()),
             (false, true) => (free, fitting),
             (false, false) => (free, Vec::new()),
         };

@@ -5,9 +5,9 @@ use measure::record::CollectiveKind;
 use super::cost::{Term, published_times};
 use super::draws::Draw;
 use super::prepare::{Prepared, prepare};
-use super::result::{Attribution, Claim, Implied, Refusal};
+use super::result::{Attribution, Claim, Grade, Implied, Refusal};
 use super::sensitivity::Shares;
-use super::waterfall::Shown;
+use super::waterfall::{Shown, grade};
 use crate::gates::{Gate, Verdict, failed, gates};
 use crate::inputs::Inputs;
 use crate::random::Random;
@@ -43,9 +43,10 @@ pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, 
     };
     let prepared = prepare(inputs).ok_or_else(no_step)?;
     let all = prepared.draws(seed, draws.max(1));
-    let fits = |draw: &&Draw| prepared.fits(draw);
+    let fits = |draw: &&Draw| Prepared::fits(draw);
     let free: Vec<Draw> = all.iter().filter(fits).copied().collect();
-    if share(free.len(), all.len()) < FITTING {
+    let has_room = |draw: &&Draw| draw.remainder() >= -prepared.tolerance;
+    if share(free.iter().filter(has_room).count(), all.len()) < FITTING {
         let why = match prepared.workload.half {
             Some(_) => format!(
                 "the half-width model's step is longer than that of TP{}, which it is a part of: it was not cut to 1/{}, or the runs differ in more than that",
@@ -68,9 +69,9 @@ impl Prepared<'_> {
             .collect()
     }
 
-    /// Whether the causes without communication leave room; an assumed prefill may take longer than the whole latency.
-    pub(super) fn fits(&self, draw: &Draw) -> bool {
-        draw.one > 0.0 && draw.several > 0.0 && draw.remainder() >= -self.tolerance
+    /// Whether there are steps at all: an assumed prefill may take longer than the whole latency.
+    pub(super) fn fits(draw: &Draw) -> bool {
+        draw.one > 0.0 && draw.several > 0.0
     }
 
     /// Whether what is unexplained is not below zero.
@@ -103,9 +104,11 @@ impl Prepared<'_> {
         let curve_fits = could_fit >= FITTING && fitting.len() >= FEWEST;
         let has_half = self.workload.half.is_some();
         let claim = self.claim(&remainder, curve_fits);
-        // A half-width model measures what is left for communication, and the curve is held against that: no draw is dropped.
+        // To drop the draws that sum to more than was measured, and weigh all others alike, would keep the small causes where
+        // nothing is left in truth. Factors that are wide because nothing was measured are bounded so all the same.
+        let is_wide = self.workload.terms.as_deref().map(grade) == Some(Grade::D);
         let shown = match (&claim, has_half) {
-            (Claim::Estimated, false) => &fitting[..],
+            (Claim::Estimated, false) if is_wide => &fitting[..],
             _ => free,
         };
         let impossible = match has_half {

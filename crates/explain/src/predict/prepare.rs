@@ -193,6 +193,9 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         deck.add(knob, prior(name)?);
         Ok(())
     };
+    if half.is_some() {
+        add(Knob::StartOfHalf, "start_to_start")?;
+    }
     add(Knob::GemmStart, "gemm_start_us")?;
     add(Knob::MemoryRate, "memory_efficiency")?;
     add(Knob::ExpertRate, "expert_memory_efficiency")?;

@@ -26,6 +26,9 @@ const MARGIN: f64 = 0.02;
 /// Half of a 95% interval, over the planned slope, beyond which nothing is decided.
 const WIDEST: f64 = 0.25;
 
+/// A step follows where its whole 90% interval lies within this part of the planned slope: 15% of overlap is no rarity.
+const EQUAL: f64 = 0.15;
+
 /// Mean squared distance from the line, in standard errors, beyond which arms do not lie on one: the 99% point of F for 3 and 20
 /// degrees of freedom is 4.9, and the distance's own error makes it wider.
 const NO_LINE: f64 = 6.0;
@@ -433,7 +436,10 @@ fn verdict(
     let is_wide = fit.power.half_width > WIDEST
         || fit.slope_95.high - fit.slope_95.low > 2.0 * WIDEST * planned;
     if holds(&fit.slope_95, planned) {
-        if !is_wide {
+        // Not to be told from the plan is not to be equal to it.
+        let is_equal =
+            planned * (1.0 - EQUAL) <= fit.slope.low && fit.slope.high <= planned * (1.0 + EQUAL);
+        if is_equal && !is_wide {
             return SlopeVerdict::Follows;
         }
         let xs = || fitted.points.iter().map(|of| of.x);

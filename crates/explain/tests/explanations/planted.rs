@@ -123,15 +123,10 @@ fn a_cost_that_differs_from_the_curve_lies_in_the_interval_where_other_causes_ar
 }
 
 #[test]
-fn a_cost_that_differs_from_the_curve_is_found_less_often_where_nothing_else_is_unexplained() {
-    // FIXME: 82% (of 2000 seeds) and not 87%: draws that leave nothing unexplained weigh no more than those that leave a lot, so the
-    // interval leans to the low side where truly nothing is left. A weight for small remainders would cure it, and would fold
-    // what is unexplained into communication elsewhere.
+fn a_cost_that_differs_from_the_curve_lies_in_the_interval_where_nothing_else_is_unexplained() {
+    // Draws that sum to more than was measured are kept: without them the interval leant to the low side here.
     let found = count(|seed| found_off_the_curve(seed, 0.0));
-    assert!(
-        (SEEDS * 70 / 100..SEEDS * 87 / 100).contains(&found),
-        "{found} of {SEEDS}"
-    );
+    assert!(found >= SEEDS * 85 / 100, "{found} of {SEEDS}");
 }
 
 fn found_off_the_curve(seed: u64, most_other_ms: f64) -> bool {
