@@ -3,7 +3,7 @@
 use measure::import::ServeRun;
 use tp_plan::ModelFacts;
 
-use super::evidence::{half_width, transport, unthrottled};
+use super::evidence::{transport, unthrottled};
 use super::gate::{Gate, Verdict};
 use super::shape::RunShape;
 use crate::inputs::{Inputs, MEASURED};
@@ -27,7 +27,7 @@ pub(super) const OF_A_RUN: [OfRun; 8] = [
 ];
 
 /// Gates on all inputs together.
-pub(super) const OF_ALL: [OfAll; 12] = [
+pub(super) const OF_ALL: [OfAll; 11] = [
     one_origin,
     collectives_right,
     both_runs,
@@ -38,7 +38,6 @@ pub(super) const OF_ALL: [OfAll; 12] = [
     equal_batch,
     equal_length,
     several_faster,
-    half_width,
     transport,
 ];
 

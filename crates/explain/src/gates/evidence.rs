@@ -79,7 +79,7 @@ pub(super) fn transport(inputs: &Inputs) -> Gate {
     }
 }
 
-/// Whether the half-width model is what it should be, where it was run.
+/// Whether the half-width model, which was run, is what it should be.
 pub(super) fn half_width(inputs: &Inputs) -> Gate {
     let tp = inputs.tp;
     let gate = Open::new(
@@ -96,9 +96,6 @@ pub(super) fn half_width(inputs: &Inputs) -> Gate {
             .collect()
     };
     let halves = steps(&mut inputs.evidence.half.iter());
-    if inputs.evidence.half.is_empty() {
-        return gate.is(Some(true), "none given");
-    }
     let least = |steps: Vec<f64>| steps.into_iter().reduce(f64::min);
     let most = |steps: Vec<f64>| steps.into_iter().reduce(f64::max);
     let (Some(half), Some(one), Some(several)) = (

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks;
+use super::evidence::half_width;
 use crate::inputs::Inputs;
 
 /// One thing that must hold before a serving result says anything about links.
@@ -46,6 +47,10 @@ impl std::fmt::Display for Verdict {
 #[must_use]
 pub fn gates(inputs: &Inputs) -> Vec<Gate> {
     let mut gates: Vec<Gate> = checks::OF_ALL.iter().map(|check| check(inputs)).collect();
+    // What is not there is no gate that was passed.
+    if !inputs.evidence.half.is_empty() {
+        gates.push(half_width(inputs));
+    }
     let sizes: &[u32] = if inputs.tp == 1 {
         &[1]
     } else {
