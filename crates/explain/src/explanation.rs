@@ -178,13 +178,12 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
     for origin in inputs.curve.iter().map(|point| point.origin.as_str()) {
         let points = inputs.curve.iter().filter(|point| point.origin == origin);
         let marked = points.clone().find_map(|point| point.simulated.as_ref());
-        let of_host = points
-            .clone()
-            .all(|point| point.library.as_deref() == Some("host"));
-        let marked = match (marked, of_host) {
+        let stands = inputs.curve_of_gpus().any(|point| point.origin == origin);
+        let marked = match (marked, stands) {
             (Some(_), _) => ", simulated",
-            (None, true) => " of host memory, not used",
-            (None, false) => "",
+            (None, false) => " of host memory, not used",
+            (None, true) if inputs.is_on_cpus() => ", of the engine on CPUs",
+            (None, true) => "",
         };
         add(
             origin,

@@ -4,7 +4,7 @@ use measure::import::collectives::Trouble;
 use measure::import::serve::Throttle;
 use measure::import::{CurvePoint, GemmTimes, ServeRun, Trace};
 use measure::record::PeerVerdict;
-use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings};
+use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings, Vendor};
 
 use crate::gates::RunShape;
 use crate::priors::{Prior, Priors};
@@ -101,19 +101,34 @@ impl Inputs {
         self.engines.iter().find(|engine| engine.tp == tp)
     }
 
-    /// Collective times that can stand for GPUs: those of ranks in host memory cannot, nor for an engine's own collectives.
+    /// Collective times that can stand for the engine's: those of GPUs, or where it runs on CPUs, what it did there itself. Those
+    /// of our own ranks in host memory stand for neither.
     pub(crate) fn curve_of_gpus(&self) -> impl Iterator<Item = &CurvePoint> {
-        self.curve
-            .iter()
-            .filter(|point| point.library.as_deref() != Some("host"))
+        let on_cpus = self.is_on_cpus();
+        self.curve.iter().filter(move |point| match on_cpus {
+            true => point.engine.is_some(),
+            false => point.library.as_deref() != Some("host"),
+        })
     }
 
     /// Those of them that are told from none at all.
     pub(crate) fn usable_curve(&self) -> Vec<CurvePoint> {
-        self.curve_of_gpus()
+        let on_cpus = self.is_on_cpus();
+        let points = self
+            .curve_of_gpus()
             .filter(|point| point.is_above_zero())
-            .cloned()
-            .collect()
+            .cloned();
+        // On CPUs a plan leaves all collectives to the library that the engine calls, and what the engine did is what that took.
+        let of_plan = points.map(|mut point| {
+            point.engine = point.engine.filter(|_| !on_cpus);
+            point
+        });
+        of_plan.collect()
+    }
+
+    /// Whether the engine runs on CPUs.
+    pub(crate) fn is_on_cpus(&self) -> bool {
+        self.around.vendor == Vendor::Host
     }
 
     /// The prior of that name for this GPU and model.

@@ -193,12 +193,29 @@ impl Sources {
         }
         Ok(match described {
             Some(described) => of_file(&described, tp)?,
-            None => (
-                Surroundings::of_gpus(Vendor::Nvidia, &[], None, false, None),
-                KnownBox::default(),
-            ),
+            None => {
+                let vendor = match is_on_cpus(&self.collectives) {
+                    true => Vendor::Host,
+                    false => Vendor::Nvidia,
+                };
+                (
+                    Surroundings::of_gpus(vendor, &[], None, false, None),
+                    KnownBox::default(),
+                )
+            }
         })
     }
+}
+
+/// Whether collective times are those of an engine on CPUs, and none of GPUs. A file that cannot be read is refused elsewhere.
+fn is_on_cpus(files: &[PathBuf]) -> bool {
+    let read = files
+        .iter()
+        .filter_map(|file| collectives::read_file(file).ok());
+    let values: Vec<_> = read.flat_map(|file| file.values).collect();
+    let mut of_host = values.iter();
+    of_host.all(|value| value.library.as_deref() == Some("host"))
+        && values.iter().any(|value| value.series.engine.is_some())
 }
 
 impl EvidenceFiles {

@@ -70,10 +70,11 @@ impl Curves {
         deck: &mut Deck,
     ) -> Option<Self> {
         // Engines replay graphs with work between the calls, which interleaved calls have too.
-        let fitting: &[CallMode] = if eager {
-            &[CallMode::BackToBack]
-        } else {
-            &[CallMode::Interleaved, CallMode::Graph]
+        let fitting: &[CallMode] = match (inputs.is_on_cpus(), eager) {
+            // No calls are launched there ahead, so work between them makes them no other calls.
+            (true, _) => &[CallMode::Interleaved, CallMode::BackToBack],
+            (false, true) => &[CallMode::BackToBack],
+            (false, false) => &[CallMode::Interleaved, CallMode::Graph],
         };
         let others = [
             Some(CallMode::Graph),
@@ -99,6 +100,7 @@ impl Curves {
         };
         let (mode, all_reduce) = known.iter().find(told).or(known.first())?.clone();
         let factor = match mode {
+            _ if inputs.is_on_cpus() => None,
             Some(CallMode::HostSynced) => Some("host_synced_over_graph"),
             Some(CallMode::Graph | CallMode::Interleaved) if eager => Some("graph_over_eager"),
             Some(CallMode::BackToBack) | None if !eager => Some("back_to_back_over_graph"),

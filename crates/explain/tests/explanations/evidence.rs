@@ -3,10 +3,13 @@
 use crate::boxes::{mean, rtxpro6000_mig};
 use crate::planted::{SEEDS, Truth, count, holds, streamed, with_curve};
 use explain::{
-    Attribution, Cause, Claim, Grade, Inputs, Measurement, Verdict, attribute, explain, gates, text,
+    Attribution, Cause, Claim, Grade, Inputs, KnownBox, Measurement, Verdict, attribute, explain,
+    gates, text,
 };
 use measure::import::serve::Throttle;
 use measure::import::{gemm, trace};
+use measure::record::{CallMode, CollectiveKind};
+use tp_plan::{EngineFacts, Surroundings, Vendor};
 
 const DRAWS: u32 = 4000;
 
@@ -331,6 +334,39 @@ fn measured_gemms_take_the_place_of_the_prior() {
         "{:?}",
         got.caveats
     );
+}
+
+#[test]
+fn on_cpus_the_engines_own_collectives_are_the_curve_and_our_ranks_in_host_memory_are_not() {
+    // Every all-reduce of a step at the size that the plan asks for: 60 us by the engine, 5 us by our own ranks.
+    let mut inputs = with_curve(rtxpro6000_mig(), 60.0, 300.0);
+    inputs.around = Surroundings::of_gpus(Vendor::Host, &[], None, false, None);
+    inputs.engines = [1, 2]
+        .map(|tp| EngineFacts::vllm(tp, &inputs.around))
+        .to_vec();
+    inputs.known = KnownBox::default();
+    for point in &mut inputs.curve {
+        point.library = Some("host".to_owned());
+        point.engine = Some("vllm 0.13.0 gloo".to_owned());
+        point.mode = Some(CallMode::Interleaved);
+    }
+    let ours = inputs.curve.clone().into_iter().map(|mut point| {
+        (point.us, point.engine) = (5.0, None);
+        point
+    });
+    inputs.curve.extend(ours.collect::<Vec<_>>());
+    let got = attribute(&inputs, 1, DRAWS).unwrap();
+    let reduces = got
+        .collectives
+        .iter()
+        .find(|cost| cost.kind == CollectiveKind::AllReduce)
+        .unwrap();
+    assert_eq!((reduces.us, reduces.grade), (60.0, Grade::C));
+    assert!(says(&got, "ranks in host memory"), "{:?}", got.caveats);
+    // Beside GPUs they are left out, as they were.
+    inputs.around.vendor = Vendor::Nvidia;
+    let got = attribute(&inputs, 1, DRAWS).unwrap();
+    assert!(got.collectives.iter().all(|cost| cost.us != 60.0));
 }
 
 #[test]
