@@ -127,6 +127,41 @@ fn a_half_width_models_step_is_taken_once() {
 }
 
 #[test]
+fn a_half_width_model_and_a_measured_curve_need_no_box() {
+    let file = tp1("no-box");
+    let half = file.to_str().unwrap();
+    let curve = std::env::temp_dir().join(format!(
+        "serve-bench-predict-{}-curve.csv",
+        std::process::id()
+    ));
+    // 16 sequences of 4096 values of 2 bytes: 128 KiB; of the logits 16 x 128256 / 2 x 2 bytes.
+    std::fs::write(
+        &curve,
+        "op,ranks,bytes,us\nall_reduce,2,131072,100\nall_gather,2,2052096,100\n",
+    )
+    .unwrap();
+    let ran = predict(&[
+        "--model",
+        "llama-3.1-8b",
+        "--tp",
+        "2",
+        "--half",
+        half,
+        "--allreduce",
+        curve.to_str().unwrap(),
+        "--json",
+        "-",
+    ]);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    let json: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    // 20 ms and 66 calls of 100 us; what the calls take in a graph may be somewhat more or less.
+    let step = json["sizes"][0]["step"]["mid"].as_f64().unwrap();
+    assert!(step > 24.0 && step < 29.0, "{step}");
+    std::fs::remove_file(file).unwrap();
+    std::fs::remove_file(curve).unwrap();
+}
+
+#[test]
 fn what_cannot_be_used_is_said_in_one_sentence() {
     let file = tp1("bad");
     let file = file.to_str().unwrap();

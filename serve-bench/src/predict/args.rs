@@ -31,7 +31,7 @@ pub(crate) struct PredictArgs {
     pub(super) output_tokens: Option<u32>,
 
     /// Box to predict for: a built-in box or a box file.
-    #[arg(long = "box", value_name = "BOX", required_unless_present = "links")]
+    #[arg(long = "box", value_name = "BOX", required_unless_present_any = ["links", "tp1", "half"])]
     pub(super) box_name: Option<String>,
 
     /// Links of the box, of p2p-bw.
