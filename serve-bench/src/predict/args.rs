@@ -47,7 +47,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) tp1: Option<PathBuf>,
 
-    /// Result of a run of the half-width model on one GPU; may be given several times.
+    /// Result of a run of the half-width model on one GPU, which stands for one of two ranks; may be given several times.
     #[arg(long, value_name = "FILE")]
     pub(super) half: Vec<PathBuf>,
 

@@ -218,6 +218,15 @@ impl Curves {
         })
     }
 
+    /// Says of curves that were worked out from a link's rate what they are: no box's, and no evidence but prior knowledge.
+    pub(crate) fn calculated(&mut self, words: &str) {
+        words.clone_into(&mut self.source);
+        words.clone_into(&mut self.custom_source);
+        self.fits = false;
+        self.custom_is_own = false;
+        self.caveats.clear();
+    }
+
     /// Whether the largest size shows the bandwidth that messages of `bytes` get.
     pub(crate) fn show_bandwidth(&self, bytes: u64) -> bool {
         let largest = self.all_reduce.largest();

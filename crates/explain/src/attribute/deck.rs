@@ -35,6 +35,16 @@ pub(crate) enum Knob {
     MathRate,
     /// Microseconds, standard deviation: how unequally ranks arrive at a collective.
     Jitter,
+    /// Microseconds of a layer's attention that are there whatever it reads.
+    AttentionStart,
+    /// Time to read the cache over that of as many bytes at the peak bandwidth.
+    CacheOverPeak,
+    /// Share of the other sequences' prompts that a sequence sees while it decodes.
+    PromptsSeen,
+    /// Microseconds a layer that the host takes to launch a step that no graph holds.
+    Launches,
+    /// Share of the peak rate of 16-bit multiplications that attention of prompts reaches.
+    PromptAttention,
     UnstatedSpread,
     StartOfOne,
     StartOfSeveral,
@@ -108,7 +118,7 @@ impl Deck {
     }
 
     /// Drops what a measurement makes known.
-    pub(super) fn drop(&mut self, knob: Knob) {
+    pub(crate) fn drop(&mut self, knob: Knob) {
         self.priors.retain(|(of, _)| *of != knob);
     }
 

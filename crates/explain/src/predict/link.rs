@@ -30,6 +30,14 @@ const PROTOCOLS: [Protocol; 2] = [
     },
 ];
 
+/// What such a time is.
+pub(super) fn words(link: &Link) -> String {
+    format!(
+        "a formula, not a measurement: NCCL's tuning model at {:.1} GB/s a link, {}",
+        link.gbps, link.source
+    )
+}
+
 /// Times at every power of two from 4 KiB to 64 MiB, the faster protocol at each.
 pub(super) fn curve(link: &Link, ranks: u32, eager: bool) -> Vec<CurvePoint> {
     let steps = f64::from(2 * ranks.saturating_sub(1));
@@ -62,10 +70,7 @@ pub(super) fn curve(link: &Link, ranks: u32, eager: bool) -> Vec<CurvePoint> {
                 }),
                 library: Some("nccl".to_owned()),
                 engine: None,
-                origin: format!(
-                    "NCCL's tuning model at {:.1} GB/s a link, {}",
-                    link.gbps, link.source
-                ),
+                origin: words(link),
                 simulated: None,
             }
         })

@@ -7,6 +7,7 @@ mod link;
 mod parts;
 mod peaks;
 mod prepare;
+mod prompts;
 mod published;
 mod result;
 mod text;

@@ -16,6 +16,9 @@ const GEMMS_PER_LAYER: f64 = 4.0;
 /// (Harter, Biometrika 48, 1961). Of two it is 1 / sqrt(pi).
 const LAST: [f64; 7] = [0.564, 0.846, 1.029, 1.163, 1.267, 1.352, 1.424];
 
+/// How often the range of the step behind a measured time per token is halved: to less than a tenth of a percent of it.
+const HALVINGS: u32 = 10;
+
 /// What does not change from draw to draw.
 pub(super) struct Size<'a> {
     pub(super) model: &'a ModelFacts,
@@ -39,6 +42,8 @@ pub(super) struct Size<'a> {
     pub(super) speedup_known: bool,
     /// Whether the rate of prefill is known by `prefill_tflops`.
     pub(super) prefill_known: bool,
+    /// Tokens of a prompt that one step takes.
+    pub(super) chunk: f64,
 }
 
 /// The parts of one draw, ms.
@@ -60,7 +65,7 @@ pub(super) struct Drawn {
 }
 
 /// How fast weights are read and GEMMs run in one hand.
-struct Rates {
+pub(super) struct Rates {
     /// ms of all GEMMs that are there whatever they read.
     starts: f64,
     /// GEMMs on one GPU, ms.
@@ -69,6 +74,14 @@ struct Rates {
     bytes_per_ms: f64,
     /// Multiplications and additions in a ms.
     flops_per_ms: Option<f64>,
+}
+
+impl Rates {
+    /// Multiplications and additions on so many GPUs, ms; nothing where no rate is known.
+    pub(super) fn math(&self, flops: f64, ranks: u32) -> f64 {
+        let rate = self.flops_per_ms.map(|rate| rate * f64::from(ranks));
+        rate.map_or(0.0, |rate| flops / rate)
+    }
 }
 
 impl Drawn {
@@ -92,7 +105,7 @@ impl Size<'_> {
         let rates = self.rates(hand);
         let prefill_of_one = self.prefill(hand, &rates, 1);
         let one = self.step(hand, &rates, 1);
-        let tpot_of_one = self.tpot(hand, &one, prefill_of_one);
+        let tpot_of_one = self.tpot(hand, &rates, &one, 1);
         if self.tp == 1 {
             return Drawn {
                 prefill: prefill_of_one,
@@ -113,7 +126,7 @@ impl Size<'_> {
             };
         }
         drawn.prefill = self.prefill(hand, &rates, self.tp);
-        drawn.tpot = self.tpot(hand, &drawn, drawn.prefill);
+        drawn.tpot = self.tpot(hand, &rates, &drawn, self.tp);
         drawn.tpot_of_one = tpot_of_one;
         drawn
     }
@@ -151,19 +164,13 @@ impl Size<'_> {
         last.map_or(0.0, |last| last * hand.get(Knob::Jitter) * calls / 1e3)
     }
 
-    /// The step, and as much of the other sequences' prefill as may fall between two tokens: none where all prompts arrive
-    /// together, all of it where every slot is filled as it falls empty.
-    fn tpot(&self, hand: &Hand, drawn: &Drawn, prefill: f64) -> f64 {
-        drawn.step() + self.mixed(hand, prefill)
-    }
-
-    fn mixed(&self, hand: &Hand, prefill: f64) -> f64 {
-        let others = f64::from(self.batch.saturating_sub(1)) * prefill;
-        hand.get(Knob::MixedIn) * others / self.output_tokens
+    /// The step, and what the prompts of the other sequences add to those between two tokens.
+    fn tpot(&self, hand: &Hand, rates: &Rates, drawn: &Drawn, ranks: u32) -> f64 {
+        drawn.step() + self.added(hand, rates, drawn, ranks)
     }
 
     /// Work that every rank does in full, ms.
-    fn on_every_rank(&self, hand: &Hand) -> f64 {
+    pub(super) fn on_every_rank(&self, hand: &Hand) -> f64 {
         f64::from(self.model.layers) * hand.get(Knob::Elementwise) / 1e3 + hand.get(Knob::Host)
     }
 
@@ -181,23 +188,23 @@ impl Size<'_> {
             of_peak
         };
         if let Some(one) = &self.one {
-            let mut one = one.draw(hand, 0.0);
-            if self.one_is_mixed {
-                let math = flops_per_ms.map_or(0.0, |rate| self.flops(self.input_tokens) / rate);
-                let mixed = self.mixed(hand, math + self.on_every_rank(hand));
-                one = (one - mixed).max(one / 4.0);
+            let measured = one.draw(hand, 0.0);
+            let of = |step: f64| self.rates_of_step(hand, step, starts, flops_per_ms);
+            if !self.one_is_mixed {
+                return of(measured);
             }
-            // Weights and cache come from the same memory, so that the step itself tells the rate.
-            let read =
-                self.model.weight_bytes_read(self.batch) + self.cache(1) * hand.get(Knob::KvRead);
-            let bytes_per_ms = read / one;
-            let others = self.attention(hand, bytes_per_ms, 1) + self.on_every_rank(hand);
-            return Rates {
-                starts,
-                gemm_of_one: (one - others).max(0.0),
-                bytes_per_ms,
-                flops_per_ms,
-            };
+            // The longer the step, the longer the time per token: halving finds the step behind it.
+            let (mut low, mut high) = (measured / 4.0, measured);
+            for _ in 0..HALVINGS {
+                let step = f64::midpoint(low, high);
+                let rates = of(step);
+                let drawn = self.step(hand, &rates, 1);
+                match self.tpot(hand, &rates, &drawn, 1) > measured {
+                    true => high = step,
+                    false => low = step,
+                }
+            }
+            return of(f64::midpoint(low, high));
         }
         // GB/s are 10^6 bytes in a ms. Without a peak and a measured step nothing is drawn at all.
         let memory = peak.map_or(1.0, |peak| peak.memory_gbps * 1e6);
@@ -212,7 +219,30 @@ impl Size<'_> {
         }
     }
 
-    fn gemm(&self, hand: &Hand, rates: &Rates, ranks: u32) -> f64 {
+    /// What a measured step on one GPU tells. Weights and cache come from the same memory, so that what is left of the step
+    /// after the starts of GEMMs and the work that reads little tells its rate.
+    fn rates_of_step(
+        &self,
+        hand: &Hand,
+        step: f64,
+        starts: f64,
+        flops_per_ms: Option<f64>,
+    ) -> Rates {
+        let read =
+            self.model.weight_bytes_read(self.batch) + self.cache(1) * hand.get(Knob::KvRead);
+        let starts_of_gemms = if self.speedup_known { 0.0 } else { starts };
+        let reading = (step - starts_of_gemms - self.on_every_rank(hand)).max(step / 4.0);
+        let bytes_per_ms = read / reading;
+        let others = self.attention(hand, bytes_per_ms, 1) + self.on_every_rank(hand);
+        Rates {
+            starts,
+            gemm_of_one: (step - others).max(0.0),
+            bytes_per_ms,
+            flops_per_ms,
+        }
+    }
+
+    pub(super) fn gemm(&self, hand: &Hand, rates: &Rates, ranks: u32) -> f64 {
         let ranks = f64::from(ranks);
         if self.speedup_known {
             // The prior is the gain of one halving; each further one costs as much again.
@@ -222,8 +252,17 @@ impl Size<'_> {
         starts + (rates.gemm_of_one - starts) / ranks
     }
 
+    /// Attention of a step, ms. Of GPUs whose peak is known kernels were timed: each starts, and then reads its cache. Else the
+    /// cache is read as the weights are.
     fn attention(&self, hand: &Hand, bytes_per_ms: f64, ranks: u32) -> f64 {
-        attention_ms(self.model, hand, self.cache(ranks), bytes_per_ms)
+        let cache = self.cache(ranks);
+        match &self.peak {
+            Some(peak) => {
+                let starts = f64::from(self.model.layers) * hand.get(Knob::AttentionStart) / 1e3;
+                starts + cache * hand.get(Knob::CacheOverPeak) / (peak.memory_gbps * 1e6)
+            }
+            None => attention_ms(self.model, hand, cache, bytes_per_ms),
+        }
     }
 
     /// Bytes of the cache that a step reads on each rank, half way through the outputs.
@@ -246,25 +285,8 @@ impl Size<'_> {
     }
 
     /// A multiplication and an addition for each weight that a token uses.
-    fn flops(&self, tokens: f64) -> f64 {
+    pub(super) fn flops(&self, tokens: f64) -> f64 {
         2.0 * active_parameters(self.model) * tokens
-    }
-
-    /// The first step of a prompt that finds the server empty, ms: its multiplications, or the reading of all weights where
-    /// that takes longer.
-    fn prefill(&self, hand: &Hand, rates: &Rates, ranks: u32) -> f64 {
-        let reading = self.gemm(hand, rates, ranks);
-        let math = rates.flops_per_ms.map_or(0.0, |rate| {
-            self.flops(self.input_tokens) / (rate * f64::from(ranks))
-        });
-        let mut prefill = reading.max(math)
-            + self.attention(hand, rates.bytes_per_ms, ranks)
-            + self.on_every_rank(hand);
-        if ranks > 1 {
-            let comm: f64 = self.prefill_terms.iter().map(|term| term.us(hand)).sum();
-            prefill += hand.get(Knob::Executor) + comm / 1e3;
-        }
-        prefill
     }
 }
 

@@ -23,6 +23,9 @@ const TOLERANCE: f64 = 0.05;
 /// The gate that a prediction has no use for: it starts from one size on purpose.
 const BOTH_RUNS: &str = "a run of one GPU and one of several";
 
+/// The half-width model is the model at the width of one of so many ranks.
+const RANKS_OF_HALF: u32 = 2;
+
 /// The share of a GPU's memory that engines fill by default (vLLM's `gpu_memory_utilization`).
 const FILLED: f64 = 0.9;
 
@@ -115,9 +118,10 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         ..inputs.base.clone()
     };
     room(&of_tp)?;
-    if of_tp.engine(tp).is_none() {
-        return Err(lacks(&format!("the engine's facts for TP{tp}")));
-    }
+    let engine = of_tp
+        .engine(tp)
+        .ok_or_else(|| lacks(&format!("the engine's facts for TP{tp}")))?;
+    let chunk = f64::from(engine.max_batched_tokens.max(1));
     let prior = |name: &str| {
         of_tp
             .prior(name)
@@ -147,11 +151,16 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         )
     };
     let halves: Vec<&ServeRun> = inputs.half.iter().collect();
-    let half = if halves.is_empty() || tp != 2 {
+    if !halves.is_empty() && tp != RANKS_OF_HALF {
+        caveats.push(format!(
+            "the half-width model is one of {RANKS_OF_HALF} ranks and says nothing that is used of TP{tp}: it is predicted without it"
+        ));
+    }
+    let half = if halves.is_empty() || tp != RANKS_OF_HALF {
         None
     } else {
         Some(
-            step_of(&halves, Side::Half(2))
+            step_of(&halves, Side::Half(RANKS_OF_HALF))
                 .ok_or_else(|| lacks("a time of a step in the half model's result"))?,
         )
     };
@@ -202,6 +211,13 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     add(Knob::MathRate, "math_efficiency")?;
     add(Knob::PrefillRate, "prefill_tflops")?;
     add(Knob::Jitter, "segment_jitter_us")?;
+    if peak.is_some() {
+        add(Knob::AttentionStart, "attention_start_us")?;
+        add(Knob::CacheOverPeak, "cache_over_peak")?;
+    }
+    add(Knob::PromptsSeen, "prompts_seen")?;
+    add(Knob::Launches, "launch_us_per_layer")?;
+    add(Knob::PromptAttention, "prompt_attention_efficiency")?;
     if from_latency {
         add(Knob::PrefixCache, "prefix_cache_share")?;
         caveats.push("the measured step is worked out from latencies, less an assumed prefill, since replies were not streamed: run with a stream".to_owned());
@@ -226,6 +242,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
             waits: false,
             speedup_known,
             prefill_known,
+            chunk,
         },
         deck,
         level,
@@ -312,12 +329,15 @@ impl Prepared<'_> {
             self.caveats.push(far);
             chosen = None;
         }
+        let mut formula = None;
         if chosen.is_none()
             && let Some(link) = &inputs.link
         {
             deck = self.deck.clone();
             of_tp.curve = link::curve(link, tp, eager);
             chosen = Curves::choose(&of_tp, eager, &planned, &mut deck);
+            // The factor from a measured loop to an engine holds the waiting for the last rank, a formula's does not.
+            deck.drop(Knob::Transfer);
             let factor = of_tp
                 .prior("curve_from_link")
                 .ok_or_else(|| lacks("the prior curve_from_link"))?;
@@ -326,8 +346,12 @@ impl Prepared<'_> {
                 "there is no all-reduce curve: times are what NCCL's tuning model makes of {:.1} GB/s a link, times a wide factor; run allreduce-bench",
                 link.gbps
             ));
+            formula = Some(link::words(link));
         }
-        let curves = chosen.ok_or(PredictError::NoCurve { tp })?;
+        let mut curves = chosen.ok_or(PredictError::NoCurve { tp })?;
+        if let Some(formula) = &formula {
+            curves.calculated(formula);
+        }
         let mut terms: Vec<Term> = Vec::new();
         for collective in &planned {
             let (term, caveat) = curves.term(collective);
@@ -373,6 +397,8 @@ impl Prepared<'_> {
             "start_to_start" => roofline,
             "executor_ms" => size.tp == 1,
             "segment_jitter_us" => !size.waits,
+            "attention_us_per_layer" => size.peak.is_some(),
+            "kv_read_factor" => size.peak.is_some() && roofline,
             _ => false,
         };
         let mut priors = self.deck.priors();

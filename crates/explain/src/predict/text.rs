@@ -50,6 +50,9 @@ pub fn prediction_text(prediction: &Prediction) -> String {
     let inputs = prediction.inputs.iter();
     let inputs = inputs.map(|source| format!("{}: {}", source.origin, source.taken));
     text.push_str(&list("inputs", inputs.collect()));
+    // Tables are padded to their widest cell, which is a source of a hundred characters here.
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let text = lines.join("\n") + "\n";
     // Names come from files of others; an escape sequence in one must not reach a terminal.
     text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }

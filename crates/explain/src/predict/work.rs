@@ -132,7 +132,10 @@ impl Prepared<'_> {
                 PartName::Attention,
                 &|drawn| drawn.attention,
                 Grade::D,
-                prior("attention_us_per_layer"),
+                match size.peak {
+                    Some(_) => "priors attention_start_us and cache_over_peak".to_owned(),
+                    None => prior("attention_us_per_layer"),
+                },
             ),
             (
                 PartName::Elementwise,

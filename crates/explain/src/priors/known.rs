@@ -209,6 +209,7 @@ impl Prior {
             "unstated_spread" => 0.0,
             "unstated_curve_spread" | "attention_us_per_layer" | "elementwise_us_per_layer" => 0.0,
             "gemm_start_us" | "segment_jitter_us" => 0.0,
+            "prompts_seen" | "launch_us_per_layer" | "attention_start_us" => 0.0,
             _ => f64::MIN_POSITIVE,
         };
         let ceiling = match self.name.as_str() {
@@ -216,6 +217,7 @@ impl Prior {
             "prefix_cache_share" | "start_to_start" | "unstated_spread" => 1.0,
             "unstated_curve_spread" => 1.0,
             "memory_efficiency" | "expert_memory_efficiency" | "math_efficiency" => 1.0,
+            "prompts_seen" | "prompt_attention_efficiency" => 1.0,
             _ => f64::MAX,
         };
         if finite && self.low >= floor && self.high <= ceiling {

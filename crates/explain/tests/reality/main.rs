@@ -10,6 +10,10 @@
 mod curves;
 mod fits;
 mod links;
+mod judged;
+mod kernels;
 mod pairs;
 mod pairs_table;
 mod priors;
+mod rows;
+mod said;

@@ -4,15 +4,17 @@ use explain::{
     Evidence, Inputs, KnownBox, Link, PredictInputs, Predicted, Priors, PublishedAllReduce, Seen,
     predict,
 };
-use measure::import::{ServeFormat, ServeRun, Spread};
+use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
 use measure::record::{CollectiveKind, CollectivePath, PeerVerdict};
-use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
+use tp_plan::{EngineFacts, Surroundings, Vendor};
 
 use crate::fits::Line;
+use crate::kernels::{points, times};
+use crate::rows::model;
 use std::sync::OnceLock;
 
-const SEED: u64 = 1;
-const DRAWS: u32 = 1000;
+pub(super) const SEED: u64 = 1;
+pub(super) const DRAWS: u32 = 1000;
 
 /// Sizes behind a row's columns.
 pub(super) const SIZES: [u32; 3] = [2, 4, 8];
@@ -36,96 +38,8 @@ pub(super) struct Case {
     pub(super) batch: u32,
     pub(super) input: f64,
     pub(super) output: f64,
-}
-
-/// One load of a published table: engine, GPU, model, sequences in flight, prompt and output tokens, TTFT and TPOT on one GPU,
-/// and TPOT on 2, 4 and 8, all in ms.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    pub(super) engine: &'static str,
-    pub(super) gpu: Gpu,
-    pub(super) model: &'static str,
-    pub(super) batch: u32,
-    pub(super) input: f64,
-    pub(super) output: f64,
-    pub(super) one: [f64; 2],
-    pub(super) several: [Option<f64>; 3],
-}
-
-/// github.com/ai-dynamo/aiconfigurator 095f58a, aic-core/src/aiconfigurator_core/systems/silicon_sample.csv: served on real GPUs.
-/// Chosen before a figure was looked at: 16 and 64 in flight of the shortest and the longest load of each set with one GPU in it.
-#[rustfmt::skip]
-pub(super) const ROWS: [Row; 24] = [
-    row("trtllm", Gpu::H100, "qwen3-32b-fp8", 16, [1024.0, 256.0], [309.6, 20.03], [Some(12.91), Some(9.18), Some(7.88)]),
-    row("trtllm", Gpu::H100, "qwen3-32b-fp8", 64, [1024.0, 256.0], [457.1, 38.53], [Some(23.85), Some(17.13), Some(16.43)]),
-    row("trtllm", Gpu::H100, "qwen3-32b-fp8", 16, [4096.0, 512.0], [1158.3, 25.88], [Some(16.12), Some(10.88), Some(8.51)]),
-    row("trtllm", Gpu::H100, "qwen3-32b-fp8", 64, [4096.0, 512.0], [3825.9, 62.00], [Some(38.70), Some(24.86), Some(19.48)]),
-    row("trtllm", Gpu::H100, "llama-3.1-8b", 16, [1024.0, 256.0], [194.9, 8.77], [Some(5.85), Some(4.52), Some(3.38)]),
-    row("trtllm", Gpu::H100, "llama-3.1-8b", 64, [1024.0, 256.0], [196.0, 15.20], [Some(10.11), Some(8.02), Some(7.40)]),
-    row("trtllm", Gpu::H100, "llama-3.1-8b", 16, [4096.0, 512.0], [627.3, 12.40], [Some(8.10), Some(5.37), Some(4.06)]),
-    row("trtllm", Gpu::H100, "llama-3.1-8b", 64, [4096.0, 512.0], [705.7, 30.09], [Some(17.78), Some(11.25), Some(8.53)]),
-    row("vllm", Gpu::H200, "llama-3.1-70b-fp8", 16, [1024.0, 1024.0], [315.8, 24.72], [Some(15.65), Some(10.94), Some(9.71)]),
-    row("vllm", Gpu::H200, "llama-3.1-70b-fp8", 64, [1024.0, 1024.0], [729.7, 37.44], [Some(22.71), Some(16.07), Some(12.73)]),
-    row("vllm", Gpu::H200, "llama-3.1-70b-fp8", 16, [8192.0, 1024.0], [2163.0, 47.48], [Some(27.47), Some(17.44), Some(13.36)]),
-    row("vllm", Gpu::H200, "llama-3.1-70b-fp8", 64, [8192.0, 1024.0], [39807.1, 107.15], [Some(71.80), Some(46.11), Some(29.17)]),
-    row("trtllm", Gpu::H200, "llama-3.1-70b-fp8", 16, [1024.0, 1024.0], [710.9, 22.99], [Some(13.39), Some(8.93), Some(7.69)]),
-    row("trtllm", Gpu::H200, "llama-3.1-70b-fp8", 64, [1024.0, 1024.0], [1345.1, 32.34], [Some(18.99), Some(13.66), Some(13.51)]),
-    row("trtllm", Gpu::H200, "llama-3.1-70b-fp8", 16, [8192.0, 1024.0], [1903.9, 39.32], [Some(22.62), Some(14.83), Some(11.26)]),
-    row("trtllm", Gpu::H200, "llama-3.1-70b-fp8", 64, [8192.0, 1024.0], [29676.6, 79.24], [Some(59.12), Some(37.03), Some(27.98)]),
-    row("vllm", Gpu::B200, "llama-3.1-70b-fp8", 16, [1024.0, 1024.0], [199.1, 17.67], [Some(11.37), Some(8.98), Some(7.61)]),
-    row("vllm", Gpu::B200, "llama-3.1-70b-fp8", 64, [1024.0, 1024.0], [385.2, 23.10], [Some(15.89), Some(13.59), Some(12.54)]),
-    row("vllm", Gpu::B200, "llama-3.1-70b-fp8", 16, [8192.0, 1024.0], [1486.0, 27.71], [Some(17.46), Some(12.07), Some(9.77)]),
-    row("vllm", Gpu::B200, "llama-3.1-70b-fp8", 64, [8192.0, 1024.0], [7813.8, 70.69], [Some(42.01), Some(27.78), Some(22.28)]),
-    row("vllm", Gpu::H200, "gpt-oss-120b", 4, [1024.0, 1024.0], [85.7, 6.33], [Some(4.80), Some(3.93), Some(3.62)]),
-    row("vllm", Gpu::H200, "gpt-oss-120b", 4, [8192.0, 1024.0], [407.6, 7.08], [Some(5.31), Some(4.29), Some(3.81)]),
-    row("vllm", Gpu::H200, "gpt-oss-120b", 16, [8192.0, 1024.0], [660.7, 15.75], [Some(10.28), Some(7.02), Some(5.62)]),
-    row("vllm", Gpu::H200, "gpt-oss-120b", 64, [8192.0, 1024.0], [1530.9, 41.83], [Some(24.94), Some(16.13), None]),
-];
-
-const fn row(
-    engine: &'static str,
-    gpu: Gpu,
-    model: &'static str,
-    batch: u32,
-    lengths: [f64; 2],
-    one: [f64; 2],
-    several: [Option<f64>; 3],
-) -> Row {
-    Row {
-        engine,
-        gpu,
-        model,
-        batch,
-        input: lengths[0],
-        output: lengths[1],
-        one,
-        several,
-    }
-}
-
-/// Models that are not shipped, with the sizes of their config.json on huggingface.co.
-const CONFIGS: [(&str, &str); 2] = [
-    (
-        // Qwen/Qwen3-32B-FP8
-        "qwen3-32b-fp8",
-        r#"{"model_type": "qwen3", "hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64,
-            "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
-            "tie_word_embeddings": false, "torch_dtype": "bfloat16", "quantization_config": {"quant_method": "fp8"}}"#,
-    ),
-    (
-        // nvidia/Llama-3.1-70B-Instruct-FP8
-        "llama-3.1-70b-fp8",
-        r#"{"model_type": "llama", "hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80,
-            "num_attention_heads": 64, "num_key_value_heads": 8, "vocab_size": 128256,
-            "tie_word_embeddings": false, "torch_dtype": "bfloat16", "quantization_config": {"quant_method": "fp8"}}"#,
-    ),
-];
-
-pub(super) fn model(name: &str) -> ModelFacts {
-    match CONFIGS.iter().find(|(own, _)| *own == name) {
-        Some((_, config)) => ModelFacts::from_config_json(config, name).unwrap(),
-        None => ModelFacts::builtin(name).unwrap(),
-    }
+    /// Whether all-reduces are TensorRT-LLM's.
+    pub(super) fused: bool,
 }
 
 impl Gpu {
@@ -189,7 +103,28 @@ impl Case {
             batch,
             input,
             output,
+            fused: false,
         }
+    }
+
+    /// Bytes and us of the curve that stands in for one of the box.
+    fn curve(&self, custom: bool) -> Option<Vec<(u64, f64)>> {
+        if custom && self.fused {
+            return Some(times(self.gpu, self.tp));
+        }
+        Some(self.gpu.curve(custom, self.tp)?.points)
+    }
+
+    /// What is known of the box's all-reduces: where they are another engine's, that engine's, and the library's.
+    fn points(&self) -> Vec<CurvePoint> {
+        if !self.fused || self.tp == 1 {
+            return Vec::new();
+        }
+        let of = |custom: bool, engine| {
+            let curve = self.curve(custom).unwrap();
+            points(&curve, self.tp, engine)
+        };
+        [of(true, Some("tensorrt-llm 1.3.0rc20")), of(false, None)].concat()
     }
 }
 
@@ -201,15 +136,21 @@ fn builtin() -> &'static Priors {
 
 /// What is predicted of a case, from a run on one GPU where one is given.
 pub(super) fn predicted(case: &Case, one: Option<ServeRun>) -> Predicted {
+    let inputs = inputs(case, one);
+    predict(&inputs, SEED, DRAWS).unwrap().sizes.remove(0)
+}
+
+/// What a prediction of that case starts from.
+pub(super) fn inputs(case: &Case, one: Option<ServeRun>) -> PredictInputs {
     let around = case.gpu.around();
     let mig = case.gpu == Gpu::RtxPro6000;
-    let inputs = PredictInputs {
+    PredictInputs {
         base: Inputs {
             model: model(case.model),
             tp: case.tp,
             engines: vec![EngineFacts::vllm(case.tp, &around)],
             serve: one.into_iter().map(|run| (1, run)).collect(),
-            curve: Vec::new(),
+            curve: case.points(),
             troubles: Vec::new(),
             around,
             known: KnownBox {
@@ -237,8 +178,7 @@ pub(super) fn predicted(case: &Case, one: Option<ServeRun>) -> Predicted {
             fabric: false,
             source: "assumed: 8 lanes of Gen5".to_owned(),
         }),
-    };
-    predict(&inputs, SEED, DRAWS).unwrap().sizes.remove(0)
+    }
 }
 
 /// A mean without more.
@@ -279,7 +219,7 @@ pub(super) fn run_of_one(
         duration_s,
         requests_per_s: completed as f64 / duration_s,
         input_tokens: None,
-        output_tokens: Some(completed * output as u64),
+        output_tokens: Some((completed as f64 * output) as u64),
         output_tokens_asked: Some(output as u64),
         fixed_output: Some(true),
         e2el_ms: Some(mean(e2el)),
@@ -290,40 +230,19 @@ pub(super) fn run_of_one(
     }
 }
 
-impl Row {
-    pub(super) fn case(&self, tp: u32) -> Case {
-        Case::new(
-            self.gpu,
-            self.model,
-            tp,
-            self.batch,
-            self.input,
-            self.output,
-        )
-    }
-
-    pub(super) fn run_of_one(&self) -> ServeRun {
-        let [ttft, tpot] = self.one;
-        let e2el = ttft + tpot * (self.output - 1.0);
-        run_of_one(self.batch, self.output, Some(ttft), Some(tpot), e2el)
-    }
-}
-
 /// The prediction if each collective took what latency and bandwidth, fitted to the same curve, say; `None` where there is no
 /// published curve.
 pub(super) fn hockney(case: &Case, predicted: &Predicted) -> Option<f64> {
     let (mut read, mut fitted) = (0.0, 0.0);
     for cost in &predicted.collectives {
-        let curve = case
-            .gpu
-            .curve(cost.path == CollectivePath::Custom, case.tp)?;
+        let curve = case.curve(cost.path == CollectivePath::Custom)?;
         // An all-gather of a contribution moves as much as an all-reduce of half as many times the ranks.
         let bytes = match cost.kind {
             CollectiveKind::AllReduce => cost.bytes_per_rank,
             _ => cost.bytes_per_rank * u64::from(case.tp) / 2,
         };
         read += f64::from(cost.count) * cost.us;
-        fitted += f64::from(cost.count) * Line::of(&curve.points).at(bytes);
+        fitted += f64::from(cost.count) * Line::of(&curve).at(bytes);
     }
     let of = |name| predicted.parts.iter().find(|part| part.name == name);
     let parts = [explain::PartName::AllReduce, explain::PartName::AllGather];

@@ -1,0 +1,85 @@
+//! Prompts: what one takes on an empty server, and what those of other sequences add to a token.
+
+use super::parts::{Drawn, Rates, Size};
+use crate::attribute::deck::{Hand, Knob};
+
+/// The parts of a prompt's own work, ms.
+struct PromptWork {
+    gemm: f64,
+    attention: f64,
+    communication: f64,
+}
+
+impl Size<'_> {
+    /// What the prompts of the other sequences add to a token, ms.
+    ///
+    /// While a sequence decodes, every other slot takes a new prompt once; those that fall into its own time to first token it
+    /// does not see. A prompt rides along with a step of those that decode: the weights are read once for both, and no graph
+    /// holds such a step, so that the host may be what it waits for.
+    pub(super) fn added(&self, hand: &Hand, rates: &Rates, drawn: &Drawn, ranks: u32) -> f64 {
+        let steps = self.steps_of_prompt();
+        let others = f64::from(self.batch.saturating_sub(1));
+        // Chunks of prompts for each token; where there is more than one, they share a step.
+        let chunks = hand.get(Knob::PromptsSeen) * others * steps / self.output_tokens;
+        let (seen, shared) = (chunks.min(1.0), chunks.max(1.0) / steps);
+        let prompt = self.work_of_prompt(hand, rates, ranks);
+        let decoding = rates.math(self.flops(f64::from(self.batch)), ranks);
+        let reading = drawn.gemm + drawn.half;
+        let mixed = reading.max(decoding + prompt.gemm * shared)
+            + (prompt.attention + prompt.communication) * shared
+            + drawn.attention
+            + drawn.elementwise;
+        let alone = drawn.step() - drawn.host - drawn.executor;
+        seen * (mixed.max(self.launches(hand)) - alone).max(0.0)
+    }
+
+    /// What the host takes to launch a step that no graph holds, ms.
+    fn launches(&self, hand: &Hand) -> f64 {
+        f64::from(self.model.layers) * hand.get(Knob::Launches) / 1e3
+    }
+
+    fn steps_of_prompt(&self) -> f64 {
+        (self.input_tokens / self.chunk).ceil().max(1.0)
+    }
+
+    /// What a whole prompt's own work takes, ms.
+    fn work_of_prompt(&self, hand: &Hand, rates: &Rates, ranks: u32) -> PromptWork {
+        let several = if ranks > 1 { &self.prefill_terms[..] } else { &[] };
+        let communication: f64 = several.iter().map(|term| term.us(hand)).sum();
+        PromptWork {
+            gemm: rates.math(self.flops(self.input_tokens), ranks),
+            attention: self.attention_of_prompt(hand, rates) / f64::from(ranks),
+            communication: communication / 1e3,
+        }
+    }
+
+    /// Attention of a prompt on one GPU, ms. Each token meets half of the prompt in the mean, in two products of a
+    /// multiplication and an addition; kernels of prompts multiply 16-bit numbers.
+    fn attention_of_prompt(&self, hand: &Hand, rates: &Rates) -> f64 {
+        let model = self.model;
+        let width = f64::from(model.heads) * f64::from(model.head_dim);
+        let flops = 2.0 * self.input_tokens.powi(2) * width * f64::from(model.layers);
+        match &self.peak {
+            Some(peak) => flops / (peak.bf16_tflops * hand.get(Knob::PromptAttention) * 1e9),
+            None => rates.math(flops, 1),
+        }
+    }
+
+    /// The time to the first token of a prompt that finds the server empty, ms: its multiplications, or the reading of all
+    /// weights for each chunk where that takes longer, or the host's launches.
+    pub(super) fn prefill(&self, hand: &Hand, rates: &Rates, ranks: u32) -> f64 {
+        let steps = self.steps_of_prompt();
+        let prompt = self.work_of_prompt(hand, rates, ranks);
+        let reading = steps * self.gemm(hand, rates, ranks);
+        let work = reading.max(prompt.gemm)
+            + prompt.attention
+            + prompt.communication
+            + steps * (self.on_every_rank(hand) - hand.get(Knob::Host));
+        let executor = if ranks > 1 {
+            hand.get(Knob::Executor)
+        } else {
+            0.0
+        };
+        work.max(steps * self.launches(hand)) + steps * (hand.get(Knob::Host) + executor)
+    }
+}
