@@ -35,6 +35,8 @@ pub(crate) enum Knob {
     MathRate,
     /// Microseconds, standard deviation: how unequally ranks arrive at a collective.
     Jitter,
+    /// A predicted step over what its parts sum to.
+    LeftOut,
     /// Microseconds of a layer's attention that are there whatever it reads.
     AttentionStart,
     /// Time to read the cache over that of as many bytes at the peak bandwidth.

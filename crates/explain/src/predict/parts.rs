@@ -58,6 +58,8 @@ pub(super) struct Drawn {
     pub(super) all_reduce: f64,
     pub(super) all_gather: f64,
     pub(super) skew: f64,
+    /// What no other part holds; below zero where the others hold too much.
+    pub(super) left_out: f64,
     pub(super) prefill: f64,
     pub(super) tpot: f64,
     /// TPOT on one GPU by the same hand.
@@ -92,6 +94,7 @@ impl Drawn {
             + self.elementwise
             + self.host
             + self.executor
+            + self.left_out
             + self.communication()
     }
 
@@ -103,14 +106,11 @@ impl Drawn {
 impl Size<'_> {
     pub(super) fn draw(&self, hand: &Hand) -> Drawn {
         let rates = self.rates(hand);
-        let prefill_of_one = self.prefill(hand, &rates, 1);
         let one = self.step(hand, &rates, 1);
-        let tpot_of_one = self.tpot(hand, &rates, &one, 1);
+        let one = self.served(hand, &rates, one, 1);
         if self.tp == 1 {
             return Drawn {
-                prefill: prefill_of_one,
-                tpot: tpot_of_one,
-                tpot_of_one,
+                tpot_of_one: one.tpot,
                 ..one
             };
         }
@@ -125,10 +125,31 @@ impl Size<'_> {
                 ..drawn
             };
         }
-        drawn.prefill = self.prefill(hand, &rates, self.tp);
-        drawn.tpot = self.tpot(hand, &rates, &drawn, self.tp);
-        drawn.tpot_of_one = tpot_of_one;
-        drawn
+        Drawn {
+            tpot_of_one: one.tpot,
+            ..self.served(hand, &rates, drawn, self.tp)
+        }
+    }
+
+    /// The same with what a client sees of it.
+    fn served(&self, hand: &Hand, rates: &Rates, drawn: Drawn, ranks: u32) -> Drawn {
+        let left_out = self.left_out(hand, drawn.step(), ranks);
+        Drawn {
+            prefill: self.prefill(hand, rates, ranks),
+            tpot: self.tpot(hand, rates, &drawn, ranks) + left_out,
+            left_out,
+            ..drawn
+        }
+    }
+
+    /// How far a step may lie from its parts. A measured step holds what is left out of it, and a rank of several a share of that.
+    fn left_out(&self, hand: &Hand, step: f64, ranks: u32) -> f64 {
+        let unmeasured = match (&self.half, &self.one) {
+            (Some(_), _) => 0.0,
+            (None, Some(_)) => 1.0 - 1.0 / f64::from(ranks),
+            (None, None) => 1.0,
+        };
+        (hand.get(Knob::LeftOut) - 1.0) * unmeasured * step
     }
 
     fn step(&self, hand: &Hand, rates: &Rates, ranks: u32) -> Drawn {

@@ -215,6 +215,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         add(Knob::AttentionStart, "attention_start_us")?;
         add(Knob::CacheOverPeak, "cache_over_peak")?;
     }
+    add(Knob::LeftOut, "left_out")?;
     add(Knob::PromptsSeen, "prompts_seen")?;
     add(Knob::Launches, "launch_us_per_layer")?;
     add(Knob::PromptAttention, "prompt_attention_efficiency")?;
@@ -398,6 +399,7 @@ impl Prepared<'_> {
             "executor_ms" => size.tp == 1,
             "segment_jitter_us" => !size.waits,
             "attention_us_per_layer" => size.peak.is_some(),
+            "left_out" => size.half.is_some() || (size.one.is_some() && size.tp == 1),
             "kv_read_factor" => size.peak.is_some() && roofline,
             _ => false,
         };

@@ -126,6 +126,8 @@ pub enum PartName {
     AllGather,
     /// Waiting for the rank that comes last.
     Skew,
+    /// What no other part holds; below zero where the others hold too much.
+    LeftOut,
 }
 
 impl std::fmt::Display for PartName {
@@ -140,6 +142,7 @@ impl std::fmt::Display for PartName {
             Self::AllReduce => "all-reduce",
             Self::AllGather => "all-gather",
             Self::Skew => "skew",
+            Self::LeftOut => "left out",
         })
     }
 }

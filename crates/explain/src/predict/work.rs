@@ -198,6 +198,15 @@ impl Prepared<'_> {
         if size.tp > 1 {
             several.into_iter().try_for_each(&mut add)?;
         }
+        let is_measured = size.half.is_some() || (size.one.is_some() && size.tp == 1);
+        if !is_measured {
+            add((
+                PartName::LeftOut,
+                &|drawn| drawn.left_out,
+                Grade::D,
+                prior("left_out"),
+            ))?;
+        }
         Some(parts)
     }
 

@@ -32,7 +32,8 @@ fn parts_are_there_for_several_and_sum_to_the_step() {
             PartName::Executor,
             PartName::AllReduce,
             PartName::AllGather,
-            PartName::Skew
+            PartName::Skew,
+            PartName::LeftOut
         ]
     );
     // Medians of skewed parts do not add up exactly; a tenth is far more than they differ by.
