@@ -44,7 +44,11 @@ impl Size<'_> {
 
     /// What a whole prompt's own work takes, ms.
     fn work_of_prompt(&self, hand: &Hand, rates: &Rates, ranks: u32) -> PromptWork {
-        let several = if ranks > 1 { &self.prefill_terms[..] } else { &[] };
+        let several = if ranks > 1 {
+            &self.prefill_terms[..]
+        } else {
+            &[]
+        };
         let communication: f64 = several.iter().map(|term| term.us(hand)).sum();
         PromptWork {
             gemm: rates.math(self.flops(self.input_tokens), ranks),

@@ -205,7 +205,11 @@ fn a_fitted_ratio_knows_nothing_of_its_own_set() {
         hockney: None,
     };
     // Gains of 2, 1.5 and 1.25; without its own the first is told (1.5 + 1.25) / 2 = 1.375, so 20 / 1.375 = 14.5.
-    let mut rows = [row("a", 20.0, 10.0), row("b", 15.0, 10.0), row("c", 12.5, 10.0)];
+    let mut rows = [
+        row("a", 20.0, 10.0),
+        row("b", 15.0, 10.0),
+        row("c", 12.5, 10.0),
+    ];
     let known = gains(&rows);
     fit_ratios(&mut rows, &known);
     assert!((rows[0].fitted.unwrap() - 14.545).abs() < 0.001);

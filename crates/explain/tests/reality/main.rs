@@ -9,9 +9,9 @@
 
 mod curves;
 mod fits;
-mod links;
 mod judged;
 mod kernels;
+mod links;
 mod pairs;
 mod pairs_table;
 mod priors;

@@ -2,7 +2,7 @@
 
 use crate::fits::median;
 use crate::judged::{Judged, error, fit_ratios, gains, holds, r9700, rtx_pro_6000, silicon};
-use crate::rows::ROWS;
+use crate::rows::{HELD_OUT, ROWS};
 use explain::Range;
 
 /// A way to say the time of a size.
@@ -167,12 +167,18 @@ fn print(title: &str, rows: &[&Judged]) {
             won(&FITTED)
         );
     }
-    println!("\n| Server | n | links and roofline | within | from TP1 | within | TP1 / 1.6 | TP1 / other sets' ratio |");
+    println!(
+        "\n| Server | n | links and roofline | within | from TP1 | within | TP1 / 1.6 | TP1 / other sets' ratio |"
+    );
     println!("|---|--:|--:|--:|--:|--:|--:|--:|");
     let mut sets: Vec<&str> = rows.iter().map(|row| row.set.as_str()).collect();
     sets.dedup();
     for set in sets {
-        let of_set: Vec<&Judged> = several.iter().copied().filter(|row| row.set == set).collect();
+        let of_set: Vec<&Judged> = several
+            .iter()
+            .copied()
+            .filter(|row| row.set == set)
+            .collect();
         let held = |way: &Way| {
             let held = way.held(&of_set).filter(|(_, of)| *of > 0);
             held.map_or("—".to_owned(), |(held, of)| format!("{held} of {of}"))
@@ -213,4 +219,15 @@ fn published_pairs_are_predicted_better_than_by_a_constant() {
     let (from_one, constant) = (FROM_ONE.median(&both), CONSTANT.median(&both));
     assert!(from_one < constant, "{from_one:?} {constant:?}");
     assert!(from_one.unwrap() < 0.08, "{from_one:?}");
+}
+
+#[test]
+fn held_out_rows_are_predicted_better_than_by_constants() {
+    let known = gains(&seen());
+    let mut judged = silicon(&HELD_OUT);
+    fit_ratios(&mut judged, &known);
+    let rows: Vec<&Judged> = judged.iter().collect();
+    print("Held-out rows", &rows);
+    let (from_one, constant) = (FROM_ONE.median(&rows), CONSTANT.median(&rows));
+    assert!(from_one < constant, "{from_one:?} {constant:?}");
 }
