@@ -53,6 +53,7 @@ impl Explanation {
     /// With the slope test of an ablation's arms: where the step follows the link, a curve times its count is more than that.
     #[must_use]
     pub fn with_slope(mut self, slope: Slope) -> Self {
+        let slope = slope.held_against(&self);
         if let (Outcome::Attributed { attribution, .. }, Some(evidence)) =
             (&mut self.outcome, slope.evidence())
         {

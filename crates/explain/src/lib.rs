@@ -22,6 +22,7 @@ mod seen;
 mod slope;
 mod text;
 mod what_if;
+mod words;
 
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
@@ -48,8 +49,9 @@ pub use priors::{Basis, Override, Prior, PriorError, Priors, Shape};
 pub use range::Range;
 pub use seen::{Seen, Variable};
 pub use slope::{
-    Ablation, Arm, ArmSummary, Beside, Change, DelayControl, Launch, NegativeControl, Power,
-    Residual, Slope, SlopeEvidence, SlopeFit, SlopeVerdict, slope, slope_text,
+    Ablation, Arm, ArmSummary, Beside, Change, ConstantPart, DelayControl, HalfCheck, Launch,
+    NegativeControl, Power, Residual, Slope, SlopeEvidence, SlopeFit, SlopeVerdict, slope,
+    slope_text,
 };
 pub use text::{answer, half_width, heading, prior_shares, text, too_much};
 pub use what_if::{

@@ -29,6 +29,20 @@ impl Range {
         })
     }
 
+    /// With its sign turned.
+    pub(crate) fn turned(&self) -> Self {
+        Self {
+            low: -self.high,
+            mid: -self.mid,
+            high: -self.low,
+        }
+    }
+
+    /// Whether it is told from nothing.
+    pub(crate) fn is_told(&self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
+
     /// As `10.6 [8.5, 12.7]`, with that many decimals.
     #[must_use]
     pub fn with_decimals(&self, decimals: usize) -> String {

@@ -133,6 +133,19 @@ impl Collectives {
         self.terms.iter().map(|term| term.cost.clone()).collect()
     }
 
+    /// What they were read from, each curve once.
+    pub(crate) fn source(&self) -> String {
+        let mut sources: Vec<&str> = Vec::new();
+        for term in &self.terms {
+            // What was read off the all-reduce's curve names that curve with more words.
+            let source = term.cost.source.as_str();
+            if !sources.iter().any(|said| source.starts_with(said)) {
+                sources.push(source);
+            }
+        }
+        sources.join(" and ")
+    }
+
     /// The grade of what makes up nine tenths of the time.
     pub(crate) fn grade(&self) -> Grade {
         grade(&self.terms)

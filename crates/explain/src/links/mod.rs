@@ -5,10 +5,15 @@
 
 mod compare;
 mod measured;
+mod pair;
 mod result;
+mod sent;
+mod settle;
 mod side;
 mod sizes;
+mod sizes_result;
 mod sizes_text;
+mod step;
 mod text;
 mod verdict;
 mod wire;
@@ -19,7 +24,8 @@ pub use result::{
     TimeOf, WireDifference, WireTime,
 };
 pub use side::{LinkSide, PhysicalLink};
-pub use sizes::{SizeAttribution, SizeBar, SizeCause, SizeComparison, SizeOutcome, compare_sizes};
+pub use sizes::compare_sizes;
+pub use sizes_result::{SizeAttribution, SizeBar, SizeCause, SizeComparison, SizeOutcome};
 pub use sizes_text::{sizes_answer, sizes_text};
 pub use text::{links_answer, links_heading, links_text};
 pub use verdict::LinkVerdict;

@@ -136,6 +136,23 @@ pub struct Difference {
     pub verdict: LinkVerdict,
 }
 
+impl Difference {
+    /// How its times came about: measured, or worked out of a latency.
+    #[must_use]
+    pub fn how(&self) -> &'static str {
+        match self.step_from {
+            Some(StepFrom::Latency) => "worked out",
+            Some(StepFrom::DecodeGap | StepFrom::Tpot) | None => "measured",
+        }
+    }
+
+    /// Whether the base takes longer; `None` where no side is told to.
+    #[must_use]
+    pub fn is_longer_on_a(&self) -> Option<bool> {
+        self.measured.is_told().then_some(self.measured.mid < 0.0)
+    }
+}
+
 /// What plan and curves make of the difference, ms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkPrediction {
@@ -167,10 +184,10 @@ pub struct Needed {
     pub bytes_per_rank: u64,
     /// All-reduces.
     pub count: u32,
-    /// Microseconds more for each.
+    /// Microseconds more for each on the other side than on the base.
     pub us: Range,
-    /// GB/s at which the slower link would have to carry them, the faster being as fast as it can; `None` where no link is known
-    /// or the difference is not told from nothing.
+    /// GB/s at which the link of the side that takes longer would have to carry them, the other being as fast as it can; `None`
+    /// where that other link is not known, or the difference is not told from nothing.
     pub gb_per_s: Option<f64>,
 }
 

@@ -1,16 +1,16 @@
-//! TPm against TPn where there is no run of one GPU: what more GPUs gain, with the communication of the fewer taken out by its own
-//! curve first.
+//! TPm against TPn where there is no run of one GPU: what more GPUs gain, with the communication of the fewer taken out first, by
+//! the best curve that there is of it.
 
 use measure::import::Spread;
-use serde::{Deserialize, Serialize};
 use tp_plan::{ModelFacts, plan};
 
-use super::compare::step_time;
 use super::measured::Measured;
+use super::sizes_result::{SizeAttribution, SizeBar, SizeCause, SizeComparison, SizeOutcome};
+use super::step::step_time;
 use crate::attribute::{
-    Claim, CollectiveCost, Collectives, Compute, ComputeDeck, Grade, Refusal, StepFrom, step_from,
+    Claim, Collectives, Compute, ComputeDeck, Grade, Refusal, StepFrom, step_from,
 };
-use crate::explanation::{InputSource, SCHEMA, sources};
+use crate::explanation::{SCHEMA, sources};
 use crate::gates::{Gate, RunShape, Verdict, failed, pair_gates};
 use crate::inputs::Inputs;
 use crate::priors::Prior;
@@ -25,131 +25,6 @@ const FITTING: f64 = 0.05;
 
 /// Where at least this share of the draws does not fit, that is said as a reservation.
 const HARDLY: f64 = 0.9;
-
-/// One tensor parallel size against a smaller one that is not one GPU.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SizeComparison {
-    /// The version of the form, as of an explanation.
-    pub schema: u32,
-    /// `sizes`: what tells this form from an explanation.
-    pub kind: String,
-    /// The soft box behind any input; `None` where all is measured.
-    pub simulated: Option<String>,
-    /// The model.
-    pub model: String,
-    /// The smaller tensor parallel size.
-    pub from: u32,
-    /// The larger.
-    pub to: u32,
-    /// The engine with its mode, in words; `None` where it is not known.
-    pub engine: Option<String>,
-    /// The box's name.
-    pub box_name: Option<String>,
-    /// The GPUs' name.
-    pub gpu: Option<String>,
-    /// Where each input came from.
-    pub inputs: Vec<InputSource>,
-    /// Every gate.
-    pub gates: Vec<Gate>,
-    /// What came of it.
-    pub outcome: SizeOutcome,
-}
-
-/// What came of a comparison of sizes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub enum SizeOutcome {
-    /// The step of the larger size is attributed.
-    Attributed {
-        /// To what.
-        attribution: Box<SizeAttribution>,
-    },
-    /// It is not.
-    Refused {
-        /// Why.
-        refusal: Refusal,
-    },
-}
-
-/// Where the time of a step on more GPUs goes, ms a step. Ranges are 5%, 50% and 95%.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SizeAttribution {
-    /// Sequences that decode in a step.
-    pub batch: u32,
-    /// What the steps were taken from.
-    pub step_from: StepFrom,
-    /// The step on fewer GPUs.
-    pub step_of_fewer: Range,
-    /// Of it, collectives by its own curve.
-    pub sent_of_fewer: Range,
-    /// The step on more GPUs.
-    pub step_of_more: Range,
-    /// The causes that sum to the step on more GPUs.
-    pub bars: Vec<SizeBar>,
-    /// What communication and all that is unexplained take together.
-    pub remainder: Range,
-    /// What can be said of communication.
-    pub claim: Claim,
-    /// Speed-up of a step, as measured.
-    pub speed_up: Range,
-    /// Speed-up if the whole remainder went away.
-    pub free_links: Range,
-    /// Share of the draws that sum to more than was measured, 0 to 1; they count for no bar.
-    pub impossible: f64,
-    /// Collectives of a step on fewer GPUs, with the curve's times.
-    pub collectives_of_fewer: Vec<CollectiveCost>,
-    /// Collectives of a step on more GPUs; empty where there is no curve.
-    pub collectives_of_more: Vec<CollectiveCost>,
-    /// What was taken as known without being measured.
-    pub priors: Vec<Prior>,
-    /// Reservations, a sentence each.
-    pub caveats: Vec<String>,
-    /// Seed of the draws.
-    pub seed: u64,
-    /// Number of draws.
-    pub draws: u32,
-}
-
-/// One cause.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SizeBar {
-    /// Which.
-    pub cause: SizeCause,
-    /// Milliseconds a step.
-    pub ms: Range,
-    /// How good the evidence is; `None` where it is arithmetic on measured times.
-    pub grade: Option<Grade>,
-    /// What it rests on.
-    pub source: String,
-}
-
-/// A part of the step on more GPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SizeCause {
-    /// The step on fewer GPUs without its collectives, shared out over more.
-    Ideal,
-    /// What narrower GEMMs take above their share.
-    NarrowGemm,
-    /// Work that every GPU does in full.
-    Unsharded,
-    /// Collectives.
-    Communication,
-    /// What is left.
-    Unexplained,
-}
-
-impl std::fmt::Display for SizeCause {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Ideal => "ideal share",
-            Self::NarrowGemm => "narrow GEMMs",
-            Self::Unsharded => "never sharded",
-            Self::Communication => "communication",
-            Self::Unexplained => "unexplained",
-        })
-    }
-}
 
 /// One draw, ms a step.
 #[derive(Debug, Clone, Copy)]
@@ -313,12 +188,18 @@ fn attribution(
     };
     let estimated = claim == Claim::Estimated;
     let shown = if estimated { &fitting } else { &free };
-    let mut caveats = of_fewer.caveats.clone();
+    let mut caveats = of_size(fewer.tp, &of_fewer.caveats);
+    if of_fewer.grade() == Grade::D {
+        caveats.push(format!(
+            "what TP{} itself sends is of grade D ({}), and with it all that is shared out: measure it with allreduce-bench --model {} --tp {} --batches {batch}",
+            fewer.tp, of_fewer.source(), fewer.model.name, fewer.tp
+        ));
+    }
     let mut priors = compute.priors();
     priors.extend(of_fewer.priors());
     priors.extend(measured.priors());
     if let Ok(of_more) = &of_more {
-        caveats.extend(of_more.caveats.iter().cloned());
+        caveats.extend(of_size(more.tp, &of_more.caveats));
         priors.extend(of_more.priors());
     }
     for gate in gates.iter().filter(|gate| gate.verdict == Verdict::Unknown) {
@@ -343,11 +224,13 @@ fn attribution(
         step_from: from,
         step_of_fewer: range(shown, |draw| draw.fewer)?,
         sent_of_fewer: range(shown, |draw| draw.sent_of_fewer)?,
+        grade_of_fewer: Some(of_fewer.grade()),
+        source_of_fewer: of_fewer.source(),
         step_of_more: range(shown, |draw| draw.more)?,
         bars: bars(
             (fewer.tp, more.tp),
-            of_more.as_ref().ok(),
-            estimated,
+            &of_fewer,
+            of_more.as_ref().ok().filter(|_| estimated),
             |of| range(shown, of),
         )?,
         remainder,
@@ -366,10 +249,16 @@ fn attribution(
     })
 }
 
+/// Remarks on the curves of one size.
+fn of_size(tp: u32, caveats: &[String]) -> Vec<String> {
+    let said = caveats.iter();
+    said.map(|caveat| format!("TP{tp}: {caveat}")).collect()
+}
+
 fn bars(
     (fewer, more): (u32, u32),
+    of_fewer: &Collectives,
     of_more: Option<&Collectives>,
-    estimated: bool,
     range: impl Fn(fn(&Draw) -> f64) -> Result<Range, Vec<String>>,
 ) -> Result<Vec<SizeBar>, Vec<String>> {
     let known = "prior knowledge of GEMMs, attention, norms and host";
@@ -377,7 +266,8 @@ fn bars(
         SizeBar {
             cause: SizeCause::Ideal,
             ms: range(|draw| draw.ideal)?,
-            grade: None,
+            // As good as what is taken off before.
+            grade: Some(of_fewer.grade()),
             source: format!(
                 "the step of {fewer} GPUs less its own collectives, times {fewer}/{more}"
             ),
@@ -395,28 +285,29 @@ fn bars(
             source: known.to_owned(),
         },
     ];
-    if let Some(of) = of_more.filter(|_| estimated) {
+    if let Some(of) = of_more {
         bars.push(SizeBar {
             cause: SizeCause::Communication,
             ms: range(|draw| draw.sent.unwrap_or(0.0))?,
             grade: Some(of.grade()),
             source: format!(
-                "{} all-reduces by the curve of {more} ranks, {:.2} ms as the curve has it",
+                "{} all-reduces by the curve of {more} ranks, {:.2} ms as the curve has it ({})",
                 of.all_reduces(),
-                of.face_ms()
+                of.face_ms(),
+                of.source()
             ),
         });
     }
     bars.push(SizeBar {
         cause: SizeCause::Unexplained,
-        ms: match estimated {
-            true => range(Draw::unexplained)?,
-            false => range(Draw::remainder)?,
+        ms: match of_more {
+            Some(_) => range(Draw::unexplained)?,
+            None => range(Draw::remainder)?,
         },
         grade: None,
-        source: match estimated {
-            true => "what is left".to_owned(),
-            false => "what is left, communication included".to_owned(),
+        source: match of_more {
+            Some(_) => "what is left".to_owned(),
+            None => "what is left, communication included".to_owned(),
         },
     });
     Ok(bars)

@@ -1,32 +1,26 @@
 //! A comparison of two sizes for the terminal.
 
-use super::sizes::{SizeAttribution, SizeCause, SizeComparison, SizeOutcome};
-use crate::attribute::Claim;
-use crate::gates::Verdict;
+use super::sizes_result::{SizeAttribution, SizeCause, SizeComparison, SizeOutcome};
+use crate::attribute::{Claim, Grade};
 use crate::range::Range;
 use crate::text::{gates, list};
+use crate::words::{inputs, or_unknown, printable, simulated, what_to_run_first};
 
 /// The comparison as text; lines are not wrapped.
 #[must_use]
 pub fn sizes_text(comparison: &SizeComparison) -> String {
-    let mut text = String::new();
-    if let Some(soft) = &comparison.simulated {
-        text.push_str(&format!(
-            "SIMULATED on the soft box {soft}: no figure here is of real hardware\n\n"
-        ));
-    }
+    let mut text = simulated(comparison.simulated.as_deref());
     for sentence in sizes_answer(comparison) {
         text.push_str(&format!("{sentence}\n"));
     }
-    let or_unknown = |known: &Option<String>| known.clone().unwrap_or_else(|| "unknown".to_owned());
     text.push_str(&format!(
         "\n{}, TP{} against TP{}; {}; box {}, GPU {}\n",
         comparison.model,
         comparison.to,
         comparison.from,
-        or_unknown(&comparison.engine),
-        or_unknown(&comparison.box_name),
-        or_unknown(&comparison.gpu)
+        or_unknown(comparison.engine.as_deref()),
+        or_unknown(comparison.box_name.as_deref()),
+        or_unknown(comparison.gpu.as_deref())
     ));
     if let SizeOutcome::Attributed { attribution } = &comparison.outcome {
         text.push_str(&waterfall(comparison, attribution));
@@ -37,13 +31,8 @@ pub fn sizes_text(comparison: &SizeComparison) -> String {
         let priors: Vec<String> = attribution.priors.iter().map(ToString::to_string).collect();
         text.push_str(&list("taken as known", &priors));
     }
-    let inputs: Vec<String> = comparison
-        .inputs
-        .iter()
-        .map(|source| format!("{}: {}", source.origin, source.taken))
-        .collect();
-    text.push_str(&list("inputs", &inputs));
-    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+    text.push_str(&inputs(&comparison.inputs));
+    printable(&text)
 }
 
 /// The answer in two sentences.
@@ -75,27 +64,31 @@ pub fn sizes_answer(comparison: &SizeComparison) -> Vec<String> {
                     bars.join(", ")
                 ),
                 format!(
-                    "With free links at TP{to} a step would be at most {}x as fast as at TP{from}, whose own collectives take {} of {:.1} ms.{claim}",
+                    "With free links at TP{to} a step would be at most {}x as fast as at TP{from}, whose own collectives take {}{} of {:.1} ms.{claim}",
                     attribution.free_links.with_decimals(2),
                     attribution.sent_of_fewer.with_decimals(1),
+                    doubt(attribution),
                     attribution.step_of_fewer.mid
                 ),
             ]
         }
         SizeOutcome::Refused { refusal } => {
-            let mut failed = comparison
-                .gates
-                .iter()
-                .filter(|gate| gate.verdict == Verdict::Failed);
-            let run = failed.find_map(|gate| gate.what_to_run.as_deref());
-            let run = run.unwrap_or(
-                "give streamed results of both sizes, and the collectives of both with --allreduce",
-            );
             vec![
                 format!("Nothing is attributed: {}.", refusal.reasons.join("; ")),
-                format!("What to do first: {run}."),
+                what_to_run_first(
+                    &comparison.gates,
+                    "give streamed results of both sizes, and the collectives of both with --allreduce",
+                ),
             ]
         }
+    }
+}
+
+/// The grade of what the smaller size sends, where it is not of this box.
+fn doubt(attribution: &SizeAttribution) -> String {
+    match attribution.grade_of_fewer {
+        Some(Grade::D) => format!(" (grade D, {})", attribution.source_of_fewer),
+        _ => String::new(),
     }
 }
 
@@ -116,19 +109,21 @@ fn waterfall(comparison: &SizeComparison, attribution: &SizeAttribution) -> Stri
         &attribution.step_of_fewer,
         measured,
     );
+    let grade = |grade: Option<Grade>| grade.map_or(String::new(), |grade| format!("{grade}: "));
     row(
         "of it its own collectives".to_owned(),
         &attribution.sent_of_fewer,
-        "curve times count",
+        &format!(
+            "{}curve times count ({})",
+            grade(attribution.grade_of_fewer),
+            attribution.source_of_fewer
+        ),
     );
     for bar in &attribution.bars {
-        let grade = bar
-            .grade
-            .map_or(String::new(), |grade| format!("{grade}: "));
         row(
             bar.cause.to_string(),
             &bar.ms,
-            &format!("{grade}{}", bar.source),
+            &format!("{}{}", grade(bar.grade), bar.source),
         );
     }
     row(

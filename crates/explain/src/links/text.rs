@@ -4,22 +4,15 @@ use measure::unit::ByteCount;
 
 use super::result::{Difference, LinkComparison, LinkFigures, LinkOutcome, TimeOf, WireDifference};
 use super::verdict::LinkVerdict;
-use crate::gates::Verdict;
+use crate::attribute::StepFrom;
 use crate::range::Range;
 use crate::text::{gates, list};
-
-/// What stands where there is nothing.
-const ABSENT: &str = "—";
+use crate::words::{ABSENT, inputs, printable, simulated, what_to_run_first};
 
 /// The comparison as text; lines are not wrapped.
 #[must_use]
 pub fn links_text(comparison: &LinkComparison) -> String {
-    let mut text = String::new();
-    if let Some(soft) = &comparison.simulated {
-        text.push_str(&format!(
-            "SIMULATED on the soft box {soft}: no figure here is of real hardware\n\n"
-        ));
-    }
+    let mut text = simulated(comparison.simulated.as_deref());
     for sentence in links_answer(comparison) {
         text.push_str(&format!("{sentence}\n"));
     }
@@ -46,14 +39,8 @@ pub fn links_text(comparison: &LinkComparison) -> String {
     } else {
         text.push_str(&gates(&comparison.gates));
     }
-    let inputs: Vec<String> = comparison
-        .inputs
-        .iter()
-        .map(|source| format!("{}: {}", source.origin, source.taken))
-        .collect();
-    text.push_str(&list("inputs", &inputs));
-    // Names come from files of others; an escape sequence in one must not reach a terminal.
-    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+    text.push_str(&inputs(&comparison.inputs));
+    printable(&text)
 }
 
 /// What was compared, in a line.
@@ -87,20 +74,15 @@ pub fn links_answer(comparison: &LinkComparison) -> Vec<String> {
     let figures = match &comparison.outcome {
         LinkOutcome::Compared { figures } => figures,
         LinkOutcome::Refused { refusal } => {
-            let failed = comparison
-                .gates
-                .iter()
-                .filter(|gate| gate.verdict == Verdict::Failed);
-            let run = failed
-                .into_iter()
-                .find_map(|gate| gate.what_to_run.as_deref());
-            let run = run.unwrap_or("give results with a time per token of a stream");
             return vec![
                 format!(
                     "Nothing is said of the links: {}.",
                     refusal.reasons.join("; ")
                 ),
-                format!("What to do first: {run}."),
+                what_to_run_first(
+                    &comparison.gates,
+                    "give results with a time per token of a stream",
+                ),
             ];
         }
     };
@@ -123,22 +105,46 @@ fn capital(sentence: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-fn name(of: TimeOf) -> &'static str {
-    match of {
-        TimeOf::DecodeStep => "a decode step",
-        TimeOf::FirstToken => "the first token",
-        TimeOf::WholeRun => "all prompts",
+fn name(of: &Difference) -> &'static str {
+    match (of.of, of.step_from) {
+        (TimeOf::DecodeStep, Some(StepFrom::Latency)) => "an output token, prompts included,",
+        (TimeOf::DecodeStep, _) => "a decode step",
+        (TimeOf::FirstToken, _) => "the first token",
+        (TimeOf::WholeRun, _) => "all prompts",
+    }
+}
+
+/// The side that takes longer; `None` where none is told to.
+fn longer<'a>(comparison: &'a LinkComparison, of: &Difference) -> Option<&'a str> {
+    let is_a = of.is_longer_on_a()?;
+    let side = if is_a { &comparison.a } else { &comparison.b };
+    Some(&side.name)
+}
+
+/// How much longer on the side that takes longer, or how little is told.
+fn apart(comparison: &LinkComparison, of: &Difference, b_less_a: &Range, unit: &str) -> String {
+    let range = match of.is_longer_on_a() {
+        Some(true) => b_less_a.turned(),
+        Some(false) | None => *b_less_a,
+    };
+    let range = range.with_decimals(2);
+    match longer(comparison, of) {
+        Some(side) => format!("{range}{unit} longer on {side}"),
+        None => format!(
+            "{} less {} {range}{unit}",
+            comparison.b.name, comparison.a.name
+        ),
     }
 }
 
 fn sentence(comparison: &LinkComparison, figures: &LinkFigures, of: &Difference) -> String {
     let (a, b) = (&comparison.a.name, &comparison.b.name);
     let takes = format!(
-        "{} takes {:.2} ms on {b} and {:.2} ms on {a}, {} ms apart",
-        name(of.of),
+        "{} takes {:.2} ms on {b} and {:.2} ms on {a}, {}",
+        name(of),
         of.b.mid,
         of.a.mid,
-        of.measured.with_decimals(2)
+        apart(comparison, of, &of.measured, " ms")
     );
     let predicted = of.predicted.as_ref();
     let by_curves = predicted.map_or(String::new(), |by| {
@@ -150,8 +156,8 @@ fn sentence(comparison: &LinkComparison, figures: &LinkFigures, of: &Difference)
             )
         });
         format!(
-            " (collectives by the two curves: {} ms{effective})",
-            by.difference.with_decimals(2)
+            " (collectives by the two curves: {}{effective})",
+            apart(comparison, of, &by.difference, " ms")
         )
     });
     let one_gpu = comparison.tp == 1;
@@ -177,13 +183,20 @@ fn sentence(comparison: &LinkComparison, figures: &LinkFigures, of: &Difference)
             most_ms,
             seen_from_ms,
         } => format!(
-            "and cannot differ visibly: bytes over the two links make {most_ms:.3} ms at most, and these runs tell differences from {seen_from_ms:.2} ms on"
+            "and cannot differ visibly: the two links make {most_ms:.3} ms at most, and these runs tell differences from {seen_from_ms:.2} ms on"
         ),
         LinkVerdict::MoreThanBytes { most_ms } => format!(
             "more than bytes over the two links can make ({most_ms:.3} ms at most): latency of another path, or something beside the link ({})",
             suspects(figures)
         ),
-        LinkVerdict::LinkCould => "which bytes over the two links could make; without curves of both it is not proven".to_owned(),
+        LinkVerdict::LinkCould { doubt: None } => "which bytes over the two links could make; without curves of both it is not proven".to_owned(),
+        LinkVerdict::LinkCould { doubt: Some(doubt) } => {
+            format!("which could be the link, and is not proven: {doubt}")
+        }
+        LinkVerdict::AgainstLink => format!(
+            "though its link is the faster one: it is not the link but something beside it ({})",
+            suspects(figures)
+        ),
         LinkVerdict::NotTold { reason } => format!("of which nothing is claimed: {reason}"),
     };
     format!("{takes}{by_curves}, {why}")
@@ -202,11 +215,10 @@ fn suspects(figures: &LinkFigures) -> String {
 }
 
 fn table(comparison: &LinkComparison, of: &Difference) -> String {
-    let mut text = format!("{}, ms, median [5%, 95%]\n", name(of.of));
-    let simulated = if comparison.simulated.is_some() {
-        "simulated"
-    } else {
-        "measured"
+    let mut text = format!("{}, ms, median [5%, 95%]\n", name(of).trim_end_matches(','));
+    let how = match comparison.simulated {
+        Some(_) => "simulated",
+        None => of.how(),
     };
     let mut row = |what: String, ms: &Range, rests_on: String| {
         text.push_str(&format!(
@@ -214,10 +226,11 @@ fn table(comparison: &LinkComparison, of: &Difference) -> String {
             ms.with_decimals(2)
         ));
     };
-    let rests = |n: usize| format!("{simulated}, n = {}", runs(n));
+    let rests = |n: usize| format!("{how}, n = {}", runs(n));
     row(comparison.a.name.clone(), &of.a, rests(of.runs_of_a));
     row(comparison.b.name.clone(), &of.b, rests(of.runs_of_b));
-    row("difference".to_owned(), &of.measured, simulated.to_owned());
+    let less = format!("{} less {}", comparison.b.name, comparison.a.name);
+    row(less.clone(), &of.measured, how.to_owned());
     match &of.predicted {
         Some(by) => {
             let rests = format!("grade {}: {}", by.grade, by.grade.meaning());
@@ -231,11 +244,11 @@ fn table(comparison: &LinkComparison, of: &Difference) -> String {
                 &by.b,
                 rests.clone(),
             );
-            row("predicted difference".to_owned(), &by.difference, rests);
+            row(format!("{less}, predicted"), &by.difference, rests);
             row(
                 "beyond the prediction".to_owned(),
                 &by.beyond,
-                "measured less predicted".to_owned(),
+                format!("{how} less predicted"),
             );
             let effective = by
                 .effective
@@ -249,14 +262,15 @@ fn table(comparison: &LinkComparison, of: &Difference) -> String {
         None => text.push_str(" no prediction: a curve of both links is missing\n"),
     }
     if let Some(needed) = &of.needed {
-        let rate = needed.gb_per_s.map_or(String::new(), |rate| {
-            format!(", as if the slower link carried that message at {rate:.1} GB/s")
+        let rate = needed.gb_per_s.zip(longer(comparison, of));
+        let rate = rate.map_or_else(String::new, |(rate, side)| {
+            format!(", as if the link of {side} carried that message at {rate:.1} GB/s")
         });
         text.push_str(&format!(
-            " were the link all of it, each of {} all-reduces ({}) would take {} us more{rate}\n",
+            " were the link all of it, each of {} all-reduces ({}) would take {}{rate}\n",
             needed.count,
             ByteCount(needed.bytes_per_rank),
-            needed.us.with_decimals(2)
+            apart(comparison, of, &needed.us, " us")
         ));
     }
     text.push('\n');

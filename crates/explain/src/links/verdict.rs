@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::result::LinkPrediction;
+use crate::attribute::Grade;
 use crate::range::Range;
+
+/// Measured and predicted difference must be equal to this part of the latter, half a 90% interval, before the link explains it.
+const TELLS: f64 = 0.25;
 
 /// What follows from a difference between two links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,9 +27,9 @@ pub enum LinkVerdict {
     },
     /// Nothing differs, and nothing should.
     NoDifference,
-    /// No curves: the links cannot differ by as much as these runs could see.
+    /// The links cannot differ by as much as these runs could see, by the curves, or by bytes where there are none.
     CannotShow {
-        /// What bytes can make at most, ms.
+        /// What the links can make at most, ms.
         most_ms: f64,
         /// What the runs could see at least, ms.
         seen_from_ms: f64,
@@ -34,8 +39,14 @@ pub enum LinkVerdict {
         /// What bytes can make at most, ms.
         most_ms: f64,
     },
-    /// No curves: bytes over these links could make such a difference.
-    LinkCould,
+    /// It could be the link, and that is not proven.
+    LinkCould {
+        /// What the curves leave in doubt; `None` where there are none, and bytes over these links could make such a difference.
+        #[serde(default)]
+        doubt: Option<String>,
+    },
+    /// The side whose link is faster takes longer: it is not the link.
+    AgainstLink,
     /// The files do not tell.
     NotTold {
         /// Why.
@@ -44,26 +55,40 @@ pub enum LinkVerdict {
 }
 
 impl LinkVerdict {
-    /// By curves: what was measured, what was predicted, and their difference, ms.
-    pub(super) fn by_curves(measured: &Range, predicted: &Range, beyond: &Range) -> Self {
-        let told = |range: &Range| range.low > 0.0 || range.high < 0.0;
+    /// By curves: what was measured, ms, and what they make of it.
+    pub(super) fn by_curves(measured: &Range, by: &LinkPrediction) -> Self {
+        let predicted = &by.difference;
+        if measured.is_told() && predicted.is_told() && measured.mid * predicted.mid < 0.0 {
+            return Self::AgainstLink;
+        }
         // More and less are along the direction in which the link works; where it does nothing, along what was seen.
-        let direction = if told(predicted) { predicted } else { measured };
-        let beyond = if direction.mid < 0.0 {
-            turned(beyond)
-        } else {
-            *beyond
+        let direction = match predicted.is_told() {
+            true => predicted,
+            false => measured,
+        };
+        let beyond = match direction.mid < 0.0 {
+            true => by.beyond.turned(),
+            false => by.beyond,
         };
         if beyond.low > 0.0 {
             return Self::MoreThanLink { beyond };
         }
         if beyond.high < 0.0 {
             return Self::LessThanLink {
-                short: turned(&beyond),
+                short: beyond.turned(),
             };
         }
-        match (told(measured), told(predicted)) {
-            (true, true) => Self::ExplainedByLink,
+        let most_ms = predicted.low.abs().max(predicted.high.abs());
+        let seen_from_ms = (measured.high - measured.low) / 2.0;
+        match (measured.is_told(), predicted.is_told()) {
+            (false, true) if most_ms < seen_from_ms => Self::CannotShow {
+                most_ms,
+                seen_from_ms,
+            },
+            (true, true) => match doubt(by) {
+                None => Self::ExplainedByLink,
+                doubt => Self::LinkCould { doubt },
+            },
             (false, false) => Self::NoDifference,
             (false, true) => Self::NotTold {
                 reason: "the runs do not tell the difference from none, nor from what the curves predict: repeat them, each with a server started afresh".to_owned(),
@@ -76,12 +101,15 @@ impl LinkVerdict {
 
     /// By bytes alone: what was measured, and from how much to how much bytes can differ; `None` where a link is not known.
     pub(super) fn by_bytes(measured: &Range, wire: Option<&Range>) -> Self {
-        let told = measured.low > 0.0 || measured.high < 0.0;
+        let told = measured.is_told();
         let Some(wire) = wire else {
             return Self::NotTold {
                 reason: "there is no curve of both links, and the links are not known: give --allreduce-a and --allreduce-b, or --link-a and --link-b".to_owned(),
             };
         };
+        if told && measured.mid * wire.mid < 0.0 {
+            return Self::AgainstLink;
+        }
         let most_ms = wire.low.abs().max(wire.high.abs());
         let seen_from_ms = (measured.high - measured.low) / 2.0;
         let least = if told {
@@ -98,8 +126,8 @@ impl LinkVerdict {
                 seen_from_ms,
             };
         }
-        if told && measured.mid * wire.mid >= 0.0 {
-            return Self::LinkCould;
+        if told {
+            return Self::LinkCould { doubt: None };
         }
         Self::NotTold {
             reason: "the runs do not tell the difference from none".to_owned(),
@@ -107,11 +135,19 @@ impl LinkVerdict {
     }
 }
 
-/// A range with its sign turned.
-pub(super) fn turned(range: &Range) -> Range {
-    Range {
-        low: -range.high,
-        mid: -range.mid,
-        high: -range.low,
+/// Why a difference that the curves do not contradict is not proven by them; `None` where it is.
+fn doubt(by: &LinkPrediction) -> Option<String> {
+    if by.grade == Grade::D {
+        return Some(format!(
+            "the curves are of grade D ({})",
+            Grade::D.meaning()
+        ));
     }
+    let half = (by.beyond.high - by.beyond.low) / 2.0 / by.difference.mid.abs();
+    (half > TELLS).then(|| {
+        format!(
+            "measured and predicted difference are equal to {:.0}% of the latter only",
+            half * 100.0
+        )
+    })
 }

@@ -22,24 +22,58 @@ fn on_link(of: &PlannedCollective, ranks: u32) -> f64 {
     }
 }
 
-/// What `times` steps of these collectives take over both links by bytes alone; `None` where a link is not known.
+/// Collectives that are sent so many times, or between so many and so many times.
+#[derive(Clone, Copy)]
+pub(super) struct Bytes<'a> {
+    planned: &'a [PlannedCollective],
+    least: f64,
+    most: f64,
+}
+
+impl<'a> Bytes<'a> {
+    /// Exactly so many times.
+    pub(super) fn times(planned: &'a [PlannedCollective], times: f64) -> Self {
+        Self::between(planned, times, times)
+    }
+
+    pub(super) fn between(planned: &'a [PlannedCollective], least: f64, most: f64) -> Self {
+        Self {
+            planned,
+            least,
+            most,
+        }
+    }
+
+    /// Bytes over a link of one sending of all.
+    fn each(&self, ranks: u32) -> f64 {
+        let all = self.planned.iter();
+        all.map(|one| f64::from(one.count) * on_link(one, ranks))
+            .sum()
+    }
+}
+
+/// What collectives take over both links by bytes alone; `None` where a link is not known. The first of `bytes` are those whose
+/// count and size are told.
 pub(super) fn wire(
     (a, b): (&LinkSide, &LinkSide),
     of: TimeOf,
     words: String,
-    planned: &[PlannedCollective],
-    times: f64,
+    bytes: &[Bytes<'_>],
     share: &Prior,
 ) -> Option<WireDifference> {
     let (link_a, link_b) = (a.link.as_ref()?, b.link.as_ref()?);
     let tp = a.inputs.tp;
-    let each = |one: &PlannedCollective| f64::from(one.count) * on_link(one, tp);
-    let bytes = planned.iter().map(each).sum::<f64>() * times;
-    let reduces = planned
+    let sum = |times: fn(&Bytes<'_>) -> f64| -> f64 {
+        bytes.iter().map(|of| of.each(tp) * times(of)).sum()
+    };
+    let ends = [sum(|of| of.least), sum(|of| of.most)];
+    let reduces = bytes
+        .first()?
+        .planned
         .iter()
         .filter(|one| one.kind == CollectiveKind::AllReduce);
     let largest = reduces.clone().max_by_key(|one| one.bytes_per_rank)?;
-    let range = |per_gb: f64| at_shares(bytes * per_gb / 1e6, share);
+    let range = |per_gb: f64| at_shares(ends.map(|bytes| bytes * per_gb / 1e6), share);
     let time = |link: &PhysicalLink| WireTime {
         least_us: on_link(largest, tp) / link.raw_gb_per_s / 1e3,
         all_ms: range(1.0 / link.raw_gb_per_s),
@@ -55,12 +89,12 @@ pub(super) fn wire(
     })
 }
 
-/// A time at the raw rate over the shares of it that links reach; of a negative one the ends change places.
-fn at_shares(raw: f64, share: &Prior) -> Range {
-    let ends = [raw / share.high, raw / share.low];
+/// The least and the most time at the raw rate over the shares of it that links reach; of negative ones the ends change places.
+fn at_shares([least, most]: [f64; 2], share: &Prior) -> Range {
+    let ends = [least / share.high, most / share.low];
     Range {
         low: ends[0].min(ends[1]),
-        mid: raw / share.at(0.5),
+        mid: (least + most) / 2.0 / share.at(0.5),
         high: ends[0].max(ends[1]),
     }
 }
@@ -82,13 +116,15 @@ pub(super) fn needed(
         mid: each(measured.mid),
         high: each(measured.high),
     };
-    let told = measured.low > 0.0 || measured.high < 0.0;
-    let faster = a.link.iter().chain(&b.link).map(|link| link.raw_gb_per_s);
-    // Over the faster link the message takes at least its bytes; the slower one takes that and the difference.
-    let faster = faster.reduce(f64::max).filter(|_| told);
-    let gb_per_s = faster.map(|rate| {
+    // The side that takes less sends its message in its bytes' time at least; the other takes that and the difference.
+    let less = match us.mid > 0.0 {
+        true => a,
+        false => b,
+    };
+    let rate = less.link.as_ref().filter(|_| measured.is_told());
+    let gb_per_s = rate.map(|link| {
         let bytes = on_link(most, a.inputs.tp);
-        bytes / 1e3 / (bytes / rate / 1e3 + us.mid.abs())
+        bytes / 1e3 / (bytes / link.raw_gb_per_s / 1e3 + us.mid.abs())
     });
     Some(Needed {
         bytes_per_rank: most.bytes_per_rank,

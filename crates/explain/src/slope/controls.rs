@@ -3,8 +3,8 @@
 use super::arms::Change;
 use super::launches::Means;
 use super::result::{Beside, NegativeControl};
+use super::sample::Sample;
 use super::student::{Z99, t};
-use super::test::Sample;
 
 /// A movement of one GPU below this part of what the fitted steps span does not bend the slope by more.
 const MATTERS: f64 = 0.05;
@@ -72,7 +72,7 @@ pub(super) fn negative(sample: &Sample<'_>, span_ms: Option<f64>) -> NegativeCon
             continue;
         };
         let arm = sample.arms[*control].arm.name.clone();
-        let half = t(Z99, sample.degrees(&arms)) * error;
+        let half = t(Z99, sample.degrees(&arms, change)) * error;
         let span = span_ms.unwrap_or(0.0);
         if ms.abs() > half && ms.abs() > MATTERS * span {
             return NegativeControl::Moved { arm, ms: range };

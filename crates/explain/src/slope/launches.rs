@@ -82,6 +82,18 @@ impl<'a> Measured<'a> {
         })
     }
 
+    /// Means without one launch: what that launch has in them. `None` where it is the only one.
+    pub(super) fn without(&self, left: usize) -> Option<Means> {
+        let kept = || {
+            let all = self.steps.iter().enumerate();
+            all.filter(|(place, _)| *place != left).map(|(_, of)| of)
+        };
+        Some(Means {
+            us: mean(kept().filter_map(|(us, _)| Some(us.as_ref()?.value))),
+            ms: mean(kept().map(|(_, ms)| ms.value))?,
+        })
+    }
+
     /// Means of as many launches drawn again, their distance from the arm's means widened by what the mean of n launches hides of
     /// their spread: sqrt(n / (n - 1)).
     pub(super) fn again(&self, random: &mut Random) -> Option<Means> {

@@ -1,15 +1,20 @@
 //! Whether the step follows the link: arms of runs that change one thing each, and the slope of the step over collective time.
 
 mod arms;
+mod constant;
 mod controls;
+mod fitted;
 mod launches;
 mod line;
 mod result;
+mod sample;
 mod student;
 mod test;
 mod text;
+mod verdict;
 
 pub use arms::{Ablation, Arm, Change, Launch};
+pub use constant::{ConstantPart, HalfCheck};
 pub use result::{
     ArmSummary, Beside, DelayControl, NegativeControl, Power, Residual, Slope, SlopeEvidence,
     SlopeFit, SlopeVerdict,

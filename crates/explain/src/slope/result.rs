@@ -4,6 +4,7 @@ use measure::stats::Interval;
 use serde::{Deserialize, Serialize};
 
 use super::arms::Change;
+use super::constant::{ConstantPart, HalfCheck};
 use crate::range::Range;
 
 /// Whether the step follows the link, from the arms of an ablation.
@@ -23,6 +24,9 @@ pub struct Slope {
     pub passes: SlopeVerdict,
     /// The line; `None` where no line can be drawn.
     pub fit: Option<SlopeFit>,
+    /// What is known of communication that no arm changes, and that the line does not show therefore.
+    #[serde(default)]
+    pub constant: ConstantPart,
     /// Whether one GPU, which has no collectives, stayed as fast under the same variables.
     pub negative_control: NegativeControl,
     /// Whether the step follows a delay of known length; `None` without an arm that adds one.
@@ -79,7 +83,8 @@ pub struct SlopeFit {
     pub at: String,
     /// Collective time of that arm, us.
     pub collective_us: Range,
-    /// What communication takes of that arm's step by the slope, ms.
+    /// What communication takes of that arm's step by the slope, ms: the part that changes with the link, a lower figure. What no
+    /// arm changes is [`Slope::constant`].
     pub communication_ms: Range,
     /// What the line leaves.
     pub residual: Residual,
@@ -200,7 +205,7 @@ pub struct SlopeEvidence {
     pub planned: u32,
     /// Collectives in a step as the arms have it.
     pub slope: Range,
-    /// What communication takes of the step of the box as it is, ms.
+    /// What communication that changes with the link takes of the step of the box as it is, ms: a lower figure.
     pub communication_ms: Range,
     /// The step without collectives, ms.
     pub intercept_ms: Range,
@@ -209,11 +214,12 @@ pub struct SlopeEvidence {
 }
 
 impl Slope {
-    /// What the test is worth as evidence; `None` where it did not pass.
+    /// What the test is worth as evidence; `None` where it did not pass, or where a half-width model contradicts its line.
     #[must_use]
     pub fn evidence(&self) -> Option<SlopeEvidence> {
         let fit = self.fit.as_ref()?;
-        if self.passes != SlopeVerdict::Follows {
+        if self.passes != SlopeVerdict::Follows || self.check().is_some_and(HalfCheck::contradicts)
+        {
             return None;
         }
         let mut words = format!(
@@ -229,6 +235,18 @@ impl Slope {
         if self.delay_control.as_ref().is_some_and(|of| of.follows) {
             words.push_str(", the step followed a known delay");
         }
+        if let Some(check) = self.check() {
+            words.push_str(&match check.agrees {
+                true => format!(
+                    ", the step without links is the half-width model's within {} ms",
+                    check.constant_ms.with_decimals(2)
+                ),
+                false => format!(
+                    ", and {} ms of the step are communication that no arm changes",
+                    check.constant_ms.with_decimals(2)
+                ),
+            });
+        }
         Some(SlopeEvidence {
             simulated: self.simulated.clone(),
             model: self.model.clone(),
@@ -240,5 +258,14 @@ impl Slope {
             intercept_ms: fit.intercept_ms,
             words,
         })
+    }
+
+    /// The half-width model's word on the line; `None` where there is none.
+    #[must_use]
+    pub fn check(&self) -> Option<&HalfCheck> {
+        match &self.constant {
+            ConstantPart::HalfModel { check } => Some(check),
+            ConstantPart::NotKnown | ConstantPart::Assumed { .. } => None,
+        }
     }
 }

@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::arms::Change;
+use super::constant::ConstantPart;
 use super::result::{NegativeControl, Slope, SlopeFit, SlopeVerdict};
 use crate::range::Range;
 
@@ -60,14 +61,9 @@ fn answer(slope: &Slope) -> String {
     });
     match &slope.passes {
         SlopeVerdict::Follows => {
-            let words = slope.fit.as_ref().map_or_else(String::new, |fit| {
-                format!(
-                    " Communication takes {} ms of the step in the arm {}.",
-                    fit.communication_ms.with_decimals(1),
-                    fit.at
-                )
-            });
-            format!("The step follows the link: {found}.{words}")
+            let words = slope.fit.as_ref().map(|fit| communication(slope, fit));
+            let words = words.unwrap_or_default();
+            format!("The step follows the link: {found}. {words}")
         }
         SlopeVerdict::BelowPlan { why } => {
             format!("The step follows the link less than planned: {found}. It points to {why}.")
@@ -80,6 +76,46 @@ fn answer(slope: &Slope) -> String {
     }
 }
 
+/// What communication takes, and how much of that the slope shows.
+fn communication(slope: &Slope, fit: &SlopeFit) -> String {
+    let (by_link, at) = (fit.communication_ms.with_decimals(1), &fit.at);
+    match &slope.constant {
+        ConstantPart::NotKnown => format!(
+            "Communication takes {by_link} ms of the step in the arm {at} at least: what no arm changes, such as ranks that wait for each other, is not in it (a half-width model tells it: explain with --half)."
+        ),
+        ConstantPart::Assumed {
+            communication_ms,
+            by,
+        } => format!(
+            "Communication takes {} ms of the step in the arm {at}: {by_link} ms by the slope, and for what no arm changes, such as ranks that wait for each other, {} {}..{} is assumed (a half-width model tells it: --half).",
+            communication_ms.with_decimals(1),
+            by.name,
+            by.low,
+            by.high
+        ),
+        ConstantPart::HalfModel { check } => {
+            let (half, constant) = (
+                check.half_ms.with_decimals(1),
+                check.constant_ms.with_decimals(1),
+            );
+            let whole = check.communication_ms.with_decimals(1);
+            if check.contradicts() {
+                format!(
+                    "But the half-width model's step, {half} ms, is longer than the step without links by the line: {constant} ms with the executor, which no communication makes. One of the two is not of this load, and neither is believed."
+                )
+            } else if check.agrees {
+                format!(
+                    "Communication takes {whole} ms of the step in the arm {at} by the half-width model, {by_link} ms by the slope; the step without links is the half-width model's and the executor's ({constant} ms apart), so that no wait shows that no arm changes."
+                )
+            } else {
+                format!(
+                    "Communication takes {whole} ms of the step in the arm {at} by the half-width model, of which {by_link} ms follow the link and {constant} ms do not, whatever the link: ranks that wait for each other, or the host of several."
+                )
+            }
+        }
+    }
+}
+
 fn line(slope: &Slope, fit: &SlopeFit) -> String {
     let chi = fit.residual.reduced_chi_square;
     let chi = chi.map_or("two arms, no distance to judge".to_owned(), |chi| {
@@ -88,7 +124,7 @@ fn line(slope: &Slope, fit: &SlopeFit) -> String {
     format!(
         "  slope          {} of {} planned, {} arms, {} launches\n  \
            without links  {} ms a step\n  \
-           communication  {} ms a step at {} us ({})\n  \
+           by the link    {} ms a step of communication at {} us ({}), a lower figure\n  \
            left by line   {:.2} ms ({chi}; farthest {})\n  \
            leverage       {:.0}% of the slope rests on {}\n  \
            power          95% half-width {:.0}% at a spread between launches of {:.1}% (step) and {:.1}% (collectives); 10% needs {} launches an arm\n",

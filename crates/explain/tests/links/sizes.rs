@@ -2,7 +2,7 @@
 
 use crate::cases::{inputs, near, nvidia, point, run};
 use explain::{
-    Claim, Inputs, SizeAttribution, SizeCause, SizeComparison, SizeOutcome, compare_sizes,
+    Claim, Grade, Inputs, SizeAttribution, SizeCause, SizeComparison, SizeOutcome, compare_sizes,
     sizes_answer,
 };
 use measure::record::CallMode;
@@ -92,6 +92,53 @@ fn without_the_fewers_curve_nothing_is_attributed_and_the_command_is_named() {
         reason.contains("cannot be taken out") && reason.contains("--tp 2"),
         "{reason}"
     );
+}
+
+#[test]
+fn what_fewer_send_by_a_published_curve_is_said_to_be_and_has_its_grade() {
+    let mut inputs = sizes(36.0, 26.7, false);
+    inputs.known.gpu = Some("NVIDIA RTX PRO 6000 Blackwell Server Edition".to_owned());
+    let comparison = compare_sizes(&inputs, 2, 1, 4_000);
+    let attribution = attributed(&comparison);
+    assert_eq!(attribution.grade_of_fewer, Some(Grade::D));
+    assert!(attribution.source_of_fewer.contains("another box's curve"));
+    // Published at 256 KiB are 39.3 us staged, times 0.8 to 2.5 from box to box: 161 of them are 5 to 16 ms.
+    let sent = attribution.sent_of_fewer;
+    assert!(sent.low < 6.5 && sent.high > 11.0, "{sent:?}");
+    let ideal = &attribution.bars[0];
+    assert_eq!(
+        (ideal.cause, ideal.grade),
+        (SizeCause::Ideal, Some(Grade::D))
+    );
+    // The four's own curve is of this box.
+    let sent = attribution
+        .bars
+        .iter()
+        .find(|bar| bar.cause == SizeCause::Communication);
+    assert_eq!(sent.unwrap().grade, Some(Grade::C));
+    // Which size lacks its curve is said, with the command.
+    let has = |part: &str| {
+        attribution
+            .caveats
+            .iter()
+            .any(|caveat| caveat.contains(part))
+    };
+    assert!(
+        has("TP2: there is no curve of this box"),
+        "{:?}",
+        attribution.caveats
+    );
+    assert!(has("--tp 2 --batches 16"), "{:?}", attribution.caveats);
+    assert!(!has("TP4: there is no curve"), "{:?}", attribution.caveats);
+    let answer = sizes_answer(&comparison);
+    assert!(
+        answer[1].contains("(grade D, another box's curve"),
+        "{answer:?}"
+    );
+    // With a curve of both nothing is in doubt.
+    let both = compare_sizes(&sizes(36.0, 26.7, true), 2, 1, 1_000);
+    assert_eq!(attributed(&both).grade_of_fewer, Some(Grade::C));
+    assert!(!sizes_answer(&both)[1].contains("grade D"));
 }
 
 #[test]

@@ -90,6 +90,93 @@ fn the_order_of_the_sides_turns_signs_and_keeps_verdicts() {
 }
 
 #[test]
+fn the_side_that_takes_longer_is_named_whichever_it_is() {
+    let (fast, slow) = (decode("A", 20.0, &[40.0]), decode("B", 60.0, &[46.6]));
+    let answer = links_answer(&compared(&fast, &slow))[0].clone();
+    // A reader who has to turn a sign round in his head gets it wrong.
+    let is_signed = |answer: &str| answer.contains(" -") || answer.contains("[-");
+    assert!(
+        answer.contains(" ms longer on B") && !is_signed(&answer),
+        "{answer}"
+    );
+    let (mut first, mut second) = (slow, fast);
+    (first.name, second.name) = ("A".to_owned(), "B".to_owned());
+    let turned = compared(&first, &second);
+    let answer = links_answer(&turned)[0].clone();
+    assert!(
+        answer.contains("takes 40.00 ms on B and 46.6") && answer.contains(" ms longer on A"),
+        "{answer}"
+    );
+    assert!(!is_signed(&answer), "{answer}");
+    let text = links_text(&turned);
+    assert!(
+        text.contains(" us longer on A") && text.contains("B less A "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_slower_step_over_the_faster_link_is_not_put_on_the_link() {
+    // All-reduces take 40 us less on B, and the step takes 5 ms more.
+    let comparison = compared(&decode("A", 60.0, &[40.0]), &decode("B", 20.0, &[45.0]));
+    let figures = figures(&comparison.outcome);
+    let verdict = &figures.decode.as_ref().unwrap().verdict;
+    assert_eq!(*verdict, LinkVerdict::AgainstLink);
+    assert!(links_answer(&comparison)[0].contains("it is not the link"));
+    assert!(figures.next[0].contains("--tp 1"), "{:?}", figures.next);
+}
+
+/// With curves that were timed one call at a time, which no engine does.
+fn host_synced(mut of: LinkSide) -> LinkSide {
+    for point in &mut of.inputs.curve {
+        point.mode = Some(CallMode::HostSynced);
+    }
+    of
+}
+
+#[test]
+fn curves_of_grade_d_prove_no_link() {
+    // 50 us apart one call at a time, times 0.2 to 1.0 in a graph and 0.9 to 1.3 in the engine: 1.5 to 10 ms, so that 4 ms fit, half of
+    // the 8.05 that the curves give as they are.
+    let comparison = compared(
+        &host_synced(decode("A", 50.0, &[40.0])),
+        &host_synced(decode("B", 100.0, &[44.0])),
+    );
+    let figures = figures(&comparison.outcome);
+    let verdict = &figures.decode.as_ref().unwrap().verdict;
+    let LinkVerdict::LinkCould { doubt: Some(doubt) } = verdict else {
+        panic!("{verdict:?}");
+    };
+    assert!(doubt.contains("grade D"), "{doubt}");
+    let answer = links_answer(&comparison);
+    assert!(
+        answer[0].contains("could be the link, and is not proven"),
+        "{answer:?}"
+    );
+    assert!(answer[1].contains("in the engine's mode"), "{answer:?}");
+}
+
+#[test]
+fn runs_that_tell_the_difference_to_a_third_prove_no_link() {
+    // Starts of B scatter by 2 ms: with 4 degrees of freedom the difference of 6.5 ms is known to 2.1 ms or so, a third of it.
+    let comparison = compared(
+        &decode("A", 20.0, &[40.0, 40.02, 39.98]),
+        &decode("B", 60.0, &[44.5, 46.5, 48.5]),
+    );
+    let verdict = figures(&comparison.outcome).decode.clone().unwrap().verdict;
+    assert!(
+        matches!(&verdict, LinkVerdict::LinkCould { doubt: Some(doubt) } if doubt.contains("of the latter only")),
+        "{verdict:?}"
+    );
+}
+
+#[test]
+fn files_from_before_doubts_still_load() {
+    let verdict: LinkVerdict = serde_json::from_str(r#"{"is":"link_could"}"#).unwrap();
+    assert_eq!(verdict, LinkVerdict::LinkCould { doubt: None });
+}
+
+#[test]
 fn repeats_that_scatter_widen_the_difference() {
     let steady = [40.0, 40.02, 39.98];
     let a = decode("A", 20.0, &steady);

@@ -1,7 +1,9 @@
 //! Without curves: what bytes over x8 and x16 can differ by, and what that shows in.
 
 use crate::cases::{figures, inputs, near, nvidia, run, side};
-use explain::{LinkSide, LinkVerdict, TimeOf, WireDifference, compare_links, links_answer};
+use explain::{
+    LinkSide, LinkVerdict, TimeOf, WireDifference, compare_links, links_answer, links_text,
+};
 
 /// Nominal rates of the two slots of the field case, GB/s.
 const X16: (&str, f64) = ("nominal x16", 32.0);
@@ -83,7 +85,7 @@ fn it_shows_in_the_first_token_and_in_the_whole_run() {
     holds(all.a.all_ms, 4_200.0);
     let first = figures.first_token.as_ref().unwrap();
     near(first.measured.mid, 21.0, 0.5);
-    assert_eq!(first.verdict, LinkVerdict::LinkCould);
+    assert_eq!(first.verdict, LinkVerdict::LinkCould { doubt: None });
     // 21 ms over 65 all-reduces are 323 us each.
     near(first.needed.as_ref().unwrap().us.mid, 323.0, 8.0);
 }
@@ -109,6 +111,65 @@ fn a_step_that_differs_by_more_than_bytes_can_is_not_put_on_the_link() {
         0.264,
         0.02,
     );
+}
+
+#[test]
+fn a_slower_first_token_over_the_wider_link_is_not_put_on_bytes() {
+    let comparison = compare_links(
+        &r9700("x16", GEN4_X16, 81.0, 20.0, 40),
+        &r9700("x8", GEN4_X8, 60.0, 20.0, 40),
+        1,
+        4_000,
+    );
+    let first = figures(&comparison.outcome).first_token.as_ref().unwrap();
+    assert_eq!(first.verdict, LinkVerdict::AgainstLink);
+    let text = links_text(&comparison);
+    // 21 ms over 65 all-reduces are 323 us more on x16: as if it carried 8.39 MB in 323 us and the 532 us that x8 needs: 9.8 GB/s.
+    assert!(
+        text.contains("as if the link of x16 carried that message at 9.8 GB/s"),
+        "{text}"
+    );
+}
+
+/// Qwen2.5-72B at TP2, 16 in flight, 89 tokens in and 128 out, replies not streamed.
+fn unstreamed(name: &str, link: (&str, f64), step_ms: f64) -> LinkSide {
+    let mut run = run(&format!("{name}.json"), 2, 16, 89, 300.0, step_ms);
+    run.streamed = false;
+    (run.ttft_ms, run.tpot_ms) = (None, None);
+    side(
+        name,
+        inputs("qwen2.5-72b", 2, nvidia(Some(false)), vec![run], vec![]),
+        Some(link),
+    )
+}
+
+#[test]
+fn an_unstreamed_token_is_worked_out_and_its_bound_holds_the_prompts() {
+    let comparison = compare_links(
+        &unstreamed("A", GEN4_X16, 40.0),
+        &unstreamed("B", GEN4_X8, 46.0),
+        1,
+        4_000,
+    );
+    let decode = figures(&comparison.outcome).decode.as_ref().unwrap();
+    assert_eq!(decode.how(), "worked out");
+    // 161 all-reduces of 256 KiB and 2.3 MiB of logits are 44.6 MB: times 1/15.754 - 1/31.508 is 1.42 ms, over 0.75 to 0.92 of the
+    // raw rate 1.54 to 1.89. The prompts of 16 requests are 161 * 1424 * 16384 B = 3.756 GB: 119.2 ms, 158.9 at 0.75, over 128 tokens
+    // 1.24 at most, and none where a cache holds them.
+    let step = of(&figures(&comparison.outcome).wire, TimeOf::DecodeStep);
+    near(step.difference_ms.low, 1.54, 0.02);
+    near(step.difference_ms.high, 1.89 + 1.24, 0.05);
+    let LinkVerdict::MoreThanBytes { most_ms } = decode.verdict else {
+        panic!("{:?}", decode.verdict);
+    };
+    near(most_ms, 1.89 + 1.24, 0.05);
+    let text = links_text(&comparison);
+    assert!(
+        text.starts_with("An output token, prompts included, takes "),
+        "{text}"
+    );
+    assert!(text.contains("worked out, n = 1 run"), "{text}");
+    assert!(!text.contains("measured, n ="), "{text}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ impl Truth {
         Self(seed << 32)
     }
 
-    fn uniform(&mut self) -> f64 {
+    pub(super) fn uniform(&mut self) -> f64 {
         self.0 += 1;
         let mut h = self.0;
         h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);

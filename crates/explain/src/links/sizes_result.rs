@@ -1,0 +1,140 @@
+//! What a comparison of two sizes says, as it is kept.
+
+use serde::{Deserialize, Serialize};
+
+use crate::attribute::{Claim, CollectiveCost, Grade, Refusal, StepFrom};
+use crate::explanation::InputSource;
+use crate::gates::Gate;
+use crate::priors::Prior;
+use crate::range::Range;
+
+/// One tensor parallel size against a smaller one that is not one GPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SizeComparison {
+    /// The version of the form, as of an explanation.
+    pub schema: u32,
+    /// `sizes`: what tells this form from an explanation.
+    pub kind: String,
+    /// The soft box behind any input; `None` where all is measured.
+    pub simulated: Option<String>,
+    /// The model.
+    pub model: String,
+    /// The smaller tensor parallel size.
+    pub from: u32,
+    /// The larger.
+    pub to: u32,
+    /// The engine with its mode, in words; `None` where it is not known.
+    pub engine: Option<String>,
+    /// The box's name.
+    pub box_name: Option<String>,
+    /// The GPUs' name.
+    pub gpu: Option<String>,
+    /// Where each input came from.
+    pub inputs: Vec<InputSource>,
+    /// Every gate.
+    pub gates: Vec<Gate>,
+    /// What came of it.
+    pub outcome: SizeOutcome,
+}
+
+/// What came of a comparison of sizes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum SizeOutcome {
+    /// The step of the larger size is attributed.
+    Attributed {
+        /// To what.
+        attribution: Box<SizeAttribution>,
+    },
+    /// It is not.
+    Refused {
+        /// Why.
+        refusal: Refusal,
+    },
+}
+
+/// Where the time of a step on more GPUs goes, ms a step. Ranges are 5%, 50% and 95%.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SizeAttribution {
+    /// Sequences that decode in a step.
+    pub batch: u32,
+    /// What the steps were taken from.
+    pub step_from: StepFrom,
+    /// The step on fewer GPUs.
+    pub step_of_fewer: Range,
+    /// Of it, its own collectives.
+    pub sent_of_fewer: Range,
+    /// How good what they are read from is; `None` in comparisons from before.
+    #[serde(default)]
+    pub grade_of_fewer: Option<Grade>,
+    /// What they are read from.
+    #[serde(default)]
+    pub source_of_fewer: String,
+    /// The step on more GPUs.
+    pub step_of_more: Range,
+    /// The causes that sum to the step on more GPUs.
+    pub bars: Vec<SizeBar>,
+    /// What communication and all that is unexplained take together.
+    pub remainder: Range,
+    /// What can be said of communication.
+    pub claim: Claim,
+    /// Speed-up of a step, as measured.
+    pub speed_up: Range,
+    /// Speed-up if the whole remainder went away.
+    pub free_links: Range,
+    /// Share of the draws that sum to more than was measured, 0 to 1; they count for no bar.
+    pub impossible: f64,
+    /// Collectives of a step on fewer GPUs, with the curve's times.
+    pub collectives_of_fewer: Vec<CollectiveCost>,
+    /// Collectives of a step on more GPUs; empty where there is no curve.
+    pub collectives_of_more: Vec<CollectiveCost>,
+    /// What was taken as known without being measured.
+    pub priors: Vec<Prior>,
+    /// Reservations, a sentence each.
+    pub caveats: Vec<String>,
+    /// Seed of the draws.
+    pub seed: u64,
+    /// Number of draws.
+    pub draws: u32,
+}
+
+/// One cause.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SizeBar {
+    /// Which.
+    pub cause: SizeCause,
+    /// Milliseconds a step.
+    pub ms: Range,
+    /// How good the evidence is; `None` where it is what others leave.
+    pub grade: Option<Grade>,
+    /// What it rests on.
+    pub source: String,
+}
+
+/// A part of the step on more GPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeCause {
+    /// The step on fewer GPUs without its collectives, shared out over more.
+    Ideal,
+    /// What narrower GEMMs take above their share.
+    NarrowGemm,
+    /// Work that every GPU does in full.
+    Unsharded,
+    /// Collectives.
+    Communication,
+    /// What is left.
+    Unexplained,
+}
+
+impl std::fmt::Display for SizeCause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Ideal => "ideal share",
+            Self::NarrowGemm => "narrow GEMMs",
+            Self::Unsharded => "never sharded",
+            Self::Communication => "communication",
+            Self::Unexplained => "unexplained",
+        })
+    }
+}

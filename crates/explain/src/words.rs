@@ -1,0 +1,41 @@
+//! Words that every text of this crate has alike: the mark of a soft box, what was read, what to do first, and what a terminal may show.
+
+use crate::explanation::InputSource;
+use crate::gates::{Gate, Verdict};
+use crate::text::list;
+
+/// What stands where there is nothing to show.
+pub(crate) const ABSENT: &str = "—";
+
+/// The line above a text of a soft box; empty where all is measured.
+pub(crate) fn simulated(soft: Option<&str>) -> String {
+    soft.map_or_else(String::new, |soft| {
+        format!("SIMULATED on the soft box {soft}: no figure here is of real hardware\n\n")
+    })
+}
+
+/// A name, or that there is none.
+pub(crate) fn or_unknown(name: Option<&str>) -> &str {
+    name.unwrap_or("unknown")
+}
+
+/// What was read and what was taken from it.
+pub(crate) fn inputs(sources: &[InputSource]) -> String {
+    let lines: Vec<String> = sources
+        .iter()
+        .map(|source| format!("{}: {}", source.origin, source.taken))
+        .collect();
+    list("inputs", &lines)
+}
+
+/// What to run first where gates refuse: what the first failed gate asks for, else `otherwise`.
+pub(crate) fn what_to_run_first(gates: &[Gate], otherwise: &str) -> String {
+    let failed = gates.iter().filter(|gate| gate.verdict == Verdict::Failed);
+    let mut asked = failed.filter_map(|gate| gate.what_to_run.as_deref());
+    format!("What to do first: {}.", asked.next().unwrap_or(otherwise))
+}
+
+/// Names come from files of others; an escape sequence in one must not reach a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+}
