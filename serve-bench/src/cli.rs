@@ -43,7 +43,7 @@ pub(crate) enum Command {
     KnownSchedule(Box<selftest::ServerArgs>),
     /// Runs the whole chain on this box: links, collectives, the server at each size under load, and why it is as fast as it is.
     Study(Box<StudyArgs>),
-    /// Runs a study on a soft box with the embedded engine.
+    /// Runs a study on a soft box, or on each, with the embedded engine; --full with an ablation, --list tells how long it takes.
     Demo(DemoArgs),
     /// Starts a server again and again with one thing of its link changed, to see whether its step follows.
     Ablate(Box<AblateArgs>),

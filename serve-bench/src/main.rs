@@ -49,8 +49,12 @@ fn main() -> ExitCode {
             Command::Engine(args) => server::run(&args),
             Command::Selftest(args) => selftest::run(&args),
             Command::KnownSchedule(args) => selftest::known_schedule(&args),
-            Command::Study(args) => studied(&args, None),
-            Command::Demo(args) => studied(&args.study(), Some(study::DEMO_SAYS)),
+            Command::Study(args) => {
+                interruptible(|interrupt| study::run(&args, interrupt, &|line| say!("{line}")))
+            }
+            Command::Demo(args) => {
+                interruptible(|interrupt| study::demo(&args, interrupt, &|line| say!("{line}")))
+            }
             Command::Ablate(args) => {
                 interruptible(|interrupt| ablate::run(&args, interrupt, &|line| say!("{line}")))
             }
@@ -95,11 +99,6 @@ fn hidden(first: &str) -> Option<u8> {
     };
     say!("error: {error:#}");
     Some(exit::INTERNAL)
-}
-
-/// Runs a study, which may be told to stop.
-fn studied(args: &study::StudyArgs, note: Option<&str>) -> u8 {
-    interruptible(|interrupt| study::run(args, note, interrupt, &|line| say!("{line}")))
 }
 
 /// Runs what may be told to stop, and gives the exit code.

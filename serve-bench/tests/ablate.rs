@@ -1,4 +1,4 @@
-//! `serve-bench ablate` through real processes on a soft box: killed and gone on with, an arm whose server dies, a dry run.
+//! `serve-bench ablate` through real processes on a soft box: killed and gone on with, an arm whose server dies, a dry run; and the half-width model on one.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
@@ -217,10 +217,36 @@ fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
     }
 
     let out = text(&output.stdout);
+    // What is simulated is said before any figure, and each arm has one row.
+    assert!(out.starts_with("SIMULATED on the soft box l40x4"), "{out}");
+    assert!(said.contains("SIMULATED on the soft box l40x4"), "{said}");
     assert!(
-        out.starts_with("ablation of llama-3.1-8b, TP2, 4 in flight, simulated on soft box l40x4"),
+        out.contains("ablation of llama-3.1-8b, TP2, 4 in flight, simulated on soft box l40x4"),
         "{out}"
     );
+    assert_eq!(out.matches("\n  p2p-off ").count(), 1, "{out}");
+    // All launches are compared by one metric, and it is told which.
+    assert!(
+        ablation.step_from.is_some() && out.contains("; a step is the mean "),
+        "{out}"
+    );
+    // The test alone: of the folder, kept in another one, and never of another model.
+    let alone = scratch.run("explain --ablation a --model llama-3.1-8b --out x");
+    assert!(
+        matches!(alone.status.code(), Some(0 | 3)),
+        "{}",
+        text(&alone.stderr)
+    );
+    assert!(scratch.0.join("x/slope.json").exists());
+    let other = scratch.run("explain --ablation a --model qwen2.5-72b");
+    expect(&other, 2);
+    assert!(
+        text(&other.stderr).contains("is of llama-3.1-8b")
+            && text(&other.stderr).contains("qwen2.5-72b"),
+        "{}",
+        text(&other.stderr)
+    );
+
     // Nothing is left to do, so nothing is done.
     let again = scratch.run(line);
     expect(&again, 0);
@@ -273,6 +299,62 @@ fn an_arm_whose_server_dies_leaves_the_others() {
 }
 
 #[test]
+fn a_server_that_never_answers_leaves_what_was_measured_and_says_what_to_do() {
+    if !can_ablate() {
+        return;
+    }
+    let scratch = Scratch::new("silent");
+    let line = "ablate --backend host --gpus 0,1 --model llama-3.1-8b --concurrency 1 --requests 1 --output-tokens 2 --arms baseline \
+        --launches 1 --budget 1 --ready-timeout 1 --out a -- sleep 1000{tp}{port}";
+    let output = scratch.run(line);
+    expect(&output, 3);
+    let (out, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        out.contains("missing: launch 1 (baseline)") && out.contains("raise --ready-timeout"),
+        "{out}"
+    );
+    assert!(said.contains("the same command tries them again"), "{said}");
+    let kept = scratch.0.join("a/launches/000-baseline/allreduce");
+    assert!(kept.read_dir().unwrap().next().is_some());
+    assert!(scratch.ablation().arms.is_empty());
+    // An engine that is not there is told at once.
+    let missing = line.replace(
+        "-- sleep 1000{tp}{port}",
+        "-- vllm-that-is-not-there serve m",
+    );
+    let missing = scratch.run(&missing.replace("--out a", "--out b"));
+    expect(&missing, 2);
+    assert!(
+        text(&missing.stderr).contains("vllm-that-is-not-there, which serves, is not installed"),
+        "{}",
+        text(&missing.stderr)
+    );
+    assert!(!scratch.0.join("b").exists());
+}
+
+#[test]
+fn a_half_width_model_runs_on_a_soft_box() {
+    let scratch = Scratch::new("half");
+    let line = "half-model --model llama-3.1-8b --tp 2 --run --sim l40x4 --concurrency 4 --requests 8 --input-tokens 16 --output-tokens 16 --out h";
+    let output = scratch.run(line);
+    expect(&output, 0);
+    let (out, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(out.contains("--half h/half-tp2"), "{out}");
+    // As a shell takes it, and of the share that was written.
+    assert!(
+        said.contains("--model h/config --tensor-parallel-size 1 --port "),
+        "{said}"
+    );
+    let config = std::fs::read_to_string(scratch.0.join("h/config/config.json")).unwrap();
+    // 32 heads and a width of 14336 over two ranks.
+    assert!(
+        config.contains("\"num_attention_heads\": 16")
+            && config.contains("\"intermediate_size\": 7168"),
+        "{config}"
+    );
+}
+
+#[test]
 fn a_dry_run_prints_and_leaves_nothing() {
     let scratch = Scratch::new("dry");
     for (line, says) in [
@@ -293,7 +375,8 @@ fn a_dry_run_prints_and_leaves_nothing() {
                 "4 arms of 2 launches each: 8 launches, seed 1; 65 all-reduces in a step",
                 "NCCL_P2P_DISABLE=1 allreduce-bench --gpus 0,1 --model llama-3.1-8b --tp 2 --batches 4",
                 "bench-box.toml",
-                "--tensor-parallel-size 2 --port 0 --disable-custom-all-reduce",
+                "--tensor-parallel-size 2 --port 8000 --disable-custom-all-reduce",
+                "serve-bench run --base-url http://127.0.0.1:8000 --tp 2 --concurrency 4",
                 ", by the box's own step",
             ],
         ),

@@ -95,7 +95,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         subcommand: "demo",
         starts: MEASURING,
         soft: true,
-        about: "a study on a simulated box with the embedded engine, in half a minute",
+        about: "a study on a simulated box with the embedded engine; --full with an ablation, --list for boxes and times",
     },
     Program {
         command: "ablate",

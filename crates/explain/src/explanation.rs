@@ -6,10 +6,10 @@ use crate::advise::{Advice, advise};
 use crate::attribute::{Attribution, Refusal, attribute};
 use crate::bounded::{Bounded, bounded};
 use crate::first_token::{FirstToken, first_token};
-use crate::gates::{Gate, gates};
+use crate::gates::{Gate, all_simulated, belong_together, gates};
 use crate::inputs::{Inputs, MEASURED};
 use crate::next::{NextStep, next};
-use crate::slope::Slope;
+use crate::slope::{Change, SAME_LOAD, Slope, SlopeVerdict};
 use crate::what_if::{Substitution, WhatIf, what_if};
 
 /// The version of this form; a reader refuses a higher one.
@@ -20,7 +20,7 @@ pub const SCHEMA: u32 = 1;
 pub struct Explanation {
     /// [`SCHEMA`] of the writer.
     pub schema: u32,
-    /// The soft box behind any input; `None` where all is measured.
+    /// The soft box behind all inputs; `None` where all is measured, or where the case is refused because both were given.
     pub simulated: Option<String>,
     /// The model.
     pub model: String,
@@ -54,26 +54,96 @@ impl Explanation {
     #[must_use]
     pub fn with_slope(mut self, slope: Slope) -> Self {
         let slope = slope.held_against(&self);
-        if let (Outcome::Attributed { attribution, .. }, Some(evidence)) =
-            (&mut self.outcome, slope.evidence())
+        let of_these_runs = self.is_of_these_runs(&slope);
+        let kept = self.kept_from_raising(&slope);
+        if let Outcome::Attributed {
+            attribution, next, ..
+        } = &mut self.outcome
         {
-            let of_runs = (
-                self.model.as_str(),
-                attribution.batch,
-                attribution.all_reduces(),
-            );
-            if of_runs == (evidence.model.as_str(), evidence.batch, evidence.planned) {
-                attribution.raise(&evidence.words);
-            } else {
-                attribution.caveats.push(format!(
+            match slope.evidence() {
+                _ if !of_these_runs => attribution.caveats.push(format!(
                     "the ablation is of {} at {} in flight with {} all-reduces a step, and not of these runs: it raises no grade",
-                    evidence.model, evidence.batch, evidence.planned
-                ));
+                    slope.model, slope.batch, slope.planned
+                )),
+                Some(evidence) => match kept {
+                    Some(why) => attribution.caveats.push(why),
+                    None => attribution.raise(&evidence.words),
+                },
+                None => {}
+            }
+            // What was just given, and what it decided, is not asked for again.
+            let is_decided = !matches!(slope.passes, SlopeVerdict::Undecided { .. });
+            if of_these_runs && is_decided {
+                next.retain(|step| !step.is_ablation());
             }
         }
+        self.inputs.push(InputSource {
+            origin: slope
+                .origin
+                .clone()
+                .unwrap_or_else(|| "ablation".to_owned()),
+            taken: taken(&slope),
+        });
         self.slope = Some(slope);
         self
     }
+
+    /// Whether arms are of the model, the batch and the collectives that are explained.
+    pub(crate) fn is_of_these_runs(&self, slope: &Slope) -> bool {
+        let Outcome::Attributed { attribution, .. } = &self.outcome else {
+            return false;
+        };
+        // Without a curve the attribution counts no collectives.
+        let counted = attribution.all_reduces();
+        let same_plan = attribution.collectives.is_empty() || counted == slope.planned;
+        (self.model.as_str(), self.tp, attribution.batch)
+            == (slope.model.as_str(), slope.tp, slope.batch)
+            && same_plan
+            && self.is_of_this_engine(slope)
+    }
+
+    /// Whether arms and runs were served by one engine, as far as both say.
+    fn is_of_this_engine(&self, slope: &Slope) -> bool {
+        let name = |words: &String| words.split([' ', ';', ',']).next().map(str::to_lowercase);
+        let (runs, arms) = (self.engine.as_ref(), slope.engine.as_ref());
+        runs.zip(arms)
+            .is_none_or(|(runs, arms)| name(runs) == name(arms))
+    }
+
+    /// Why arms of these runs raise no grade; `None` where they do.
+    fn kept_from_raising(&self, slope: &Slope) -> Option<String> {
+        let Outcome::Attributed { attribution, .. } = &self.outcome else {
+            return None;
+        };
+        let by_link = slope
+            .arms
+            .iter()
+            .any(|arm| arm.fitted && arm.change == Change::Link);
+        if !by_link {
+            return Some(
+                "only delays were varied in the ablation, and no link: it raises no grade"
+                    .to_owned(),
+            );
+        }
+        let step = slope.step_of_fit()?;
+        let of_runs = attribution.step_of_several;
+        ((step.mid / of_runs.mid - 1.0).abs() > SAME_LOAD).then(|| {
+            format!(
+                "a step of the ablation's baseline takes {:.1} ms and one of these runs {:.1}: another load, so that it raises no grade",
+                step.mid, of_runs.mid
+            )
+        })
+    }
+}
+
+/// What was taken from the arms.
+fn taken(slope: &Slope) -> String {
+    let launches: u32 = slope.arms.iter().map(|arm| arm.launches).sum();
+    let marked = slope.simulated.as_ref().map_or("", |_| ", simulated");
+    format!(
+        "{} arms of an ablation, {launches} launches{marked}",
+        slope.arms.len()
+    )
 }
 
 /// A file and what was taken from it.
@@ -126,23 +196,27 @@ pub fn explain_if(inputs: &Inputs, asked: &[Substitution], seed: u64, draws: u32
         },
         Err(refusal) => Outcome::Refused { refusal },
     };
+    let gates = gates(inputs);
+    // Files that do not belong together tell nothing, not even a bound.
+    let together = belong_together(&gates);
     let bounded = match &outcome {
-        Outcome::Attributed { .. } => Vec::new(),
-        Outcome::Refused { .. } => bounded(inputs),
+        Outcome::Refused { .. } if together => bounded(inputs),
+        _ => Vec::new(),
     };
+    let first_token = first_token(inputs, seed, draws).ok();
     Explanation {
         schema: SCHEMA,
-        simulated: inputs.simulated(),
+        simulated: all_simulated(inputs.simulated(), &gates),
         model: inputs.model.name.clone(),
         tp: inputs.tp,
         engine: inputs.engine(inputs.tp).map(tp_plan::EngineFacts::describe),
         box_name: inputs.known.name.clone(),
         gpu: inputs.known.gpu.clone(),
         inputs: sources(inputs),
-        gates: gates(inputs),
+        gates,
         outcome,
         bounded,
-        first_token: first_token(inputs, seed, draws).ok(),
+        first_token: first_token.filter(|_| together),
         slope: None,
     }
 }
@@ -189,6 +263,12 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
         add(
             origin,
             format!("collective times at {} points{marked}", points.count()),
+        );
+    }
+    for log in &inputs.evidence.logs {
+        add(
+            &log.origin,
+            format!("the server's log of TP{}: {}", log.tp, log.taken),
         );
     }
     if let Some(trace) = &inputs.evidence.trace {

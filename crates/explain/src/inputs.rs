@@ -53,6 +53,25 @@ pub struct Evidence {
     pub transport: Option<String>,
     /// What held clocks down during the runs that a monitor was beside.
     pub throttle: Vec<Throttle>,
+    /// What servers' logs say, each of another size.
+    pub logs: Vec<ServerLog>,
+}
+
+/// What a server's log says beside what decides the plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerLog {
+    /// The file.
+    pub origin: String,
+    /// The tensor parallel size that it is of.
+    pub tp: u32,
+    /// What the collective library goes over, such as `P2P/CUMEM`; `None` where no line says.
+    pub transport: Option<String>,
+    /// Whether a line proves that the engine reduces with a kernel of its own.
+    pub reduces_itself: bool,
+    /// Whether the engine found that its GPUs reach each other's memory; `None` where no line says.
+    pub peers: Option<bool>,
+    /// What was taken from it, in words.
+    pub taken: String,
 }
 
 /// What is known of a box beyond what decides the engine's paths.
@@ -99,6 +118,11 @@ impl Inputs {
     /// The engine at a tensor parallel size.
     pub(crate) fn engine(&self, tp: u32) -> Option<&EngineFacts> {
         self.engines.iter().find(|engine| engine.tp == tp)
+    }
+
+    /// What the log of the server of a size says.
+    pub(crate) fn log(&self, tp: u32) -> Option<&ServerLog> {
+        self.evidence.logs.iter().find(|log| log.tp == tp)
     }
 
     /// Collective times that can stand for the engine's: those of GPUs, or where it runs on CPUs, what it did there itself. Those

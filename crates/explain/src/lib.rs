@@ -26,14 +26,14 @@ mod words;
 
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
-    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, Measurement,
-    PriorShare, PublishedTime, Refusal, StepFrom, VarianceShare, attribute,
+    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, Measurement, Misfit,
+    PriorShare, PublishedTime, Refusal, StepFrom, Timed, VarianceShare, attribute, is_another_gpu,
 };
 pub use bounded::{Bounded, ChunkBound, ChunkReduce, FlightBound, FlightPoint, PathBound, bounded};
 pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, explain, explain_if};
 pub use first_token::{FirstToken, first_token};
-pub use gates::{Gate, Verdict, gates};
-pub use inputs::{Evidence, Inputs, KnownBox, PeerState};
+pub use gates::{Gate, Verdict, counted, gates};
+pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
 pub use links::{
     Difference, LinkComparison, LinkFigures, LinkOutcome, LinkPrediction, LinkSide, LinkVerdict,
     Needed, PhysicalLink, SideFacts, SizeAttribution, SizeBar, SizeCause, SizeComparison,
@@ -51,9 +51,12 @@ pub use seen::{Seen, Variable};
 pub use slope::{
     Ablation, Arm, ArmSummary, Beside, Change, ConstantPart, DelayControl, HalfCheck, Launch,
     NegativeControl, Power, Residual, Slope, SlopeEvidence, SlopeFit, SlopeVerdict, slope,
-    slope_text,
+    slope_answer, slope_controls, slope_text,
 };
-pub use text::{answer, half_width, heading, prior_shares, text, too_much};
+pub use text::{
+    answer, grades, half_width, heading, implied, passed, prior_shares, step_decimals, text,
+    too_much,
+};
 pub use what_if::{
     Answer, By, CommunicationFrom, LinkRate, Substituted, Substitution, WhatIf, WhatIfError,
     what_if,

@@ -1,19 +1,21 @@
-//! What to measure next: what would narrow the interval of communication as it is reported, the most first; then what would give
-//! communication a figure of its own.
+//! What to measure next: what would leave the interval of communication as it is reported narrowest, the narrowest first; then
+//! what would give communication a figure of its own whose width nothing tells beforehand.
 //!
-//! Reported is the bar of communication where a curve of this box in the engine's mode is behind it, else all that the other
-//! causes leave. A measurement is credited with the first-order share of that interval's variance that it would settle, and
-//! with nothing for what it would replace the interval by.
+//! Reported is the bar of communication where there is one, whatever its grade, else all that the other causes leave. A
+//! measurement narrows that interval by the first-order share of its variance that it settles, or puts another reading in its
+//! place: the half-width model all that is left with its losses known, a trace or a curve of this box its own times. What was
+//! given already is not asked for.
 
+use measure::record::CollectivePath;
 use serde::{Deserialize, Serialize};
-use tp_plan::ModelFacts;
 
-use crate::attribute::{Attribution, Cause, Measurement, VarianceShare, is_by_own_curve};
+use crate::advise::Commands;
+use crate::attribute::{Attribution, Cause, Claim, Grade, Measurement, StepFrom, VarianceShare};
 use crate::inputs::{Inputs, PeerState};
 use crate::range::Range;
 
-/// Less than this share of the variance is not worth a run.
-const WORTH: f64 = 0.02;
+/// A run that leaves more than this part of the width is not worth its time.
+const WORTH: f64 = 0.95;
 
 /// Minutes that a server is taken to need from its start to its first request.
 const START_MIN: f64 = 5.0;
@@ -22,7 +24,10 @@ const START_MIN: f64 = 5.0;
 const CURVE_MIN: f64 = 3.0;
 
 /// Starts of each server that show the spread between starts.
-const STARTS: f64 = 5.0;
+const STARTS: usize = 5;
+
+/// How the command of an ablation begins.
+const ABLATE: &str = "serve-bench ablate";
 
 /// A measurement that would narrow an interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,10 +46,17 @@ pub struct NextStep {
     pub minutes: Option<f64>,
 }
 
+impl NextStep {
+    /// Whether it is the slope test of an ablation.
+    pub(crate) fn is_ablation(&self) -> bool {
+        self.how.starts_with(ABLATE)
+    }
+}
+
 /// How a measurement would narrow the interval of communication that is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Narrowing {
-    /// First-order share of its variance that is settled, 0 to 1.
+    /// Share of its variance that goes: one less the square of the widths' ratio, 0 to 1.
     pub share: f64,
     /// Its width now, 5% to 95%, ms.
     pub now_ms: f64,
@@ -52,48 +64,73 @@ pub struct Narrowing {
     pub after_ms: f64,
 }
 
+impl std::fmt::Display for Narrowing {
+    /// With as many digits as tell the two widths apart.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = |decimals: &usize| {
+            let text = |ms: f64| format!("{ms:.decimals$}");
+            text(self.now_ms) != text(self.after_ms)
+        };
+        let decimals = (1..=3).find(digits).unwrap_or(3);
+        write!(
+            f,
+            "settles {:.0}% of the variance of communication as reported: from {:.decimals$} to about {:.decimals$} ms between 5% and 95%",
+            self.share * 100.0,
+            self.now_ms,
+            self.after_ms
+        )
+    }
+}
+
 /// What is reported of communication.
 #[derive(Debug, Clone, Copy)]
 struct Reported {
     ms: Range,
-    /// Whether it is the bar of this box's own curve.
-    by_curve: bool,
+    /// Whether it is a bar, by a curve, a trace or a half-width model.
+    is_bar: bool,
+    /// How good the bar is.
+    grade: Option<Grade>,
+}
+
+/// What a measurement makes of the interval that is reported.
+enum Gives {
+    /// It settles this part of its share of the variance, 0 to 1.
+    Part(f64),
+    /// Another reading in its place, so wide, ms; or what it settles, where that is narrower.
+    Reading(f64),
+    /// Another figure, of which nothing tells beforehand how wide it is.
+    Another,
 }
 
 /// Something that can be measured.
 struct Candidate {
     settles: Measurement,
-    /// The part of that measurement's share that it settles, 0 to 1; `None` where it gives another figure instead.
-    part: Option<f64>,
+    gives: Gives,
     what: String,
     how: String,
     minutes: f64,
 }
 
-/// Measurements by the share of the reported interval's variance that they settle; behind them those that would give
-/// communication a figure of its own, the cheapest first.
+/// Measurements by the width of the reported interval that they leave; behind them those that would give communication a figure
+/// of its own, the cheapest first.
 #[must_use]
 pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
-    let reported = reported(attribution);
+    let reported = Reported::of(attribution);
     let step = |of: Candidate| {
-        let shares = attribution.shares.iter();
-        let share = shares
-            .copied()
-            .find(|share| share.measurement == of.settles)?;
-        let settled = match reported.by_curve {
-            true => share.of_communication.unwrap_or(0.0),
-            false => share.of_remainder,
+        let share = share(attribution, of.settles)?;
+        let settled = |part: f64| reported.width() * (1.0 - reported.settled(share) * part).sqrt();
+        let after_ms = match of.gives {
+            Gives::Part(part) => Some(settled(part)),
+            Gives::Reading(width) => Some(width),
+            Gives::Another => None,
         };
-        let narrows = of.part.map(|part| {
-            let settled = settled * part;
-            let now_ms = reported.ms.high - reported.ms.low;
-            Narrowing {
-                share: settled,
-                now_ms,
-                after_ms: now_ms * (1.0 - settled).sqrt(),
-            }
+        let now_ms = reported.width();
+        let narrows = after_ms.map(|after_ms| Narrowing {
+            share: (1.0 - (after_ms / now_ms).powi(2)).max(0.0),
+            now_ms,
+            after_ms,
         });
-        let is_worth_it = narrows.is_none_or(|narrows| narrows.share >= WORTH);
+        let is_worth_it = narrows.is_none_or(|of| of.after_ms <= WORTH * of.now_ms);
         is_worth_it.then_some(NextStep {
             share,
             what: of.what,
@@ -106,116 +143,195 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
         .into_iter()
         .filter_map(step)
         .collect();
-    let settled = |step: &NextStep| step.narrows.map_or(-1.0, |narrows| narrows.share);
+    let left = |step: &NextStep| step.narrows.map_or(f64::MAX, |narrows| narrows.after_ms);
     let minutes = |step: &NextStep| step.minutes.unwrap_or(f64::MAX);
     steps.sort_by(|a, b| {
-        let by_share = settled(b).total_cmp(&settled(a));
-        by_share.then(minutes(a).total_cmp(&minutes(b)))
+        let by_width = left(a).total_cmp(&left(b));
+        by_width.then(minutes(a).total_cmp(&minutes(b)))
     });
     steps
 }
 
-fn reported(attribution: &Attribution) -> Reported {
-    let bar = attribution.bar(Cause::Communication);
-    match bar.filter(|_| is_by_own_curve(attribution)) {
-        Some(bar) => Reported {
-            ms: bar.ms,
-            by_curve: true,
-        },
-        None => Reported {
-            ms: attribution.remainder,
-            by_curve: false,
-        },
+/// What a measurement settles of the attribution's intervals.
+fn share(attribution: &Attribution, of: Measurement) -> Option<VarianceShare> {
+    let mut shares = attribution.shares.iter();
+    shares.find(|share| share.measurement == of).copied()
+}
+
+impl Reported {
+    fn of(attribution: &Attribution) -> Self {
+        let bar = attribution.bar(Cause::Communication);
+        match bar.filter(|_| attribution.claim == Claim::Estimated) {
+            Some(bar) => Self {
+                ms: bar.ms,
+                is_bar: true,
+                grade: bar.grade,
+            },
+            None => Self {
+                ms: attribution.remainder,
+                is_bar: false,
+                grade: None,
+            },
+        }
+    }
+
+    fn width(&self) -> f64 {
+        (self.ms.high - self.ms.low).max(f64::MIN_POSITIVE)
+    }
+
+    /// The part of its variance that a measurement settles.
+    fn settled(&self, share: VarianceShare) -> f64 {
+        let of = match self.is_bar {
+            true => share.of_communication.unwrap_or(0.0),
+            false => share.of_remainder,
+        };
+        of.clamp(0.0, 1.0)
+    }
+
+    /// The width of a bar as large as this one that is known up to these factors; `None` where there is no bar of this box, since
+    /// how large another box's times are here is what nobody knows.
+    fn up_to(&self, inputs: &Inputs, factors: &[&str]) -> Option<f64> {
+        let spread = |name: &&str| {
+            let prior = inputs.prior(name)?;
+            Some((prior.at(0.95) - prior.at(0.05)) / prior.at(0.5))
+        };
+        let spreads: Option<Vec<f64>> = factors.iter().map(spread).collect();
+        let squares: f64 = spreads?.iter().map(|spread| spread * spread).sum();
+        let is_here =
+            self.is_bar && (self.grade < Some(Grade::D) || !inputs.usable_curve().is_empty());
+        is_here.then(|| self.ms.mid.max(0.0) * squares.sqrt())
     }
 }
 
+/// A reading where its width can be told, else another figure.
+fn reading(width: Option<f64>) -> Gives {
+    width.map_or(Gives::Another, Gives::Reading)
+}
+
 fn candidates(inputs: &Inputs, attribution: &Attribution, reported: Reported) -> Vec<Candidate> {
-    let Attribution { tp, batch, .. } = *attribution;
+    let batch = attribution.batch;
+    let commands = Commands::new(inputs);
     let run = START_MIN + run_minutes(inputs);
-    let mut all = vec![
-        Candidate {
-            settles: Measurement::HalfModel,
-            part: Some(1.0),
-            what: format!(
-                "half-width GEMMs: the model at 1/{tp} width on one GPU (half model), what a step takes without communication"
-            ),
-            how: half_model(&inputs.model, tp),
-            minutes: run,
-        },
-        Candidate {
+    let mut all = Vec::new();
+    all.extend(half_model(inputs, attribution, reported, run));
+    if attribution.step_from == StepFrom::Latency {
+        all.push(Candidate {
             settles: Measurement::FirstToken,
-            part: Some(1.0),
-            what: "the time to first token, and whether prompts came from the prefix cache".to_owned(),
-            how: "the same load with a stream, such as serve-bench run, on a server with --no-enable-prefix-caching".to_owned(),
+            gives: Gives::Part(1.0),
+            what: "the time to first token, and whether prompts came from the prefix cache"
+                .to_owned(),
+            how: format!(
+                "{}, and the same with one GPU",
+                commands.served_with(inputs.tp, batch, commands.no_prefix_cache())
+            ),
             minutes: 2.0 * run,
-        },
-        Candidate {
+        });
+    }
+    let repeats = [1, inputs.tp].map(|tp| inputs.runs(tp).count());
+    if repeats.iter().any(|starts| *starts < STARTS) {
+        #[expect(clippy::cast_precision_loss, reason = "a handful of starts")]
+        let starts = STARTS as f64;
+        all.push(Candidate {
             settles: Measurement::Repeats,
-            part: Some(1.0),
+            gives: Gives::Part(1.0),
             what: "the spread between starts".to_owned(),
             how: "five starts of each server, in turn, the same load each".to_owned(),
-            minutes: 2.0 * STARTS * run,
-        },
-        Candidate {
+            minutes: 2.0 * starts * run,
+        });
+    }
+    if inputs.evidence.trace.is_none() {
+        all.push(Candidate {
             settles: Measurement::Curve,
-            // What a trace shows needs no factor between the curve and the engine.
-            part: reported.by_curve.then_some(1.0),
+            gives: reading(reported.up_to(inputs, &["in_trace"])),
             what: "the collectives inside the engine".to_owned(),
             how: "a trace of some decode steps (nsys, rocprof): the sum of the collective kernels of one step".to_owned(),
             minutes: run + 2.0,
-        },
-        Candidate {
-            settles: Measurement::Curve,
-            part: None,
-            what: "whether the step follows the link: the same server over slower collectives, five starts each".to_owned(),
-            how: format!("serve-bench ablate --model {} (the slope must be the number of all-reduces)", inputs.model.name),
-            // Three arms, each with its collectives timed anew.
-            minutes: 3.0 * STARTS * (run + CURVE_MIN),
-        },
-    ];
-    let time = format!(
-        "allreduce-bench --model {} --tp {tp} --batches {batch}",
-        inputs.model.name
-    );
-    if inputs.usable_curve().is_empty() {
-        all.push(Candidate {
-            settles: Measurement::Curve,
-            part: None,
-            what: "the collectives at the plan's sizes, in a graph and interleaved with work, on this box".to_owned(),
-            how: time,
-            minutes: CURVE_MIN,
-        });
-    } else if let Some(part) = interleaving(inputs, attribution) {
-        all.push(Candidate {
-            settles: Measurement::Curve,
-            part: reported.by_curve.then_some(part),
-            what:
-                "the collectives interleaved with work, which shows what ranks wait for each other"
-                    .to_owned(),
-            how: format!("{time} --modes interleaved"),
-            minutes: CURVE_MIN,
         });
     }
+    all.push(Candidate {
+        settles: Measurement::Curve,
+        gives: Gives::Another,
+        what: "whether the step follows the link: the same server over slower collectives, five starts each".to_owned(),
+        how: format!("{} (the slope must be the number of all-reduces)", commands.ablate(batch, "")),
+        // Three arms of five starts, each with its collectives timed anew.
+        minutes: 3.0 * 5.0 * (run + CURVE_MIN),
+    });
+    all.extend(curve(inputs, attribution, reported));
     if inputs.peer_state() == PeerState::Unprobed && !inputs.known.mig {
         all.push(Candidate {
             settles: Measurement::Curve,
-            part: None,
+            gives: Gives::Another,
             what: "whether the GPUs reach each other's memory".to_owned(),
-            how: "p2p-bw, its record given with --links".to_owned(),
+            how: format!("{}, its record given with --links", commands.links()),
             minutes: 1.0,
         });
     }
     all
 }
 
-/// The part of the curve's variance that goes where calls are interleaved with work, by the widths of the two ranges; `None` where
-/// they were, or no range of the other kind stands in the attribution.
-fn interleaving(inputs: &Inputs, attribution: &Attribution) -> Option<f64> {
+/// The half-width model, whose reading of communication is all that is left where its losses are known; `None` where it was run
+/// or cannot be.
+fn half_model(
+    inputs: &Inputs,
+    attribution: &Attribution,
+    reported: Reported,
+    minutes: f64,
+) -> Option<Candidate> {
+    if !inputs.evidence.half.is_empty() {
+        return None;
+    }
+    let tp = attribution.tp;
+    let width = tp_plan::half(&inputs.model, tp).ok()?;
+    let command = Commands::new(inputs).half_model(attribution.batch).ok()?;
+    let share = share(attribution, Measurement::HalfModel)?;
+    let remainder = attribution.remainder.high - attribution.remainder.low;
+    let left = |width: f64, settled: f64| width * (1.0 - settled.clamp(0.0, 1.0)).sqrt();
+    let by_difference = left(remainder, share.of_remainder);
+    let by_share = left(reported.width(), reported.settled(share));
+    Some(Candidate {
+        settles: Measurement::HalfModel,
+        gives: Gives::Reading(by_difference.min(by_share)),
+        what: format!(
+            "half-width GEMMs: the model at 1/{tp} width on one GPU (half model: {} heads, {} key-value heads, {:.1} GB read in a step of one token), what a step takes without communication",
+            width.heads,
+            width.kv_heads,
+            width.weight_bytes_read(1) / 1e9
+        ),
+        how: command,
+        minutes,
+    })
+}
+
+/// The collectives on this box: at all where there are none in the engine's mode, interleaved with work where there are.
+fn curve(inputs: &Inputs, attribution: &Attribution, reported: Reported) -> Option<Candidate> {
+    let time = Commands::new(inputs).collectives(&attribution.batch.to_string());
     let used = |name: &str| attribution.priors.iter().find(|prior| prior.name == name);
+    let is_own = |path: CollectivePath| path == CollectivePath::Custom;
+    if inputs.usable_curve().is_empty() || reported.grade == Some(Grade::D) {
+        let mut factors = vec!["in_situ"];
+        if attribution.collectives.iter().any(|of| is_own(of.path)) {
+            factors.push("custom_over_library");
+        }
+        return Some(Candidate {
+            settles: Measurement::Curve,
+            gives: reading(reported.up_to(inputs, &factors)),
+            what: "the collectives at the plan's sizes, in a graph and interleaved with work, on this box".to_owned(),
+            how: time,
+            minutes: CURVE_MIN,
+        });
+    }
+    // Where they were interleaved, or no range of the other kind stands in the attribution, it changes nothing.
     let now = used("in_situ").filter(|_| used("in_situ_interleaved").is_none())?;
     let then = inputs.prior("in_situ_interleaved")?;
     let left = (then.high - then.low) / (now.high - now.low);
-    Some((1.0 - left * left).clamp(0.0, 1.0))
+    Some(Candidate {
+        settles: Measurement::Curve,
+        gives: Gives::Part((1.0 - left * left).clamp(0.0, 1.0)),
+        what: "the collectives interleaved with work, which shows what ranks wait for each other"
+            .to_owned(),
+        how: format!("{time} --modes interleaved"),
+        minutes: CURVE_MIN,
+    })
 }
 
 /// Mean length of the runs, minutes.
@@ -223,18 +339,4 @@ fn interleaving(inputs: &Inputs, attribution: &Attribution) -> Option<f64> {
 fn run_minutes(inputs: &Inputs) -> f64 {
     let seconds: f64 = inputs.serve.iter().map(|(_, run)| run.duration_s).sum();
     seconds / 60.0 / inputs.serve.len().max(1) as f64
-}
-
-/// How a rank's share is run as a model of its own, and what it reads; or why it cannot be.
-fn half_model(model: &ModelFacts, tp: u32) -> String {
-    match tp_plan::half(model, tp) {
-        Ok(share) => format!(
-            "serve-bench half-model --model {} --tp {tp} --run, with the flags of the servers that were measured after `--`: {} heads, {} key-value heads, {:.1} GB read in a step of one token",
-            model.name,
-            share.heads,
-            share.kv_heads,
-            share.weight_bytes_read(1) / 1e9
-        ),
-        Err(error) => error.to_string(),
-    }
 }

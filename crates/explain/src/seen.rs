@@ -16,6 +16,8 @@ pub struct Seen {
     pub machines: Vec<(u32, ServerMachine)>,
     /// Variables of the collective library that were set, as records keep them.
     pub variables: Vec<Variable>,
+    /// The model as it was named on the command line, for commands that are printed; `None` where its own name does.
+    pub model_given: Option<String>,
 }
 
 /// A variable that was set.

@@ -1,5 +1,7 @@
 //! Words that every text of this crate has alike: the mark of a soft box, what was read, what to do first, and what a terminal may show.
 
+use measure::control::is_unseen;
+
 use crate::explanation::InputSource;
 use crate::gates::{Gate, Verdict};
 use crate::text::list;
@@ -35,7 +37,7 @@ pub(crate) fn what_to_run_first(gates: &[Gate], otherwise: &str) -> String {
     format!("What to do first: {}.", asked.next().unwrap_or(otherwise))
 }
 
-/// Names come from files of others; an escape sequence in one must not reach a terminal.
+/// Names come from files of others; an escape sequence in one must not reach a terminal, nor turn its line around.
 pub(crate) fn printable(text: &str) -> String {
-    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+    text.replace(|c: char| is_unseen(c) && c != '\n', "\u{fffd}")
 }

@@ -6,7 +6,18 @@
 pub fn replaced(text: &str) -> String {
     text.replace("\r\n", " ")
         .replace('\n', " ")
-        .replace(char::is_control, "\u{fffd}")
+        .replace(is_unseen, "\u{fffd}")
+}
+
+/// Whether a character is a control character, or one of those that turn the direction of what stands beside them (Unicode's
+/// `Bidi_Control`): neither is seen, and both change what is read.
+#[must_use]
+pub fn is_unseen(c: char) -> bool {
+    let turns = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    c.is_control() || turns
 }
 
 #[cfg(test)]
@@ -21,5 +32,7 @@ mod tests {
             "\u{fffd}[31mred\u{fffd}\u{fffd}\u{fffd}"
         );
         assert_eq!(replaced("Qwen2.5-72B · ü"), "Qwen2.5-72B · ü");
+        // A right-to-left override would draw `4 > 2` of `2 < 4`.
+        assert_eq!(replaced("a\u{202e}b\u{2066}"), "a\u{fffd}b\u{fffd}");
     }
 }

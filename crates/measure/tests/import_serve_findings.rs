@@ -409,7 +409,7 @@ fn appended_results_are_numbered_and_what_is_none_names_its_file() {
     assert_eq!(results.len(), 2);
     assert!(results[1].run.origin.ends_with("appended.jsonl#2"));
     let error = read_text("half.jsonl", &format!("{}\nnonsense\n", detailed())).unwrap_err();
-    assert!(error.to_string().contains("no format that is known here"));
+    assert!(error.to_string().contains("line 2 is none"), "{error}");
 }
 
 #[test]

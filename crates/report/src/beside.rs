@@ -1,6 +1,5 @@
 //! Words beside points, none of them over another.
 
-use crate::plot::{LEFT, RIGHT};
 use crate::svg::Anchor;
 
 /// Units that a character takes.
@@ -19,10 +18,23 @@ const BASELINES: [f64; 6] = [-6.0, 15.0, -19.0, 28.0, -32.0, 41.0];
 type Area = (f64, f64, f64, f64);
 
 /// What is taken by words.
-#[derive(Debug, Default)]
-pub(crate) struct Labels(Vec<Area>);
+#[derive(Debug)]
+pub(crate) struct Labels {
+    taken: Vec<Area>,
+    left: f64,
+    right: f64,
+}
 
 impl Labels {
+    /// None yet, in a picture whose words stand between `left` and `right`.
+    pub(crate) fn between(left: f64, right: f64) -> Self {
+        Self {
+            taken: Vec::new(),
+            left,
+            right,
+        }
+    }
+
     /// Where a word stands beside a point; nowhere, where there is no room.
     pub(crate) fn place(&mut self, (x, y): (f64, f64), word: &str) -> Option<((f64, f64), Anchor)> {
         #[expect(clippy::cast_precision_loss, reason = "words are short")]
@@ -31,9 +43,9 @@ impl Labels {
         for (x, y, is_right) in BASELINES.into_iter().flat_map(at) {
             let left = if is_right { x } else { x - width };
             let area = (left, left + width, y - HEIGHT, y);
-            let is_inside = area.0 >= LEFT && area.1 <= RIGHT;
-            if is_inside && !self.0.iter().any(|other| is_over(area, *other)) {
-                self.0.push(area);
+            let is_inside = area.0 >= self.left && area.1 <= self.right;
+            if is_inside && !self.taken.iter().any(|other| is_over(area, *other)) {
+                self.taken.push(area);
                 let anchor = if is_right { Anchor::Start } else { Anchor::End };
                 return Some(((x, y), anchor));
             }
@@ -52,7 +64,7 @@ mod tests {
 
     #[test]
     fn words_of_points_at_one_place_stand_apart() {
-        let mut labels = Labels::default();
+        let mut labels = Labels::between(60.0, 622.0);
         let places: Vec<(f64, f64)> = (0..12)
             .filter_map(|_| Some(labels.place((300.0, 200.0), "16")?.0))
             .collect();

@@ -62,16 +62,49 @@ impl SizeMark {
     }
 }
 
-const WIDTH: f64 = 900.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 880.0;
-const PLOT: f64 = 300.0;
+/// Where things stand in the picture.
+struct Layout {
+    /// The pages that show it.
+    pages: &'static str,
+    width: f64,
+    left: f64,
+    right: f64,
+    /// Height of the plot.
+    plot: f64,
+}
+
+const WIDE: Layout = Layout {
+    pages: "wide",
+    width: 900.0,
+    left: 64.0,
+    right: 880.0,
+    plot: 300.0,
+};
+
+const NARROW: Layout = Layout {
+    pages: "narrow",
+    width: 380.0,
+    left: 44.0,
+    right: 370.0,
+    plot: 260.0,
+};
+
 const LINE: f64 = 17.0;
+/// Units that a character of a legend takes.
+const CHARACTER: f64 = 6.6;
 
 impl Curves {
-    /// The picture as an SVG element; empty where there is no point to draw.
+    /// The picture as SVG elements, one for wide pages and one for narrow ones; empty where there is no point to draw.
     #[must_use]
     pub fn svg(&self) -> String {
+        [WIDE, NARROW]
+            .iter()
+            .filter_map(|layout| self.drawn(layout))
+            .collect()
+    }
+
+    fn drawn(&self, layout: &Layout) -> Option<String> {
+        let &Layout { left, right, .. } = layout;
         let points = || self.series.iter().flat_map(|series| &series.points);
         #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
         let sizes: Vec<f64> = points()
@@ -88,27 +121,26 @@ impl Curves {
             })
             .filter(|time| time.is_finite() && *time > 0.0)
             .collect();
-        let (Some((least, most)), Some((fastest, slowest))) = (range(&sizes), range(&times)) else {
-            return String::new();
-        };
+        let ((least, most), (fastest, slowest)) = (range(&sizes)?, range(&times)?);
         #[expect(
             clippy::cast_precision_loss,
             reason = "a picture has a handful of lines"
         )]
         let head = 24.0 + LINE * (self.series.len() + self.marks.len()) as f64;
-        let (top, bottom) = (head, head + PLOT);
-        let mut drawing = Drawing::begin(WIDTH, bottom + 46.0, &self.title);
-        let across = Log::over(least / 1.2, most * 1.2, LEFT, RIGHT);
+        let (top, bottom) = (head, head + layout.plot);
+        let mut drawing =
+            Drawing::begin_for(layout.pages, layout.width, bottom + 46.0, &self.title);
+        let across = Log::over(least / 1.2, most * 1.2, left, right);
         let up = Log::over(fastest / 1.25, slowest * 1.25, bottom, top);
-        grid(&mut drawing, (&across, &up), (LEFT, RIGHT), (top, bottom));
-        drawing.text("tick", (LEFT - 8.0, top - 8.0), Anchor::End, "us");
+        grid(&mut drawing, (&across, &up), (left, right), (top, bottom));
+        drawing.text("tick", (left - 8.0, top - 8.0), Anchor::End, "us");
         drawing.text(
             "tick",
-            (RIGHT, bottom + 38.0),
+            (right, bottom + 38.0),
             Anchor::End,
             "bytes of each rank's message",
         );
-        self.draw_marks(&mut drawing, &across, top, bottom);
+        self.draw_marks(&mut drawing, layout, &across, (top, bottom));
         for (index, series) in self.series.iter().enumerate() {
             let class = format!("series{}", index % 4);
             #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
@@ -136,16 +168,22 @@ impl Curves {
             let y = 14.0 + LINE * index as f64;
             drawing.line(
                 &format!("curve {class}"),
-                (LEFT, y - 4.0),
-                (LEFT + 24.0, y - 4.0),
+                (left, y - 4.0),
+                (left + 24.0, y - 4.0),
             );
-            drawing.text("legend", (LEFT + 32.0, y), Anchor::Start, &series.name);
+            drawing.text("legend", (left + 32.0, y), Anchor::Start, &series.name);
         }
-        drawing.end()
+        Some(drawing.end())
     }
 
     /// A dashed line at each marked size, its label on a line of its own above the plot.
-    fn draw_marks(&self, drawing: &mut Drawing, across: &Log, top: f64, bottom: f64) {
+    fn draw_marks(
+        &self,
+        drawing: &mut Drawing,
+        layout: &Layout,
+        across: &Log,
+        (top, bottom): (f64, f64),
+    ) {
         for (index, mark) in self.marks.iter().enumerate() {
             #[expect(
                 clippy::cast_precision_loss,
@@ -154,9 +192,23 @@ impl Curves {
             let y = 14.0 + LINE * (self.series.len() + index) as f64;
             #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
             let x = across.at(mark.bytes.max(1) as f64);
-            drawing.line("mark", (x, y - 4.0), (x, bottom));
-            let (at, anchor) = SizeMark::beside(x, f64::midpoint(LEFT, RIGHT));
-            drawing.text("legend", (at, y.min(top)), anchor, &mark.words());
+            let words = mark.words();
+            #[expect(clippy::cast_precision_loss, reason = "words are short")]
+            let length = words.chars().count() as f64 * CHARACTER;
+            let fits = if x > f64::midpoint(layout.left, layout.right) {
+                x - 6.0 - length >= 0.0
+            } else {
+                x + 6.0 + length <= layout.width
+            };
+            // Words that fit beside their line stand there; others stand above its end.
+            let (at, anchor, from) = if fits {
+                let (at, anchor) = SizeMark::beside(x, f64::midpoint(layout.left, layout.right));
+                (at, anchor, y - 4.0)
+            } else {
+                (layout.right, Anchor::End, y + 5.0)
+            };
+            drawing.line("mark", (x, from), (x, bottom));
+            drawing.text("legend", (at, y.min(top)), anchor, &words);
         }
     }
 }
@@ -199,7 +251,9 @@ mod tests {
             point(8 << 20, 567.0),
         ])
         .svg();
-        assert_eq!(svg.matches("<circle").count(), 3);
+        // Two pictures, of which a page shows one.
+        assert_eq!(svg.matches("<circle").count(), 6);
+        assert!(svg.contains("class=\"wide\"") && svg.contains("class=\"narrow\""));
         assert!(
             svg.contains("256 KiB: 161 a step") && svg.contains(">100<"),
             "{svg}"

@@ -5,6 +5,9 @@ use measure::unit::ByteCount;
 use crate::scale::Log;
 use crate::svg::{Anchor, Drawing};
 
+/// Units that a size below the picture takes, with what is left free beside it.
+const SIZE: f64 = 67.0;
+
 /// Draws round values across from `left` to `right`, and sizes in powers of two from `top` to `bottom`.
 pub(crate) fn grid(
     drawing: &mut Drawing,
@@ -17,7 +20,13 @@ pub(crate) fn grid(
         let label = (left - 8.0, up.at(tick) + 4.0);
         drawing.text("tick", label, Anchor::End, &round(tick));
     }
-    for tick in across.powers(2.0, 12) {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a picture is some hundred units wide"
+    )]
+    let most = ((right - left) / SIZE) as usize;
+    for tick in across.powers(2.0, most) {
         drawing.line("grid", (across.at(tick), top), (across.at(tick), bottom));
         #[expect(
             clippy::cast_possible_truncation,

@@ -1,6 +1,6 @@
 //! One-file HTML reports with inline SVG pictures, and pictures that are files of their own: no script, no font, no file beside them.
 //!
-//! A [`Page`] is made of plain blocks; [`Waterfall`], [`Curves`], [`Verdicts`] and [`Plot`] are its pictures; [`HeatMap`] and [`Sweep`] are
+//! A [`Page`] is made of plain blocks; [`Waterfall`], [`Curves`], [`Scatter`], [`Verdicts`] and [`Plot`] are its pictures; [`HeatMap`] and [`Sweep`] are
 //! files of their own. The pictures are drawn here and not by a
 //! plotting library, because labels, whiskers and the mark of a simulated box have to stay readable at every width.
 //! This crate works nothing out: every number on a page comes from its caller.
@@ -13,6 +13,7 @@ mod heat_map;
 mod page;
 mod plot;
 mod scale;
+mod scatter;
 mod svg;
 mod sweep;
 mod verdicts;
@@ -22,6 +23,7 @@ pub use curves::{CurvePoint, CurveSeries, Curves, SizeMark};
 pub use heat_map::{HeatCell, HeatMap};
 pub use page::{Block, Page, Section, Table};
 pub use plot::{Axis, DISTINCT_SERIES, Plot, PlotPoint, PlotSeries, Shape};
+pub use scatter::{Scatter, ScatterLine, ScatterPoint};
 pub use svg::{Anchor, Drawing as SvgFile};
 pub use sweep::{DISTINCT_CURVES, Sweep, SweepPoint, SweepSeries};
 pub use verdicts::{VerdictPoint, VerdictSeries, Verdicts};

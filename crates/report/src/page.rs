@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::svg::escape;
-use crate::{Curves, Plot, Verdicts, Waterfall};
+use crate::{Curves, Plot, Scatter, Verdicts, Waterfall};
 
 /// A report in one file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -44,6 +44,8 @@ pub enum Block {
     Waterfall(Waterfall),
     /// Time over size.
     Curves(Curves),
+    /// Whether one number follows another.
+    Scatter(Scatter),
     /// Verdicts over load.
     Verdicts(Verdicts),
     /// A number over another.
@@ -61,6 +63,9 @@ pub struct Table {
 
 /// Cells of at most this many characters do not wrap.
 const SHORT_CELL: usize = 30;
+
+/// The same in a table with sentences in it, which needs its width for them.
+const SHORT_BESIDE_PROSE: usize = 14;
 
 /// Cells of more characters than this are sentences.
 const PROSE: usize = 60;
@@ -128,6 +133,7 @@ impl Page {
             Block::Table(table) => table.write(html),
             Block::Waterfall(waterfall) => self.picture(html, &waterfall.title, &waterfall.svg()),
             Block::Curves(curves) => self.picture(html, &curves.title, &curves.svg()),
+            Block::Scatter(scatter) => self.picture(html, &scatter.title, &scatter.svg()),
             Block::Verdicts(verdicts) => {
                 self.picture(html, &verdicts.title, &verdicts.svg());
             }
@@ -168,6 +174,11 @@ impl Table {
             .iter()
             .flatten()
             .any(|cell| cell.chars().count() > PROSE);
+        let short = if has_prose {
+            SHORT_BESIDE_PROSE
+        } else {
+            SHORT_CELL
+        };
         html.push_str("<div class=\"scroll\"><table");
         html.push_str(if has_prose { " class=\"prose\"" } else { "" });
         html.push_str("><thead><tr>");
@@ -180,7 +191,7 @@ impl Table {
             for index in 0..self.heads.len().max(row.len()) {
                 let cell = row.get(index).map_or("", String::as_str);
                 // Short cells stay on one line, long ones wrap.
-                let class = if cell.chars().count() <= SHORT_CELL {
+                let class = if cell.chars().count() <= short {
                     " class=\"short\""
                 } else {
                     ""
@@ -213,6 +224,7 @@ mod tests {
                     Block::Waterfall(Waterfall {
                         title: "step".to_owned(),
                         unit: "ms".to_owned(),
+                        decimals: 1,
                         bars: vec![Bar {
                             label: "ideal".to_owned(),
                             low_mid_high: (1.0, 1.0, 1.0),
@@ -249,5 +261,19 @@ mod tests {
         // One figure: curves without points are left out. A row of one cell under two heads has two.
         assert_eq!(html.matches("<figure>").count(), 1);
         assert_eq!(html.matches("<td class=\"short\">").count(), 2);
+    }
+
+    #[test]
+    fn a_table_of_sentences_has_no_line_for_nothing_on_a_narrow_page() {
+        let mut page = page(None);
+        page.sections[0].blocks = vec![Block::Table(Table {
+            heads: ["a", "b", "c"].map(str::to_owned).to_vec(),
+            rows: vec![vec!["x".repeat(61), String::new(), "y".repeat(20)]],
+        })];
+        let html = page.html();
+        assert!(html.contains(" data-head=\"b\"></td>"), "{html}");
+        assert!(html.contains("table.prose td:empty { display: none; }"));
+        // 20 characters wrap beside sentences, and would not in a table of numbers.
+        assert!(html.contains("<td data-head=\"c\">yyy"), "{html}");
     }
 }

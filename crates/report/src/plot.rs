@@ -75,8 +75,8 @@ pub struct PlotPoint {
 pub const DISTINCT_SERIES: usize = 6;
 
 const WIDTH: f64 = 640.0;
-pub(crate) const LEFT: f64 = 60.0;
-pub(crate) const RIGHT: f64 = 622.0;
+const LEFT: f64 = 60.0;
+const RIGHT: f64 = 622.0;
 const PLOT: f64 = 220.0;
 const LINE: f64 = 18.0;
 /// Part of a linear axis beyond the largest value.
@@ -164,7 +164,7 @@ impl Plot {
         };
         let mut drawing = Drawing::begin(WIDTH, bottom + 46.0, &self.title);
         self.frame(&mut drawing, (&across, &up), (top, bottom));
-        let mut labels = Labels::default();
+        let mut labels = Labels::between(LEFT, RIGHT);
         for (index, series) in self.series.iter().enumerate() {
             let class = format!("plot{}", index % DISTINCT_SERIES);
             let own: Vec<&PlotPoint> = series.points.iter().filter(drawn).collect();

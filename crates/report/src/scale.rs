@@ -25,6 +25,22 @@ impl Linear {
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
     }
 
+    /// The ends of the straight line through a point, this axis being that to the right, where both axes have it; `None` where
+    /// they have none of it.
+    pub(crate) fn within(
+        &self,
+        up: &Self,
+        (x, y): (f64, f64),
+        slope: f64,
+    ) -> Option<[(f64, f64); 2]> {
+        let at = |x_there: f64| y + slope * (x_there - x);
+        // A level line crosses its edges at both infinities, or never.
+        let crosses = [up.low, up.high].map(|edge| x + (edge - y) / slope);
+        let from = self.low.max(crosses[0].min(crosses[1]));
+        let to = self.high.min(crosses[0].max(crosses[1]));
+        (from < to && at(from).is_finite()).then(|| [(from, at(from)), (to, at(to))])
+    }
+
     /// Round values along the axis, five to ten of them.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         let rough = (self.high - self.low) / 7.0;

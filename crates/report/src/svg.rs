@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-/// Text that is safe between tags and inside quoted attributes; control characters become a replacement mark.
+use measure::control::is_unseen;
+
+/// Text that is safe between tags and inside quoted attributes; control characters, and those that turn the direction of what
+/// stands beside them, become a replacement mark.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -13,7 +16,7 @@ pub(crate) fn escape(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
             '\n' => escaped.push(' '),
-            control if control.is_control() => escaped.push('\u{fffd}'),
+            unseen if is_unseen(unseen) => escaped.push('\u{fffd}'),
             other => escaped.push(other),
         }
     }
@@ -155,5 +158,7 @@ mod tests {
             escape("<script a='b\"&\u{1b}\n>"),
             "&lt;script a=&#39;b&quot;&amp;\u{fffd} &gt;"
         );
+        // A right-to-left override would turn the numbers behind a name around.
+        assert_eq!(escape("a\u{202e}1.5\u{2066}"), "a\u{fffd}1.5\u{fffd}");
     }
 }

@@ -10,6 +10,8 @@ pub struct Waterfall {
     pub title: String,
     /// Unit of all numbers, such as `ms`.
     pub unit: String,
+    /// Decimals of all numbers.
+    pub decimals: usize,
     /// The rows.
     pub bars: Vec<Bar>,
 }
@@ -148,11 +150,11 @@ impl Waterfall {
             let (x, anchor) = layout.value;
             match layout.grade {
                 Some(grade) => {
-                    drawing.text("value", (x, words), anchor, &bar.value());
+                    drawing.text("value", (x, words), anchor, &bar.value(self.decimals));
                     drawing.text("value", (grade, words), Anchor::End, &bar.grade);
                 }
                 None => {
-                    let both = format!("{} {}", bar.value(), bar.grade);
+                    let both = format!("{} {}", bar.value(self.decimals), bar.grade);
                     drawing.text("value", (x, words), anchor, both.trim_end());
                 }
             }
@@ -184,17 +186,29 @@ impl Waterfall {
 
 impl Bar {
     /// Its number with the interval where there is one, causes with their sign.
-    fn value(&self) -> String {
+    fn value(&self, decimals: usize) -> String {
         let (low, mid, high) = self.low_mid_high;
-        let sign = if self.kind == BarKind::Total || mid < 0.0 {
+        let number = |value: f64| {
+            let text = format!("{value:.decimals$}");
+            // What rounds to zero has no sign.
+            let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
+            let kept = if is_zero {
+                text.trim_start_matches('-')
+            } else {
+                &text
+            };
+            kept.to_owned()
+        };
+        let shown = number(mid);
+        let sign = if self.kind == BarKind::Total || mid <= 0.0 || shown == number(0.0) {
             ""
         } else {
             "+"
         };
         if (high - low).abs() < 5e-4 {
-            format!("{sign}{mid:.2}")
+            format!("{sign}{shown}")
         } else {
-            format!("{sign}{mid:.2} [{low:.2}, {high:.2}]")
+            format!("{sign}{shown} [{}, {}]", number(low), number(high))
         }
     }
 }
@@ -232,10 +246,22 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_rounds_to_zero_has_no_sign() {
+        let small = |mid| Bar {
+            low_mid_high: (-0.04, mid, 0.06),
+            ..bar(BarKind::Unexplained, 0.0)
+        };
+        assert_eq!(small(-0.01).value(1), "0.0 [0.0, 0.1]");
+        assert_eq!(small(0.01).value(1), "0.0 [0.0, 0.1]");
+        assert_eq!(small(0.01).value(2), "+0.01 [-0.04, 0.06]");
+    }
+
+    #[test]
     fn causes_stand_on_each_other_and_totals_on_the_ground() {
         let waterfall = Waterfall {
             title: "t".to_owned(),
             unit: "ms".to_owned(),
+            decimals: 1,
             bars: vec![
                 bar(BarKind::Total, 30.0),
                 bar(BarKind::Cause, 5.0),
@@ -255,7 +281,7 @@ mod tests {
         );
         let svg = waterfall.svg();
         assert!(svg.contains("a &lt;b&gt;") && !svg.contains("<b>"), "{svg}");
-        assert!(svg.contains("+5.00 [4.00, 6.00]") && svg.contains("-2.00 [-3.00, -1.00]"));
+        assert!(svg.contains("+5.0 [4.0, 6.0]") && svg.contains("-2.0 [-3.0, -1.0]"));
         assert!(!svg.contains("NaN"));
         // A page shows one of the two by its width.
         assert!(svg.contains("<svg class=\"wide\" ") && svg.contains("<svg class=\"narrow\" "));

@@ -10,6 +10,7 @@ use program::command_line::seconds;
 use super::settings::{SCHEMA, Settings};
 use super::table;
 use crate::study::backends;
+use crate::study::load_args::LoadArgs;
 
 /// Whether the step follows the link: starts the server again and again, each time with one thing changed, and times its
 /// collectives in the same environment. Goes on where it was broken off when started again with the same settings and folder.
@@ -32,21 +33,8 @@ pub(crate) struct AblateArgs {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=64))]
     pub(super) tp: u32,
 
-    /// Requests in flight at once, which is the batch that decodes.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=16_384))]
-    pub(super) concurrency: u32,
-
-    /// Measured requests of each launch. Default: four for each in flight.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub(super) requests: Option<u32>,
-
-    /// Prompt tokens of each request.
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
-    pub(super) input_tokens: u32,
-
-    /// Output tokens of each request.
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(2..=4_000_000))]
-    pub(super) output_tokens: u32,
+    #[command(flatten)]
+    pub(super) load: LoadArgs,
 
     /// What is changed, by the names that --help lists, separated by commas; the baseline is always there. Default: what the box
     /// can do of baseline, custom-off, p2p-off, proto-simple, channels-1, gpu-pair and delay.
@@ -98,10 +86,6 @@ pub(crate) struct AblateArgs {
     /// library, in all arms.
     #[arg(long, value_name = "PATH", conflicts_with = "sim")]
     pub(super) engine_python: Option<PathBuf>,
-
-    /// Seconds until a started server must answer.
-    #[arg(long, value_name = "SECONDS", default_value = "1800", value_parser = seconds)]
-    pub(super) ready_timeout: Duration,
 
     /// Run on a soft box with the embedded engine: a built-in name or a box file. Its numbers are arithmetic, never measurements.
     #[arg(long, value_name = "BOX")]
@@ -186,10 +170,10 @@ impl AblateArgs {
             gpus: self.gpus.clone(),
             backend: self.backend.clone(),
             tp: self.tp,
-            concurrency: self.concurrency,
-            requests: self.requests.unwrap_or(self.concurrency.saturating_mul(4)),
-            input_tokens: self.input_tokens,
-            output_tokens: self.output_tokens,
+            concurrency: self.load.concurrency,
+            requests: self.load.requests(),
+            input_tokens: self.load.input_tokens,
+            output_tokens: self.load.output_tokens,
             arms: Vec::new(),
             launches: self.launches,
             seed: self.seed,

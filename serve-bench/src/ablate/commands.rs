@@ -61,8 +61,10 @@ impl Plan<'_> {
                 // Found by its name before any other.
                 None => {
                     let folder = shim.parent().unwrap_or(Path::new("."));
+                    // An empty part would stand for the folder that the server is started in.
                     let after = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
-                    let path = format!("{}:{after}", folder.display());
+                    let parts = [folder.display().to_string(), after];
+                    let path = parts.join(":").trim_end_matches(':').to_owned();
                     all.push(("LD_LIBRARY_PATH".to_owned(), path));
                 }
             }
@@ -89,7 +91,7 @@ impl Plan<'_> {
             // Those that the variable shows.
             _ => first(arm.tp),
         };
-        let (tp, batch) = (arm.tp.to_string(), args.concurrency.to_string());
+        let (tp, batch) = (arm.tp.to_string(), args.load.concurrency.to_string());
         let (mode, budget) = (self.mode.word(), args.budget.as_secs_f64().to_string());
         let mut all = words(&[
             "--gpus",
@@ -158,13 +160,7 @@ impl Plan<'_> {
 
     /// The load of a launch.
     pub(super) fn load(&self) -> Load {
-        Load {
-            concurrency: self.args.concurrency,
-            requests: self.requests(),
-            input_tokens: self.args.input_tokens,
-            output_tokens: self.args.output_tokens,
-            vocab: self.model.vocab,
-        }
+        self.args.load.load(self.model.vocab)
     }
 
     /// What an arm is, in words: its variables, flags, devices and binding.

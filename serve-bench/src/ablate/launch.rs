@@ -6,19 +6,22 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use explain::Launch;
+use explain::{Launch, Range, StepFrom};
 use measure::exit;
 use measure::record::{redacted_arguments, write_whole};
 use program::Stop;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use supervisor::Interrupt;
+use tp_plan::Execution;
 
 use super::arm::Arm;
+use super::collect::Steps;
 use super::plan::Plan;
 use super::table::Soft;
-use super::{collect, soft};
+use super::{collect, delays, soft};
 use crate::study::child::{self, Ended};
 use crate::study::server::{self, Failed, Server};
+use crate::study::shell::shell;
 use crate::study::step;
 
 /// What a whole launch leaves.
@@ -32,8 +35,35 @@ pub(super) fn folder(number: usize, arm: &Arm) -> String {
     format!("launches/{number:03}-{}", arm.name)
 }
 
+/// What a whole launch measured, as it is kept in its folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Measured {
+    /// Its place in the order of all launches.
+    order: u32,
+    /// Time of all collectives of a decode step over the number of its all-reduces, us; `None` for one GPU.
+    pub(super) collective_us: Option<Range>,
+    /// Its decode step.
+    pub(super) steps: Steps,
+    /// Its folder below that of the ablation.
+    pub(super) folder: String,
+}
+
+impl Measured {
+    /// As an ablation keeps it, its step by one metric; `None` where it does not show that.
+    pub(super) fn by(&self, metric: StepFrom) -> Option<Launch> {
+        let step = self.steps.by(metric)?;
+        Some(Launch {
+            order: self.order,
+            collective_us: self.collective_us,
+            step_ms: step.ms,
+            steps: step.n,
+            folder: Some(self.folder.clone()),
+        })
+    }
+}
+
 /// A whole launch that was kept in a folder.
-pub(super) fn kept(folder: &Path) -> Option<Launch> {
+pub(super) fn kept(folder: &Path) -> Option<Measured> {
     let text = std::fs::read_to_string(folder.join(FILE)).ok()?;
     serde_json::from_str(&text).ok()
 }
@@ -58,7 +88,11 @@ impl Launcher<'_> {
     ///
     /// # Errors
     /// A signal came, or the disk or this program failed.
-    pub(super) fn launch(&self, number: usize, arm: &Arm) -> Result<Result<Launch, String>, Stop> {
+    pub(super) fn launch(
+        &self,
+        number: usize,
+        arm: &Arm,
+    ) -> Result<Result<Measured, String>, Stop> {
         let name = folder(number, arm);
         let folder = self.above.join(&name);
         step::set_aside(&folder)?;
@@ -92,20 +126,19 @@ impl Launcher<'_> {
             }
             (Ok(None), _) => {}
         }
-        let (step_ms, steps) = match collect::step_ms(&out, boxes.is_some()) {
-            Ok(step) => step,
+        let steps = match collect::steps(&out, boxes.is_some()) {
+            Ok(steps) => steps,
             Err(reason) => return Ok(Err(reason)),
         };
-        let launch = Launch {
+        let measured = Measured {
             order,
             collective_us,
-            step_ms,
             steps,
-            folder: Some(name),
+            folder: name,
         };
-        let text = serde_json::to_string_pretty(&launch).map_err(anyhow::Error::from)?;
+        let text = serde_json::to_string_pretty(&measured).map_err(anyhow::Error::from)?;
         write_whole(&folder.join(FILE), (text + "\n").as_bytes()).map_err(anyhow::Error::from)?;
-        Ok(Ok(launch))
+        Ok(Ok(measured))
     }
 
     /// Writes the boxes of a launch: that of the benchmark, whose library is told of limits by variables, and that of the engine.
@@ -136,7 +169,7 @@ impl Launcher<'_> {
         folder: &Path,
         boxes: Option<&Boxes>,
         environment: &[(OsString, OsString)],
-    ) -> Result<Result<explain::Range, String>, Stop> {
+    ) -> Result<Result<Range, String>, Stop> {
         let out = folder.join("allreduce");
         let mut arguments = self.plan.bench(arm, boxes.map(|boxes| &*boxes.bench));
         arguments.extend(["--out".to_owned(), out.display().to_string()]);
@@ -194,7 +227,7 @@ impl Launcher<'_> {
             .plan
             .server(arm, port, boxes.map(|boxes| &*boxes.engine))?;
         let shown = redacted_arguments(words.iter().cloned());
-        (self.say)(&format!("  starting: {}", shown.join(" ")));
+        (self.say)(&format!("  starting: {}", shell(&shown)));
         // What the benchmark's processes said there is not the server's.
         let shim = folder.join(SHIM_LOG);
         if shim.exists() {
@@ -202,7 +235,7 @@ impl Launcher<'_> {
                 .map_err(|error| anyhow!("cannot rename {}: {error}", shim.display()))?;
         }
         let log = folder.join("server.log");
-        let limit = self.plan.args.ready_timeout;
+        let limit = self.plan.args.load.ready_timeout;
         let started = Server::start(
             "server",
             &words,
@@ -238,11 +271,16 @@ impl Launcher<'_> {
             Ended::Exit { code, last } if step::complete(&out).is_none() => {
                 Ok(Err(format!("the load ended with exit code {code}: {last}")))
             }
-            Ended::Exit { .. } if self.has_shim(arm) && !was_called(&shim) => Ok(Err(format!(
-                "the delay library was never called by the server: {} shows no call; see in {} which library the engine loaded",
-                shim.display(),
-                folder.join("server.log").display()
-            ))),
+            Ended::Exit { .. } if self.has_shim(arm) => {
+                let has_graphs = self.plan.place.facts(arm.tp).execution != Execution::Eager;
+                let delayed = delays::check(&shim, arm.tp, has_graphs);
+                Ok(delayed.map_err(|why| {
+                    format!(
+                        "{why}; see in {} which library the engine loaded",
+                        folder.join("server.log").display()
+                    )
+                }))
+            }
             Ended::Exit { .. } => Ok(Ok(())),
         }
     }
@@ -265,42 +303,5 @@ fn bound(arm: &Arm, program: &Path, arguments: Vec<String>) -> (PathBuf, Vec<Str
                 binding.chain([own]).chain(arguments).collect(),
             )
         }
-    }
-}
-
-/// Whether the shim's log tells of calls, and of none that it refused to delay.
-fn was_called(log: &Path) -> bool {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
-    let lines: Vec<Value> = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
-    let any = |name: &str| {
-        let mut counts = lines.iter().filter_map(|line| line.get(name)?.as_u64());
-        counts.any(|count| count > 0)
-    };
-    any("calls") && !any("calls_refused")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shim_that_nobody_called_is_seen() {
-        let log = std::env::temp_dir().join(format!("tplens-shim-log-{}", std::process::id()));
-        for (text, called) in [
-            ("", false),
-            ("{\"pid\": 1, \"calls\": 0}\n", false),
-            (
-                "{\"pid\": 1, \"calls\": 0}\n{\"pid\": 2, \"calls\": 161}\n",
-                true,
-            ),
-        ] {
-            std::fs::write(&log, text).unwrap();
-            assert_eq!(was_called(&log), called, "{text}");
-        }
-        std::fs::remove_file(&log).unwrap();
-        assert!(!was_called(&log));
     }
 }

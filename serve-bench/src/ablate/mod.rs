@@ -8,6 +8,8 @@ mod args;
 mod arm;
 mod collect;
 mod commands;
+mod delays;
+mod foretold;
 mod launch;
 mod place;
 mod plan;
@@ -22,4 +24,5 @@ mod vendor;
 mod tests;
 
 pub(crate) use self::args::AblateArgs;
-pub(crate) use self::run::run;
+pub(crate) use self::foretold::foretold;
+pub(crate) use self::run::{FILE as ARMS, run};

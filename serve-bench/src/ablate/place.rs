@@ -16,6 +16,7 @@ use super::vendor::Names;
 use crate::explain::EngineFlags;
 use crate::explain::sources;
 use crate::study::child::{self, Ended};
+use crate::study::shell::is_installed;
 use crate::study::{step, words};
 
 /// The box, and the machine around it.
@@ -173,9 +174,4 @@ fn links(
 pub(super) fn first(count: u32) -> String {
     let numbers: Vec<String> = (0..count).map(|index| index.to_string()).collect();
     numbers.join(",")
-}
-
-fn is_installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

@@ -205,7 +205,12 @@ impl<'a> Plan<'a> {
 
     /// The collectives of an arm's decode step.
     pub(super) fn planned(&self, arm: &Arm) -> PlannedStep {
-        plan(&self.model, &self.facts(arm), self.args.concurrency, None)
+        plan(
+            &self.model,
+            &self.facts(arm),
+            self.args.load.concurrency,
+            None,
+        )
     }
 
     /// All-reduces of a decode step.
@@ -218,12 +223,6 @@ impl<'a> Plan<'a> {
             .sum()
     }
 
-    /// Measured requests of a launch.
-    pub(super) fn requests(&self) -> u32 {
-        let each = self.args.concurrency.saturating_mul(4);
-        self.args.requests.unwrap_or(each)
-    }
-
     /// Seconds of one launch, and whether they rest on assumptions.
     pub(super) fn seconds(&self) -> (f64, bool) {
         let known = self
@@ -231,13 +230,13 @@ impl<'a> Plan<'a> {
             .soft
             .as_ref()
             .and_then(|described| self.step_ms(described));
-        let args = self.args;
+        let (args, load) = (self.args, &self.args.load);
         // The warm-up has one more request for each in flight.
-        let waves = f64::from(self.requests().div_ceil(args.concurrency) + 1);
-        let load = |step_ms: f64| waves * f64::from(args.output_tokens) * step_ms / 1e3;
+        let waves = f64::from(load.requests().div_ceil(load.concurrency) + 1);
+        let seconds = |step_ms: f64| waves * f64::from(load.output_tokens) * step_ms / 1e3;
         match known {
-            Some(step_ms) => (5.0 + load(step_ms), false),
-            None => (args.budget.as_secs_f64() + START_S + load(STEP_MS), true),
+            Some(step_ms) => (5.0 + seconds(step_ms), false),
+            None => (args.budget.as_secs_f64() + START_S + seconds(STEP_MS), true),
         }
     }
 
@@ -246,8 +245,9 @@ impl<'a> Plan<'a> {
         let profile = Profile::of_box(described, &self.model).ok()?;
         let curve = Curve::of_box(described, baseline.tp);
         let step = StepTime::new(self.model.clone(), self.facts(&baseline), profile, curve).ok()?;
-        let batch = self.args.concurrency;
-        let context = self.args.input_tokens + self.args.output_tokens / 2;
+        let asked = &self.args.load;
+        let batch = asked.concurrency;
+        let context = asked.input_tokens + asked.output_tokens / 2;
         let load = StepLoad {
             sequences: batch,
             tokens: batch,

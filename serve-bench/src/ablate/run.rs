@@ -7,23 +7,26 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context;
-use explain::{Ablation, Arm as Kept, Launch};
+use explain::{Ablation, Arm as Kept};
 use measure::exit;
 use measure::record::write_whole;
+use program::command_line::quoted;
 use program::{Stop, outputs, passing_folder, result_folder};
 use supervisor::Interrupt;
 use tp_plan::ModelFacts;
 
 use super::args::AblateArgs;
-use super::launch::{self, Launcher};
+use super::collect::{self, Steps};
+use super::launch::{self, Launcher, Measured};
 use super::place::Place;
 use super::plan::Plan;
 use super::text;
 use crate::study;
 use crate::study::engines::ServerCommand;
+use crate::study::shell::missing;
 
 /// The arms with what their launches measured.
-const FILE: &str = "ablation.json";
+pub(crate) const FILE: &str = "ablation.json";
 
 /// What was seen of the devices.
 const LINKS: &str = "links";
@@ -62,6 +65,9 @@ pub(crate) fn run(
             command.for_size(args.tp, 0).join(" ")
         )));
     }
+    if let Some(why) = missing(&args.server).filter(|_| !args.plan) {
+        return Err(Stop::Usage(why));
+    }
     let engine = command
         .as_ref()
         .map(ServerCommand::flags)
@@ -83,6 +89,12 @@ pub(crate) fn run(
         drop(std::fs::remove_file(look.with_extension("log")));
     }
     let plan = Plan::new(args, place?, model, command)?;
+    if let Some(described) = &plan.place.soft {
+        say(&format!(
+            "SIMULATED on the soft box {}: no figure here is of real hardware",
+            described.name
+        ));
+    }
     if args.plan {
         return Ok(outputs::print(&text::plan(&plan, &folder)?));
     }
@@ -145,7 +157,7 @@ impl Ablate<'_> {
             say: self.say,
         };
         let order = &self.plan.order;
-        let mut done: Vec<Option<Launch>> = order
+        let mut done: Vec<Option<Measured>> = order
             .iter()
             .enumerate()
             .map(|(number, arm)| {
@@ -202,7 +214,18 @@ impl Ablate<'_> {
             tried += 1;
         }
         let ablation = self.write(&done)?;
-        let mut text = text::result(&ablation);
+        let mut text = crate::explain::slope_of(&ablation);
+        text.push('\n');
+        text.push_str(&text::result(&ablation));
+        for launch in done.iter().flatten() {
+            if let Some(metric) = ablation.step_from.filter(|of| launch.by(*of).is_none()) {
+                text.push_str(&format!(
+                    "left out: {} does not show {}, by which all are compared\n",
+                    launch.folder,
+                    collect::metric_in_words(metric)
+                ));
+            }
+        }
         for (number, reason) in &failed {
             let arm = &self.plan.arms[order[*number]].name;
             text.push_str(&format!(
@@ -210,10 +233,12 @@ impl Ablate<'_> {
                 number + 1
             ));
         }
-        text.push('\n');
-        text.push_str(&crate::explain::slope_of(&ablation));
         let file = self.folder.join(FILE);
-        text.push_str(&format!("\n{} holds all of it\n", file.display()));
+        text.push_str(&format!(
+            "{} holds all of it; beside results of runs: serve-bench explain ... --ablation {}\n",
+            file.display(),
+            quoted(file.as_os_str())
+        ));
         let printed = outputs::print(&text);
         let missing = match failed.is_empty() {
             true => exit::DONE,
@@ -226,22 +251,26 @@ impl Ablate<'_> {
     }
 
     /// Writes what is known now, whole or not at all.
-    fn write(&self, done: &[Option<Launch>]) -> Result<Ablation, Stop> {
+    fn write(&self, done: &[Option<Measured>]) -> Result<Ablation, Stop> {
         let plan = self.plan;
         let mut arms: Vec<Kept> = Vec::new();
+        let shown: Vec<&Steps> = done.iter().flatten().map(|launch| &launch.steps).collect();
+        let metric = collect::metric(&shown);
+        let by_metric = |launch: &Measured| launch.by(metric?);
         for (number, launch) in done.iter().enumerate() {
-            let Some(launch) = launch else {
+            // One that does not show the metric of the others says nothing beside them.
+            let Some(launch) = launch.as_ref().and_then(by_metric) else {
                 continue;
             };
             let arm = &plan.arms[plan.order[number]];
             match arms.iter_mut().find(|kept| kept.name == arm.name) {
-                Some(kept) => kept.launches.push(launch.clone()),
+                Some(kept) => kept.launches.push(launch),
                 None => arms.push(Kept {
                     name: arm.name.clone(),
                     change: arm.change(),
                     how: plan.how(arm),
                     control_of: arm.controlled(),
-                    launches: vec![launch.clone()],
+                    launches: vec![launch],
                 }),
             }
         }
@@ -254,12 +283,13 @@ impl Ablate<'_> {
             simulated: soft.map(|described| described.name.clone()),
             model: plan.model.name.clone(),
             tp: plan.args.tp,
-            batch: plan.args.concurrency,
+            batch: plan.args.load.concurrency,
             engine: match (&plan.command, soft) {
                 (None, _) => Some(format!("embedded engine, as {}", facts.describe())),
                 (Some(command), _) => command.is_known().then(|| facts.describe()),
             },
             planned: plan.count(),
+            step_from: metric,
             arms,
         };
         let text = serde_json::to_string_pretty(&ablation).context("writing the ablation")?;

@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
-use explain::{Ablation, Change, Range};
-use measure::stats::over_launches;
+use explain::{Ablation, Change};
 use program::Stop;
 use program::command_line::quoted;
 
-use super::launch;
+use super::collect::metric_in_words;
+use super::launch::{self, Measured};
 use super::plan::{Plan, assumed};
+use crate::study::shell::shell;
+
+/// What is printed for a port that is chosen when the server is started, so that commands run as they are printed.
+const PORT: u16 = 8000;
 
 /// What a change is called.
 fn word(change: Change) -> &'static str {
@@ -37,7 +41,7 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<String, Stop> {
     let args = plan.args;
     let soft = plan.place.soft.as_ref();
     let simulated = soft.map(|described| described.name.as_str());
-    let mut text = heading(&plan.model.name, args.tp, args.concurrency, simulated);
+    let mut text = heading(&plan.model.name, args.tp, args.load.concurrency, simulated);
     text.push_str(&format!(
         "\n{} arms of {} launches each: {} launches, seed {}; {} all-reduces in a step\n",
         plan.arms.len(),
@@ -98,78 +102,42 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<String, Stop> {
             words.extend(plan.bench(arm, file("bench-box.toml").as_deref()));
             text.push_str(&format!("    {before}{}\n", shell(&words)));
         }
-        // The port is chosen when it is started.
         let port = plan.command.as_ref().and_then(|command| command.port());
-        let words = plan.server(arm, port.unwrap_or(0), file("engine-box.toml").as_deref())?;
+        let port = port.unwrap_or(PORT);
+        let words = plan.server(arm, port, file("engine-box.toml").as_deref())?;
         let words: Vec<String> = measure::record::redacted_arguments(words);
         text.push_str(&format!("    {before}{}\n", shell(&words)));
         let mut words = vec!["serve-bench".to_owned()];
-        words.extend(plan.load().words("URL", arm.tp));
+        let url = format!("http://127.0.0.1:{port}");
+        words.extend(plan.load().words(&url, arm.tp));
         text.push_str(&format!("    {}\n", shell(&words)));
     }
     Ok(text)
 }
 
-fn shell(words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| quoted(word.as_ref())).collect();
-    words.join(" ")
-}
-
-/// What came out: a row an arm.
+/// What was laid against what, below the arms of the slope test.
 pub(super) fn result(ablation: &Ablation) -> String {
     let simulated = ablation.simulated.as_deref();
-    let mut text = heading(&ablation.model, ablation.tp, ablation.batch, simulated);
-    text.push_str(&format!(
-        "; {} all-reduces in a step\nmedian over launches [90% interval of a single launch; with several the lowest and highest launch]\n\n",
+    let step = ablation.step_from.map_or_else(
+        || "no launch shows a step".to_owned(),
+        |metric| format!("a step is {} of a launch", metric_in_words(metric)),
+    );
+    format!(
+        "{}; {} all-reduces in a step; {step}\n",
+        heading(&ablation.model, ablation.tp, ablation.batch, simulated),
         ablation.planned
-    ));
-    text.push_str(&format!(
-        "{:<22} {:<11} {:>3}  {:<24} step ms\n",
-        "arm", "change", "n", "collective us"
-    ));
-    for arm in &ablation.arms {
-        let collective: Option<Vec<Range>> = arm
-            .launches
-            .iter()
-            .map(|launch| launch.collective_us)
-            .collect();
-        let steps: Vec<Range> = arm.launches.iter().map(|launch| launch.step_ms).collect();
-        text.push_str(
-            format!(
-                "{:<22} {:<11} {:>3}  {:<24} {:<24}",
-                arm.name,
-                word(arm.change),
-                arm.launches.len(),
-                collective
-                    .and_then(|of| spread(&of, 2))
-                    .unwrap_or_else(|| "-".to_owned()),
-                spread(&steps, 3).unwrap_or_else(|| "-".to_owned()),
-            )
-            .trim_end(),
-        );
-        text.push('\n');
-    }
-    text
-}
-
-/// The median of launches and how far they lie apart; of one launch its own interval.
-fn spread(launches: &[Range], decimals: usize) -> Option<String> {
-    if let [one] = launches {
-        return Some(one.with_decimals(decimals));
-    }
-    let mids: Vec<f64> = launches.iter().map(|range| range.mid).collect();
-    let mid = over_launches(&mids)?.value;
-    let low = mids.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = mids.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    Some(Range { low, mid, high }.with_decimals(decimals))
+    )
 }
 
 /// What an arm's launches took, for one line while it runs.
-pub(super) fn launched(launch: &explain::Launch) -> String {
+pub(super) fn launched(launch: &Measured) -> String {
     let collective = launch.collective_us.map_or_else(String::new, |range| {
         format!("collectives {} us an all-reduce, ", range.with_decimals(2))
     });
-    format!("{collective}step {} ms", launch.step_ms.with_decimals(3))
+    let step = launch.steps.best().map_or_else(String::new, |mean| {
+        format!("step {} ms", mean.ms.with_decimals(3))
+    });
+    format!("{collective}{step}")
 }
 
 /// A time as people say it.
@@ -183,34 +151,10 @@ pub(super) fn minutes(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use explain::Arm as Kept;
-
     use super::*;
 
-    fn launch(order: u32, us: Option<f64>, ms: f64) -> explain::Launch {
-        let around = |mid: f64| Range {
-            low: mid * 0.9,
-            mid,
-            high: mid * 1.1,
-        };
-        explain::Launch {
-            order,
-            collective_us: us.map(around),
-            step_ms: around(ms),
-            steps: 1000,
-            folder: None,
-        }
-    }
-
     #[test]
-    fn a_row_has_the_median_and_the_range_of_its_launches() {
-        let arm = |name: &str, change, launches| Kept {
-            name: name.to_owned(),
-            change,
-            how: String::new(),
-            control_of: None,
-            launches,
-        };
+    fn the_metric_of_the_step_is_named() {
         let ablation = Ablation {
             schema: 1,
             simulated: Some("l40x4".to_owned()),
@@ -219,45 +163,12 @@ mod tests {
             batch: 16,
             engine: None,
             planned: 161,
-            arms: vec![
-                arm(
-                    "baseline",
-                    Change::Baseline,
-                    vec![
-                        launch(0, Some(20.0), 30.0),
-                        launch(3, Some(24.0), 31.0),
-                        launch(4, Some(21.0), 33.0),
-                    ],
-                ),
-                arm(
-                    "tp1-baseline",
-                    Change::NegativeControl,
-                    vec![launch(1, None, 50.0)],
-                ),
-            ],
+            step_from: Some(explain::StepFrom::Tpot),
+            arms: vec![],
         };
-        let text = result(&ablation);
-        assert!(
-            text.starts_with(
-                "ablation of m, TP2, 16 in flight, simulated on soft box l40x4; 161 all-reduces"
-            ),
-            "{text}"
-        );
-        // Medians of 20, 24, 21 and of 30, 31, 33.
-        let rows: Vec<String> = text
-            .lines()
-            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-            .collect();
-        assert!(
-            rows.contains(
-                &"baseline baseline 3 21.00 [20.00, 24.00] 31.000 [30.000, 33.000]".to_owned()
-            ),
-            "{text}"
-        );
-        // One launch: its own interval, a tenth to each side.
-        assert!(
-            rows.contains(&"tp1-baseline control 1 - 50.000 [45.000, 55.000]".to_owned()),
-            "{text}"
+        assert_eq!(
+            result(&ablation),
+            "ablation of m, TP2, 16 in flight, simulated on soft box l40x4; 161 all-reduces in a step; a step is the mean time per output token of a launch\n"
         );
     }
 

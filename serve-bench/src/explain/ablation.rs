@@ -10,6 +10,12 @@ use tp_plan::ModelFacts;
 use super::args::ExplainArgs;
 use super::{SEED, write};
 
+/// What an ablation is kept in.
+const FILE: &str = "ablation.json";
+
+/// The test by itself, in a folder.
+const SLOPE: &str = "slope.json";
+
 /// Version of `ablation.json` that is read.
 const SCHEMA: u32 = 1;
 
@@ -22,10 +28,12 @@ const DRAWS: u32 = 4000;
 /// A file that cannot be read, or is none of an ablation.
 pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
     let bad = |why: String| Stop::Usage(format!("--ablation {}: {why}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
+    let inside = file.join(FILE);
+    let text = std::fs::read_to_string(if file.is_dir() { &inside } else { file })
+        .map_err(|error| bad(error.to_string()))?;
     let ablation: Ablation = serde_json::from_str(&text).map_err(|error| {
         bad(format!(
-            "{error}; give the ablation.json of serve-bench ablate"
+            "{error}; give the {FILE} of serve-bench ablate, or its folder"
         ))
     })?;
     if ablation.schema > SCHEMA {
@@ -34,7 +42,10 @@ pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
             ablation.schema
         )));
     }
-    Ok(slope(&ablation, SEED, DRAWS))
+    Ok(Slope {
+        origin: Some(file.display().to_string()),
+        ..slope(&ablation, SEED, DRAWS)
+    })
 }
 
 /// The test of arms that were just measured, in words.
@@ -47,18 +58,32 @@ pub(crate) fn slope_of(ablation: &Ablation) -> String {
 /// # Errors
 /// As [`read`], or a file that cannot be written.
 pub(super) fn alone(args: &ExplainArgs, file: &Path) -> Result<u8, Stop> {
-    if args.html.is_some() || args.out.is_some() {
+    if args.html.is_some() {
         return Err(Stop::Usage(
-            "--html and --out write an explanation, which needs results of runs: give --tp1 FILE and --tp2 FILE beside --ablation, or only --json"
+            "--html writes an explanation, which needs results of runs: give --tp1 FILE and --tp2 FILE beside --ablation, or --json or --out for the test alone"
                 .to_owned(),
         ));
     }
     let slope = read(file)?;
+    if let Some(given) = &args.model {
+        let asked =
+            ModelFacts::resolve(given).map_err(|error| Stop::Usage(format!("--model: {error}")))?;
+        of_model(&slope, &asked).map_err(Stop::Usage)?;
+    }
     let json = serde_json::to_string_pretty(&slope).map_err(anyhow::Error::from)? + "\n";
     let is_stdout = args.json.as_deref() == Some(Path::new("-"));
     if let Some(file) = args.json.as_deref().filter(|_| !is_stdout) {
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
         write(file, &json)?;
+    }
+    if let Some(folder) = &args.out {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Stop::Usage(format!(
+                "--out {}: cannot make the folder: {error}",
+                folder.display()
+            ))
+        })?;
+        write(&folder.join(SLOPE), &json)?;
     }
     let shown = match is_stdout {
         true => json,
@@ -79,14 +104,7 @@ pub(super) fn check(slope: &Slope, inputs: &Inputs) -> Result<(), String> {
             slope.tp, inputs.tp
         ));
     }
-    let shape = |model: &ModelFacts| (model.hidden, model.layers);
-    let other = ModelFacts::builtin(&slope.model).filter(|of| shape(of) != shape(&inputs.model));
-    if other.is_some() {
-        return Err(format!(
-            "--ablation is of {}, and {} is explained: give arms of the same model",
-            slope.model, inputs.model.name
-        ));
-    }
+    of_model(slope, &inputs.model)?;
     if slope.simulated != inputs.simulated() {
         let of = |soft: &Option<String>| match soft {
             Some(name) => format!("simulated on {name}"),
@@ -99,4 +117,24 @@ pub(super) fn check(slope: &Slope, inputs: &Inputs) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Whether the arms are of this model: by its shape where theirs is known, else by its name and the all-reduces that were planned.
+fn of_model(slope: &Slope, asked: &ModelFacts) -> Result<(), String> {
+    let shape = |model: &ModelFacts| (model.hidden, model.layers, model.vocab);
+    let is_same = match ModelFacts::builtin(&slope.model) {
+        Some(arms) => shape(&arms) == shape(asked),
+        // One after the embedding and two in each layer, or one where attention or feed-forward is not shared out.
+        None => {
+            let planned = [asked.layers, 2 * asked.layers].map(|of| of + 1);
+            slope.model == asked.name || planned.contains(&slope.planned)
+        }
+    };
+    match is_same {
+        true => Ok(()),
+        false => Err(format!(
+            "--ablation is of {} with {} all-reduces a step, and {} is asked about: give arms of the same model",
+            slope.model, slope.planned, asked.name
+        )),
+    }
 }

@@ -16,7 +16,8 @@ use super::sources::{EngineFlags, EvidenceFiles, Sources};
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = formats())]
 pub(crate) struct ExplainArgs {
-    /// Result of the run on one GPU; as the others, may be given several times: repeats, or a sweep of the concurrency.
+    /// Result of the run on one GPU; as the others, may be given several times: repeats of the same load. Of several loads of one size, such
+    /// as a sweep of the concurrency, only bounds are told.
     #[arg(long, value_name = "FILE")]
     tp1: Vec<PathBuf>,
 
@@ -34,9 +35,10 @@ pub(crate) struct ExplainArgs {
 
     /// Model that was served: a shipped name, a config.json, or a folder that holds one.
     #[arg(long, value_name = "MODEL", required_unless_present = "ablation")]
-    model: Option<String>,
+    pub(super) model: Option<String>,
 
-    /// Arms of an ablation (ablation.json): whether the step follows the link. Alone, or beside results of runs.
+    /// Arms of an ablation (ablation.json, or the folder that holds it): whether the step follows the link. Alone, or beside results
+    /// of runs.
     #[arg(long, value_name = "FILE")]
     pub(super) ablation: Option<PathBuf>,
 
@@ -212,6 +214,7 @@ impl ExplainArgs {
                 eager: self.eager,
                 max_num_seqs: self.max_num_seqs,
                 max_batched_tokens: self.max_num_batched_tokens,
+                library_only: false,
             },
             what_if: self.what_if.clone(),
             engine_logs: logs(&self.engine_log, self.engine)?,

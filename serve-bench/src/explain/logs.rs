@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tp_plan::{Engine, EngineFacts, EngineLog, Execution, Surroundings};
+use ::explain::ServerLog;
+use tp_plan::{CustomAllReduce, Engine, EngineFacts, EngineLog, Execution, Surroundings};
 
 use super::sources::EngineFlags;
 use crate::engine_log;
@@ -53,6 +54,71 @@ impl EngineLogFile {
                 .value,
             log,
         })
+    }
+
+    /// The tensor parallel size that it is of.
+    pub(super) fn tp(&self) -> u32 {
+        self.tp
+    }
+
+    /// What it says beside what decides the plan.
+    pub(super) fn said(&self) -> ServerLog {
+        let log = &self.log;
+        let mut ways: Vec<&str> = log.transports.iter().map(|way| way.name.as_str()).collect();
+        ways.sort_unstable();
+        ways.dedup();
+        let transport = (!ways.is_empty()).then(|| ways.join(" and "));
+        let own = log.custom_all_reduce.as_ref().map(|said| &said.value);
+        let reduces_itself = self.tp > 1 && own == Some(&CustomAllReduce::Active);
+        let version = log.version.as_ref().map(|said| said.value.as_str());
+        let mut taken = vec![format!(
+            "{} {}",
+            self.engine.name(),
+            version.unwrap_or("of a version that it does not say")
+        )];
+        taken.extend(own.filter(|_| self.tp > 1).map(|own| match own {
+            CustomAllReduce::Active => "its own all-reduce on".to_owned(),
+            CustomAllReduce::Off { reason } => format!("its own all-reduce off ({reason})"),
+        }));
+        taken.extend(
+            transport
+                .as_ref()
+                .map(|ways| format!("collectives over {ways}")),
+        );
+        let by_way = ways.iter().any(|way| way.starts_with("P2P"));
+        ServerLog {
+            origin: self.file.display().to_string(),
+            tp: self.tp,
+            peers: match own.filter(|_| self.tp > 1) {
+                _ if by_way || reduces_itself => Some(true),
+                Some(CustomAllReduce::Off { reason }) if is_for_want_of_peers(reason) => {
+                    Some(false)
+                }
+                _ => None,
+            },
+            reduces_itself,
+            transport,
+            taken: taken.join(", "),
+        }
+    }
+}
+
+/// Whether the engine's own all-reduce is off because its GPUs do not reach each other, in the words of vLLM's and SGLang's
+/// `custom_all_reduce.py` and of CUDA's error.
+fn is_for_want_of_peers(reason: &str) -> bool {
+    ["lacks GPU P2P capability", "peer access is not supported"]
+        .iter()
+        .any(|words| reason.contains(words))
+}
+
+/// What the engine found of its GPUs' reach, where nobody probed it.
+pub(super) fn peers(logs: &[ServerLog], around: &mut Surroundings) {
+    let found = logs.iter().find_map(|log| Some((log.peers?, log)));
+    if let (None, Some((reach, log))) = (around.peer_access, found) {
+        around.peer_access = Some(reach);
+        if !reach {
+            around.no_peer_reason = format!("the engine found none ({})", log.origin);
+        }
     }
 }
 
@@ -177,6 +243,27 @@ mod tests {
         ));
         assert_eq!(engines[1].execution, Execution::Eager);
         assert!(matches!(engines[0].execution, Execution::Graph { .. }));
+    }
+
+    #[test]
+    fn what_the_engine_found_of_its_gpus_takes_the_place_of_a_probe_and_not_of_one_that_was_made() {
+        let said = [log("peers", 2).said()];
+        assert_eq!(said[0].peers, Some(false));
+        assert!(
+            said[0]
+                .taken
+                .starts_with("vLLM 0.13.0, its own all-reduce off (your platform lacks"),
+            "{}",
+            said[0].taken
+        );
+        let of = |probed| {
+            let mut around = Surroundings::of_gpus(Vendor::Nvidia, &[], None, false, probed);
+            peers(&said, &mut around);
+            around.peer_access
+        };
+        assert_eq!((of(None), of(Some(true))), (Some(false), Some(true)));
+        // One GPU has nothing to reach.
+        assert_eq!(log("alone", 1).said().peers, None);
     }
 
     #[test]

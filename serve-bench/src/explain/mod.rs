@@ -6,21 +6,23 @@ mod logs;
 mod page;
 mod pair;
 mod pair_args;
-mod pair_page;
 mod seen;
 pub(crate) mod sources;
+mod study;
 mod what_if;
 
 use std::path::{Path, PathBuf};
 
-use ::explain::{DRAWS, Explanation, Outcome, Priors, Slope, slope_text};
+use ::explain::{DRAWS, Explanation, Inputs, Outcome, Priors, Slope};
 use measure::exit;
 use measure::record::write_whole;
 use program::{Stop, outputs};
+use serde::Serialize;
 
 pub(crate) use self::ablation::slope_of;
 pub(crate) use self::args::ExplainArgs;
 pub(crate) use self::sources::{EngineFlags, EvidenceFiles, Sources};
+pub(crate) use self::study::{OfSize, of_study};
 
 /// The page's file name in a folder.
 pub(crate) const PAGE: &str = "report.html";
@@ -130,14 +132,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) fn explain(sources: &Sources, wanted: &Wanted, priors: &[String]) -> Result<u8, Stop> {
-    let inputs = sources.read(known(priors)?).map_err(Stop::Usage)?;
-    let asked = what_if::asked(&sources.what_if, inputs.tp).map_err(Stop::Usage)?;
-    let mut explanation = ::explain::explain_if(&inputs, &asked, SEED, DRAWS);
-    if let Some(slope) = &wanted.slope {
-        ablation::check(slope, &inputs).map_err(Stop::Usage)?;
-        explanation = explanation.with_slope(slope.clone());
-    }
+fn explain(sources: &Sources, wanted: &Wanted, priors: &[String]) -> Result<u8, Stop> {
+    let (inputs, explanation) = explained(sources, wanted.slope.as_ref(), priors)?;
     let note = sources.note.as_deref();
     for file in &wanted.json {
         write(file, &json(&explanation)?)?;
@@ -151,12 +147,26 @@ pub(crate) fn explain(sources: &Sources, wanted: &Wanted, priors: &[String]) -> 
         Printed::Html => html(),
         Printed::Text => {
             let note = note.map_or_else(String::new, |note| format!("\n{note}\n"));
-            let slope = explanation.slope.as_ref().map(slope_text);
-            let slope = slope.map_or_else(String::new, |text| format!("\n{text}"));
-            ::explain::text(&explanation) + &slope + &note
+            ::explain::text(&explanation) + &note
         }
     };
     Ok(exit::fold([outputs::print(&text), code(&explanation)]))
+}
+
+/// What the files hold, and what comes of it.
+fn explained(
+    sources: &Sources,
+    slope: Option<&Slope>,
+    priors: &[String],
+) -> Result<(Inputs, Explanation), Stop> {
+    let inputs = sources.read(known(priors)?).map_err(Stop::Usage)?;
+    let asked = what_if::asked(&sources.what_if, inputs.tp).map_err(Stop::Usage)?;
+    let mut explanation = ::explain::explain_if(&inputs, &asked, SEED, DRAWS);
+    if let Some(slope) = slope {
+        ablation::check(slope, &inputs).map_err(Stop::Usage)?;
+        explanation = explanation.with_slope(slope.clone());
+    }
+    Ok((inputs, explanation))
 }
 
 /// What is taken as known, with what was given in its place.
@@ -170,14 +180,18 @@ fn known(given: &[String]) -> Result<Priors, Stop> {
 }
 
 fn code(explanation: &Explanation) -> u8 {
-    match explanation.outcome {
+    match &explanation.outcome {
+        // A curve that does not fit attributes no communication.
+        Outcome::Attributed { attribution, .. } if attribution.misfit.is_some() => {
+            exit::INCONCLUSIVE
+        }
         Outcome::Attributed { .. } => exit::DONE,
         Outcome::Refused { .. } => exit::INCONCLUSIVE,
     }
 }
 
-fn json(explanation: &Explanation) -> Result<String, Stop> {
-    let text = serde_json::to_string_pretty(explanation).map_err(anyhow::Error::from)?;
+fn json<T: Serialize>(found: &T) -> Result<String, Stop> {
+    let text = serde_json::to_string_pretty(found).map_err(anyhow::Error::from)?;
     Ok(text + "\n")
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::args::ExplainArgs;
 use super::pair_args::{PairArgs, Peer, physical};
 use super::sources::Sources;
-use super::{Printed, SEED, Wanted, pair_page, write};
+use super::{Printed, SEED, Wanted, page, write};
 
 /// What the command line says of one side.
 struct Said<'a> {
@@ -71,7 +71,7 @@ pub(super) fn links(
     deliver(
         wanted,
         &comparison,
-        || pair_page::links(&a, &b, &comparison).html(),
+        || page::links(&a, &b, &comparison).html(),
         || links_text(&comparison),
         code,
     )
@@ -98,7 +98,7 @@ pub(super) fn sizes(
         deliver(
             wanted,
             &comparison,
-            || pair_page::sizes(&inputs, &comparison).html(),
+            || page::sizes(&inputs, &comparison).html(),
             || sizes_text(&comparison),
             code,
         )

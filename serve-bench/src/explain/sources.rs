@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::logs::{self, EngineLogFile};
-use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen};
+use crate::study::engines::NO_OWN_ALL_REDUCE;
+use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen, is_another_gpu};
 use boxfile::BoxFile;
 use measure::import::serve::Throttle;
 use measure::import::{ServeRun, collectives, gemm, serve, trace};
@@ -58,6 +59,8 @@ pub(crate) struct EngineFlags {
     pub(crate) max_num_seqs: Option<u32>,
     /// Limit of tokens a step.
     pub(crate) max_batched_tokens: Option<u32>,
+    /// Told to leave every all-reduce to the library.
+    pub(crate) library_only: bool,
 }
 
 impl EngineFlags {
@@ -76,6 +79,9 @@ impl EngineFlags {
         }
         if self.eager {
             facts = facts.with_eager();
+        }
+        if self.library_only {
+            facts = facts.with_library_only(NO_OWN_ALL_REDUCE);
         }
         facts
     }
@@ -125,11 +131,21 @@ impl Sources {
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
         let (mut around, known) = self.the_box(tp)?;
+        if let Some(gpu) = &known.gpu {
+            of_these_gpus(&self.collectives, gpu)?;
+        }
+        let logs: Vec<_> = self.engine_logs.iter().map(EngineLogFile::said).collect();
+        logs::peers(&logs, &mut around);
         change(&mut around);
         let evidence = Evidence {
             transport: transport(&self.collectives, tp),
+            logs,
             ..self.evidence.read(clocks)?
         };
+        let served = self.serving.iter().map(|(_, file)| file);
+        let served = served.zip(runs.iter().map(|(_, run)| run));
+        let halves = self.evidence.half.iter().zip(&evidence.half);
+        once_each(served.chain(halves))?;
         let seen = self.seen(tp)?;
         let sizes: Vec<u32> = runs.iter().map(|(tp, _)| *tp).collect();
         let engines = logs::engines(&self.engine_logs, self.engine, &sizes, &around)?;
@@ -150,7 +166,10 @@ impl Sources {
 
     /// What the records tell besides, and the link that a box file describes.
     fn seen(&self, tp: u32) -> Result<Seen, String> {
-        let mut seen = Seen::default();
+        let mut seen = Seen {
+            model_given: Some(self.model.clone()),
+            ..Seen::default()
+        };
         for (tp, file) in &self.serving {
             super::seen::add_file(&mut seen, file, Some(*tp));
         }
@@ -244,8 +263,36 @@ impl EvidenceFiles {
             gemm: gemm.transpose().map_err(words("--gemm"))?,
             transport: None,
             throttle: clocks,
+            logs: Vec::new(),
         })
     }
+}
+
+/// Refuses a result that is given twice: it is one start of a server and not two.
+///
+/// # Errors
+/// Two files hold the same result, whatever their names and forms; in words.
+pub(super) fn once_each<'a>(
+    results: impl Iterator<Item = (&'a PathBuf, &'a ServeRun)>,
+) -> Result<(), String> {
+    let mut before: Vec<(&Path, ServeRun)> = Vec::new();
+    for (file, run) in results {
+        // What a run measured, whatever its file is called.
+        let measured = ServeRun {
+            origin: String::new(),
+            tp: None,
+            ..run.clone()
+        };
+        if let Some((other, _)) = before.iter().find(|(_, other)| *other == measured) {
+            return Err(format!(
+                "{} and {} hold the same result: give each run once",
+                other.display(),
+                file.display()
+            ));
+        }
+        before.push((file, measured));
+    }
+    Ok(())
 }
 
 /// A serving result, and what its monitor saw of the clocks.
@@ -253,6 +300,23 @@ fn run(file: &Path, clocks: &mut Vec<Throttle>) -> Result<ServeRun, String> {
     let run = serve::read(file).map_err(|error| error.to_string())?;
     clocks.extend(serve::throttle(file).map_err(|error| error.to_string())?);
     Ok(run)
+}
+
+/// Refuses collective times whose file names another GPU than the box has. A file that cannot be read is refused elsewhere.
+fn of_these_gpus(files: &[PathBuf], gpu: &str) -> Result<(), String> {
+    let read = files
+        .iter()
+        .filter_map(|file| collectives::read_file(file).ok());
+    for file in read.filter(|file| file.backend.as_deref() != Some("host")) {
+        let mut names = file.devices.iter();
+        if let Some(other) = names.find(|name| is_another_gpu(name, gpu)) {
+            return Err(format!(
+                "{} was measured on {other}, but the box has {gpu}: give collectives of this box, or its --box or --links",
+                file.origin
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// What the library said that it goes over at that number of ranks.

@@ -1,11 +1,11 @@
 //! The command line of `half-model`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use program::command_line::seconds;
 use tp_plan::Engine;
+
+use crate::study::load_args::LoadArgs;
 
 /// Prints how a server runs a rank's share of a model on one GPU: the time of a step of TP2 less its time is communication.
 ///
@@ -38,25 +38,13 @@ pub(crate) struct HalfModelArgs {
     #[arg(long)]
     pub(super) run: bool,
 
-    /// Requests in flight at once, with --run; as in the runs that it is compared with.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=16_384))]
-    pub(super) concurrency: u32,
+    /// Run on a soft box with the embedded engine, with --run: a built-in name or a box file. Its numbers are arithmetic, never
+    /// measurements.
+    #[arg(long, value_name = "BOX", requires = "run", conflicts_with_all = ["engine", "server"])]
+    pub(super) sim: Option<String>,
 
-    /// Measured requests, with --run. Default: four for each in flight.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub(super) requests: Option<u32>,
-
-    /// Prompt tokens of each request, with --run.
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
-    pub(super) input_tokens: u32,
-
-    /// Output tokens of each request, with --run.
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(2..=4_000_000))]
-    pub(super) output_tokens: u32,
-
-    /// Seconds until the server must answer, with --run.
-    #[arg(long, value_name = "SECONDS", default_value = "1800", value_parser = seconds)]
-    pub(super) ready_timeout: Duration,
+    #[command(flatten, next_help_heading = "Load, with --run")]
+    pub(super) load: LoadArgs,
 
     /// Folder of the run, with --run: the server's log and the result.
     #[arg(long, value_name = "DIR", default_value = "half-model")]

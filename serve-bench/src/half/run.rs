@@ -2,18 +2,19 @@
 
 use std::path::Path;
 
+use boxfile::BoxFile;
 use measure::record::write_whole;
+use program::command_line::quoted;
 use program::{Stop, outputs};
 use supervisor::Interrupt;
-use tp_plan::HalfModel;
+use tp_plan::{HalfModel, hub_id};
 
 use super::args::HalfModelArgs;
 use super::print;
+use crate::study;
 use crate::study::child::{self, Ended};
 use crate::study::server::{self, Failed, Server};
-
-/// Seed of the prompts: the same for every run that is compared.
-const SEED: &str = "1";
+use crate::study::shell::{missing, shell};
 
 /// Where the model's name or folder and the port stand in the user's words.
 const MODEL: &str = "{model}";
@@ -30,30 +31,44 @@ pub(crate) fn run(
 ) -> Result<u8, Stop> {
     let half = HalfModel::resolve(&args.model, args.tp, args.engine.engine())
         .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
-    let folder = match &args.write {
-        Some(folder) => {
-            write(folder, &half)?;
-            Some(folder.display().to_string())
-        }
-        None => None,
+    // The embedded engine takes no flags in place of a configuration.
+    let own = args.sim.as_ref().map(|_| args.out.join("config"));
+    let folder = args.write.clone().or(own);
+    if let Some(folder) = &folder {
+        write(folder, &half)?;
+    }
+    let written = folder.as_ref().map(|folder| folder.display().to_string());
+    let command = match (&args.sim, &written) {
+        (Some(sim), Some(folder)) => simulated(sim, folder)?,
+        (_, written) => command(args, &half, written.as_deref()).map_err(Stop::Usage)?,
     };
-    let command = command(args, &half, folder.as_deref()).map_err(Stop::Usage)?;
     if args.run {
         return measured(args, &half, command, interrupt, say);
     }
     Ok(outputs::print(&if args.json {
-        print::json(&half, &command)
+        print::json(&half, &command, written.is_some())
     } else {
-        print::text(&half, &command)
+        print::text(&half, &command, written.is_some())
     }))
+}
+
+/// The embedded engine with a written share on a soft box.
+fn simulated(sim: &str, folder: &str) -> Result<Vec<String>, Stop> {
+    BoxFile::resolve(sim).map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
+    let mut command = study::embedded(sim, folder)?;
+    command.extend(study::words(&["--tensor-parallel-size", "1"]));
+    Ok(command)
 }
 
 fn write(folder: &Path, half: &HalfModel) -> Result<(), Stop> {
     let refused = |error: String| Stop::Usage(format!("--write {}: {error}", folder.display()));
     let file = folder.join("config.json");
+    if std::fs::read_to_string(&file).is_ok_and(|there| there == half.config_json()) {
+        return Ok(());
+    }
     if file.exists() {
         return Err(refused(
-            "there is a config.json already; name a folder that has none".to_owned(),
+            "there is another config.json already; name a folder that has none".to_owned(),
         ));
     }
     std::fs::create_dir_all(folder).map_err(|error| refused(error.to_string()))?;
@@ -69,12 +84,15 @@ fn command(
     // A tokenizer is at hand where the model is a folder with one.
     let own = Path::new(&args.model);
     let has_tokenizer = own.join("tokenizer_config.json").is_file();
-    let model = folder.unwrap_or(&args.model);
+    // An engine knows no short names, and of a configuration the folder that it lies in.
+    let given = hub_id(&args.model).unwrap_or(&args.model);
+    let given = given.strip_suffix("/config.json").unwrap_or(given);
+    let model = folder.unwrap_or(given);
     let whole = match folder {
         Some(folder) => {
             half.command_written(folder, has_tokenizer.then_some(args.model.as_str()))
         }
-        None => half.command(&args.model).ok_or_else(|| {
+        None => half.command(given).ok_or_else(|| {
             format!(
                 "{}: no flag makes {} a half model: its keys stand where none reaches; write it with --write DIR",
                 args.model,
@@ -114,6 +132,9 @@ fn measured(
             result.display()
         )));
     }
+    if let Some(why) = missing(&command) {
+        return Err(Stop::Usage(why));
+    }
     std::fs::create_dir_all(&args.out)
         .map_err(|error| Stop::Usage(format!("--out {}: {error}", args.out.display())))?;
     let port = server::free_port()?.to_string();
@@ -124,7 +145,7 @@ fn measured(
     } else {
         command.extend(["--port".to_owned(), port.clone()]);
     }
-    say(&format!("starting: {}", command.join(" ")));
+    say(&format!("starting: {}", shell(&command)));
     let url = format!("http://127.0.0.1:{port}");
     let started = Server::start(
         &name,
@@ -132,7 +153,7 @@ fn measured(
         Vec::new(),
         &url,
         &args.out.join(format!("{name}-server.log")),
-        args.ready_timeout,
+        args.load.ready_timeout,
         interrupt,
     );
     let server = match started {
@@ -141,25 +162,8 @@ fn measured(
         Err(Failed::Reason(error)) => return Err(Stop::Refused(format!("{error:#}"))),
     };
     let program = child::beside("serve-bench").map_err(Stop::Usage)?;
-    let requests = args.requests.unwrap_or(args.concurrency.saturating_mul(4));
-    let load = [
-        ("--base-url", url),
-        ("--tp", "1".to_owned()),
-        ("--concurrency", args.concurrency.to_string()),
-        ("--requests", requests.to_string()),
-        ("--input-tokens", args.input_tokens.to_string()),
-        ("--output-tokens", args.output_tokens.to_string()),
-        ("--prompt", "token-ids".to_owned()),
-        ("--vocab", half.vocab().to_string()),
-        ("--seed", SEED.to_owned()),
-        ("--out", result.display().to_string()),
-    ];
-    let arguments: Vec<String> = std::iter::once("run".to_owned())
-        .chain(
-            load.into_iter()
-                .flat_map(|(flag, value)| [flag.to_owned(), value]),
-        )
-        .collect();
+    let mut arguments = args.load.load(half.vocab()).words(&url, 1);
+    arguments.extend(["--out".to_owned(), result.display().to_string()]);
     let log = args.out.join(format!("{name}.log"));
     let ended = child::run(
         &name,
@@ -176,10 +180,11 @@ fn measured(
         Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
         Ended::Exit { code, last } => {
             let text = format!(
-                "{last}\nThe result of {} on one GPU is in {}; TPOT of TP{} less its TPOT is communication, exposed.\n",
+                "{last}\nThe result of {} on one GPU is in {}; TPOT of TP{} less its TPOT is communication, exposed. To have it explained: serve-bench explain ... --half {}\n",
                 half.facts.name,
                 result.display(),
-                args.tp
+                args.tp,
+                quoted(result.as_os_str())
             );
             Ok(measure::exit::fold([outputs::print(&text), code]))
         }
@@ -213,13 +218,30 @@ mod tests {
             None,
         );
         let own = own.unwrap();
-        let begin = "/opt/vllm serve llama-3.1-8b --max-model-len 4096 --tensor-parallel-size 1 --load-format dummy --hf-overrides {";
+        let begin = "/opt/vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 4096 --tensor-parallel-size 1 --load-format dummy --hf-overrides {";
         assert!(own.starts_with(begin), "{own}");
         // 32 / 2 heads, 14336 / 2 of width.
         assert!(own.contains("\"num_attention_heads\":16"), "{own}");
         assert!(own.contains("\"intermediate_size\":7168"), "{own}");
         let unnamed = words("--model llama-3.1-8b -- vllm serve x", None).unwrap_err();
         assert!(unnamed.contains("write {model}"), "{unnamed}");
+    }
+
+    #[test]
+    fn a_short_name_becomes_what_an_engine_finds_and_a_file_its_folder() {
+        let begin = |line: &str| {
+            let whole = words(line, None).unwrap();
+            whole.split(" --").next().unwrap().to_owned()
+        };
+        assert_eq!(
+            begin("--model gpt-oss-120b"),
+            "vllm serve openai/gpt-oss-120b"
+        );
+        // An id that was given is the user's own choice of weights.
+        assert_eq!(
+            begin("--model meta-llama/Llama-3.1-8B"),
+            "vllm serve meta-llama/Llama-3.1-8B"
+        );
     }
 
     #[test]

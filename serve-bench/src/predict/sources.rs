@@ -97,6 +97,7 @@ fn sources(args: &PredictArgs) -> Sources {
             eager: args.eager,
             max_num_seqs: args.max_num_seqs,
             max_batched_tokens: args.max_num_batched_tokens,
+            library_only: false,
         },
         what_if: Vec::new(),
         engine_logs: Vec::new(),

@@ -1,4 +1,4 @@
-//! The command lines of `study` and `demo`.
+//! The command line of `study`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,6 +46,10 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(2..=4_000_000))]
     pub(crate) output_tokens: u32,
 
+    /// Seconds for the collectives of each size, as allreduce-bench takes it.
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    pub(crate) budget: Duration,
+
     /// Address of a server that you run yourself, with its size, such as 2=http://127.0.0.1:8000; once for each of --tp, each
     /// another address. Replaces the server command: the study then starts and ends no server, and a size whose server does
     /// not run yet is where it stops until it is started again.
@@ -71,54 +75,10 @@ pub(crate) struct StudyArgs {
     pub(crate) server: Vec<String>,
 }
 
-/// A study on a soft box with the embedded engine: shows what a study gives, on any machine, in half a minute.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct DemoArgs {
-    /// The soft box: a built-in name or a box file.
-    #[arg(long = "box", value_name = "BOX", default_value = "rtxpro6000-mig")]
-    pub(crate) box_name: String,
-
-    /// The model.
-    #[arg(long, value_name = "MODEL", default_value = "qwen2.5-72b-fp8")]
-    pub(crate) model: String,
-
-    /// Folder of the study. Default: a new one under tplens-results.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-}
-
 /// The names that p2p-bw takes for --backend.
 pub(crate) fn backends() -> PossibleValuesParser {
     let named = device::Built::ALL.iter().map(|built| built.name());
     ["auto"].into_iter().chain(named).into()
-}
-
-/// What the demonstration asks for: a load that was reported for such a box, with 32 requests of 64 tokens instead of 64 of 256.
-const DEMO: (u32, u32, u32, u32) = (16, 32, 89, 64);
-
-/// What the demonstration leaves out, in words.
-pub(crate) const DEMO_SAYS: &str = "This is a demonstration: 32 requests of 64 output tokens for each size, where the case that it follows had 64 requests of 256.";
-
-impl DemoArgs {
-    /// The study that it is.
-    pub(crate) fn study(&self) -> StudyArgs {
-        let (concurrency, requests, input_tokens, output_tokens) = DEMO;
-        StudyArgs {
-            model: self.model.clone(),
-            gpus: None,
-            backend: "auto".to_owned(),
-            tp: vec![1, 2],
-            concurrency,
-            requests: Some(requests),
-            input_tokens,
-            output_tokens,
-            base_url: Vec::new(),
-            ready_timeout: Duration::from_secs(60),
-            sim: Some(self.box_name.clone()),
-            out: self.out.clone(),
-            server: Vec::new(),
-        }
-    }
 }
 
 impl StudyArgs {
@@ -216,16 +176,19 @@ fn address(entry: &str) -> Option<(u32, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
 
     #[test]
     fn addresses_belong_to_sizes() {
-        let mut study = DemoArgs {
-            box_name: "b".to_owned(),
-            model: "m".to_owned(),
-            out: None,
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            args: StudyArgs,
         }
-        .study();
+        let line = Line::parse_from(["study", "--model", "m", "--requests", "32"]);
+        let mut study = line.args;
         study.base_url = vec!["1=http://a:1/".to_owned()];
         assert_eq!(study.url(1), Some("http://a:1"));
         assert!(study.settings().unwrap_err().contains("2=http"));

@@ -116,6 +116,12 @@ impl ServerCommand {
             .any(|flag| self.words.iter().any(|word| word == flag))
     }
 
+    /// Whether it is an engine whose log is read.
+    pub(crate) fn logs_are_read(&self) -> bool {
+        self.known
+            .is_some_and(|known| ["vllm", "sglang"].contains(&known.word))
+    }
+
     /// Whether its flags are known.
     pub(crate) fn is_known(&self) -> bool {
         self.known.is_some()
@@ -134,6 +140,7 @@ impl ServerCommand {
             eager: self.is_eager(),
             max_num_seqs: number(&["--max-num-seqs", "--max-running-requests"]),
             max_batched_tokens: number(&["--max-num-batched-tokens", "--chunked-prefill-size"]),
+            library_only: self.says(NO_OWN_ALL_REDUCE),
         }
     }
 
@@ -226,5 +233,8 @@ mod tests {
         assert!(eager.is_eager() && !eager.is_sglang());
         assert_eq!(eager.number("--max-num-seqs"), Some(32));
         assert_eq!(eager.number("--max-num-batched-tokens"), None);
+        assert!(!eager.flags().library_only);
+        let plain = command("vllm serve m --disable-custom-all-reduce", &[2]).unwrap();
+        assert!(plain.flags().library_only);
     }
 }

@@ -3,13 +3,18 @@
 //! Each step writes a folder of its own. A step whose folder holds a complete record is not done again; one that was broken off
 //! is set aside under another name and done again. Nothing is measured in this process.
 
+mod ablation;
 mod args;
 pub(crate) mod child;
+mod demo;
 pub(crate) mod descendants;
 pub(crate) mod engines;
+mod explained;
+pub(crate) mod load_args;
 pub(crate) mod server;
 pub(crate) mod serving;
 pub(crate) mod settings;
+pub(crate) mod shell;
 pub(crate) mod step;
 pub(crate) mod watcher;
 
@@ -24,40 +29,68 @@ use supervisor::Interrupt;
 use self::engines::ServerCommand;
 use self::settings::Settings;
 use self::step::Step;
-use crate::explain::{self, EngineFlags, EvidenceFiles, Sources};
+use crate::explain::{self, EngineFlags};
 
-pub(crate) use self::args::{DEMO_SAYS, DemoArgs, StudyArgs, backends};
+pub(crate) use self::args::{StudyArgs, backends};
+pub(crate) use self::demo::{DemoArgs, demo};
 
 /// Runs a study, or goes on with one, and gives the exit code.
 ///
 /// # Errors
 /// What ended it; what was measured is in its folder.
-pub(crate) fn run(
-    args: &StudyArgs,
-    note: Option<&str>,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-) -> Result<u8, Stop> {
-    let settings = args.settings().map_err(Stop::Usage)?;
+pub(crate) fn run(args: &StudyArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Result<u8, Stop> {
     let folder = args
         .out
         .clone()
         .unwrap_or_else(|| result_folder(None, "study"));
-    let study = Study::new(args, settings, folder.clone(), interrupt, say)?;
-    study.ask_servers()?;
-    if study.settings.keep(&folder).map_err(Stop::Usage)? {
-        say(&format!("going on with the study in {}", folder.display()));
-    }
-    if let Some(note) = note {
-        say(note);
-    }
-    let code = study.all(note);
+    let code = run_in(&folder, args, &Extras::default(), interrupt, say);
     if matches!(code, Err(Stop::Interrupted(_))) {
-        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-        let again = again(words.collect(), args.out.is_none().then_some(&*folder));
-        say(&format!("broken off; this goes on with it:\n  {again}"));
+        tell_again(args.out.is_none().then_some(&*folder), say);
     }
     code
+}
+
+/// What a demonstration adds to a study.
+#[derive(Debug, Clone, Default)]
+struct Extras {
+    /// What the reader must know of how the results were made.
+    note: Option<String>,
+    /// The words after `ablate` for sizes whose link is changed, too.
+    ablations: Vec<(u32, Vec<String>)>,
+}
+
+/// Runs a study in its folder, or goes on with the one that is there.
+fn run_in(
+    folder: &Path,
+    args: &StudyArgs,
+    extras: &Extras,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<u8, Stop> {
+    let settings = args.settings().map_err(Stop::Usage)?;
+    let study = Study::new(args, settings, folder.to_owned(), interrupt, say)?;
+    study.ask_servers()?;
+    if study.settings.keep(folder).map_err(Stop::Usage)? {
+        say(&format!("going on with the study in {}", folder.display()));
+    }
+    if let Some(note) = &extras.note {
+        say(note);
+    }
+    study.all(extras)
+}
+
+/// Says by which command what was broken off goes on; `folder` where the command line does not name it.
+fn tell_again(folder: Option<&Path>, say: &dyn Fn(&str)) {
+    say(&format!(
+        "broken off; this goes on with it:\n  {}",
+        again(own_words(), folder)
+    ));
+}
+
+/// The words of this program's command line.
+fn own_words() -> Vec<String> {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    words.collect()
 }
 
 /// The command line that goes on with a study, for pasting into a shell; `folder` where the words do not name it.
@@ -119,14 +152,19 @@ impl<'a> Study<'a> {
         })
     }
 
-    /// Asks the servers that the user runs, before anything is measured.
+    /// Asks the servers that the user runs, and for the port of those that are started, before anything is measured.
     ///
     /// The one that is measured first must be there; a later one may not have room beside it yet.
     fn ask_servers(&self) -> Result<(), Stop> {
+        let is_done =
+            |tp: &u32| step::complete(&self.folder.join(format!("serve-tp{tp}"))).is_some();
+        let port = self.command.as_ref().and_then(ServerCommand::port);
+        if let Some(port) = port.filter(|_| !self.settings.tp.iter().all(is_done)) {
+            server::check_port(port).map_err(Stop::Usage)?;
+        }
         let mut is_first = true;
         for tp in &self.settings.tp {
-            let done = step::complete(&self.folder.join(format!("serve-tp{tp}"))).is_some();
-            let Some(url) = self.args.url(*tp).filter(|_| !done) else {
+            let Some(url) = self.args.url(*tp).filter(|_| !is_done(tp)) else {
                 continue;
             };
             if !server::answers(url)? {
@@ -142,7 +180,7 @@ impl<'a> Study<'a> {
         Ok(())
     }
 
-    fn all(&self, note: Option<&str>) -> Result<u8, Stop> {
+    fn all(&self, extras: &Extras) -> Result<u8, Stop> {
         let begun = Instant::now();
         let mut codes = Vec::new();
         let links = self.links()?;
@@ -151,7 +189,7 @@ impl<'a> Study<'a> {
         for tp in self.settings.tp.iter().filter(|tp| **tp > 1) {
             let step = self.collectives(*tp)?;
             codes.push(step.code);
-            collectives.push(step.folder);
+            collectives.push((*tp, step.folder));
         }
         let mut serving = Vec::new();
         for tp in &self.settings.tp {
@@ -159,22 +197,13 @@ impl<'a> Study<'a> {
             codes.push(step.code);
             serving.push((*tp, step.folder));
         }
-        let sources = Sources {
-            model: self.settings.model.clone(),
-            serving,
-            collectives,
-            links: Some(links.folder),
-            evidence: EvidenceFiles::default(),
-            box_name: None,
-            engine: self.engine_flags(),
-            what_if: Vec::new(),
-            engine_logs: Vec::new(),
-            note: note.map(str::to_owned),
-        };
-        codes.push(explain::explain(
-            &sources,
-            &explain::Wanted::all_in(&self.folder),
-            &[],
+        for (tp, words) in &extras.ablations {
+            codes.push(self.ablate(*tp, words)?);
+        }
+        codes.push(explain::of_study(
+            &self.sizes(&links.folder, &collectives, &serving, extras),
+            &self.folder,
+            self.say,
         )?);
         (self.say)(&format!(
             "study: {} s in all; everything is in {}, the page is {}",
@@ -244,6 +273,8 @@ impl<'a> Study<'a> {
                     "--batches",
                     &batches,
                 ]);
+                let budget = self.args.budget.as_secs_f64().to_string();
+                arguments.extend(words(&["--budget", &budget]));
                 let engine = self.engine_flags();
                 if engine.eager {
                     arguments.push("--eager".to_owned());

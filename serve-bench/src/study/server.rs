@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -168,6 +168,20 @@ pub(crate) fn answers(base_url: &str) -> Result<bool> {
     Health::new(base_url).map(|health| health.answers())
 }
 
+/// Whether a port that a server command names is free.
+///
+/// # Errors
+/// Something listens there; in words.
+pub(crate) fn check_port(port: u16) -> Result<(), String> {
+    match TcpListener::bind(("127.0.0.1", port)) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse => Err(format!(
+            "port {port}, which the server command names, is in use: end what listens there, name another port, or measure the server that runs there with --base-url"
+        )),
+        // Whatever else is wrong with it the server says better.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// A port that is free now.
 ///
 /// # Errors
@@ -186,5 +200,19 @@ fn last_lines(text: &str) -> String {
     match &lines[lines.len().saturating_sub(3)..] {
         [] => "it said nothing".to_owned(),
         last => last.join(" / "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_is_taken_is_told_with_what_to_do() {
+        let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let said = check_port(port).unwrap_err();
+        assert!(said.starts_with(&format!("port {port},")), "{said}");
+        assert!(said.contains("--base-url"), "{said}");
     }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use measure::record::redacted_arguments;
 use program::Stop;
 
+use super::explained::server_log;
 use super::server::{self, Failed, Server};
 use super::step::Step;
 use super::{Study, no_answer, words};
@@ -103,11 +104,7 @@ impl Study<'_> {
             }
         };
         let url = format!("http://127.0.0.1:{port}");
-        if server::answers(&url)? {
-            return Err(Stop::Refused(format!(
-                "something answers at {url} already; end it, or give --base-url to measure it"
-            )));
-        }
+        server::check_port(port).map_err(Stop::Usage)?;
         let words = command.for_size(tp, port);
         let shown = redacted_arguments(words.iter().cloned());
         (self.say)(&format!("  starting: {}", shown.join(" ")));
@@ -117,7 +114,7 @@ impl Study<'_> {
             &words,
             self.environment(tp)?,
             &url,
-            &self.folder.join(format!("server-tp{tp}.log")),
+            &self.folder.join(server_log(tp)),
             self.args.ready_timeout,
             self.interrupt,
         );

@@ -39,7 +39,7 @@ pub(crate) struct Settings {
 /// The version that is written.
 pub(crate) const SCHEMA: u32 = 1;
 
-const FILE: &str = "study.json";
+pub(super) const FILE: &str = "study.json";
 
 impl Settings {
     /// Begins a study in a folder, or finds that the folder holds this very study; `true` where it goes on.

@@ -64,27 +64,38 @@ impl Study<'_> {
         )? {
             Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
             Ended::Exit { code, last } => {
-                let Some(_) = complete(&folder) else {
-                    let reason = format!(
-                        "{program} ended with exit code {code}: {last} (all of it is in {})",
-                        log.display()
-                    );
-                    return Err(match code {
-                        exit::USAGE => Stop::Usage(reason),
-                        exit::INCONCLUSIVE => Stop::Refused(reason),
-                        _ => Stop::Internal(anyhow!(reason)),
-                    });
-                };
+                if complete(&folder).is_none() {
+                    return Err(without_result(program, code, &last, &log));
+                }
                 let seconds = begun.elapsed().as_secs_f64();
-                let ending = if code == exit::DONE {
-                    String::new()
-                } else {
-                    format!(", exit code {code}: {last}")
-                };
-                (self.say)(&format!("{name}: done in {seconds:.1} s{ending}"));
+                (self.say)(&format!(
+                    "{name}: done in {seconds:.1} s{}",
+                    ending(code, &last)
+                ));
                 Ok(Step { folder, code })
             }
         }
+    }
+}
+
+/// A program ended and left nothing that can be used.
+pub(super) fn without_result(program: &str, code: u8, last: &str, log: &Path) -> Stop {
+    let reason = format!(
+        "{program} ended with exit code {code}: {last} (all of it is in {})",
+        log.display()
+    );
+    match code {
+        exit::USAGE => Stop::Usage(reason),
+        exit::INCONCLUSIVE => Stop::Refused(reason),
+        _ => Stop::Internal(anyhow!(reason)),
+    }
+}
+
+/// How a program with a result ended, where it says more than that it is done.
+pub(super) fn ending(code: u8, last: &str) -> String {
+    match code {
+        exit::DONE => String::new(),
+        code => format!(", exit code {code}: {last}"),
     }
 }
 

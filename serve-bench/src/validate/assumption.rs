@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Assumption {
     /// Noise of steps and of the curve is normal: here it is Student's t with 2 degrees of freedom.
     HeavyTails,
-    /// Truths lie within the priors: here each is a third off, up or down.
-    Priors,
+    /// Truths lie within the priors: here the centre of each range is off by a third of its half-width, up or down.
+    PriorsShifted,
+    /// The same: here each value is 2/3 or 4/3 of one within its prior, most of which no range of a prior holds.
+    PriorsScaled,
     /// Launches differ by half a percent at most: here by 2% (standard deviation).
     Drift,
     /// The curve was measured at the sizes of the engine: here it ends at a half to a sixteenth of them.
@@ -21,9 +23,10 @@ pub(crate) enum Assumption {
 
 impl Assumption {
     /// All, in the order of the report.
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::HeavyTails,
-        Self::Priors,
+        Self::PriorsShifted,
+        Self::PriorsScaled,
         Self::Drift,
         Self::CurveRange,
         Self::Overlap,
@@ -33,15 +36,17 @@ impl Assumption {
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::HeavyTails => "noise of steps and curve: Student's t, 2 degrees of freedom",
-            Self::Priors => "truths a third off the priors, up or down",
+            Self::PriorsShifted => "priors' centres off by a third of their half-width",
+            Self::PriorsScaled => "every value 2/3 or 4/3 of one within its prior",
             Self::Drift => "launches differ by 2% instead of up to 0.5%",
             Self::CurveRange => "curve ends at 1/2 to 1/16 of the messages",
             Self::Overlap => "15% of collective time hidden",
         }
     }
 
-    /// Whether the issue sets a bound for it; the others are told.
+    /// Whether there is a bound for it; the others are told. No range that is a third wide or less can hold a value that is a third
+    /// off, and what such values leave unexplained has the looks of any other cause.
     pub(super) fn is_bound(self) -> bool {
-        self != Self::Overlap
+        self != Self::PriorsScaled
     }
 }

@@ -27,8 +27,14 @@ pub(super) enum Case {
     Unfit,
     /// Nothing was attributed.
     Refused(String),
-    /// Bars were, and communication was claimed or not.
-    Judged { bars: Vec<Judged>, claimed: bool },
+    /// Bars were.
+    Judged {
+        bars: Vec<Judged>,
+        /// Whether communication was claimed.
+        claimed: bool,
+        /// Whether that the curve does not fit was said instead.
+        misfit: bool,
+    },
 }
 
 /// Draws a truth, runs it, and judges what is said of it. Without communication the engine's collectives take no time.
@@ -42,7 +48,8 @@ pub(super) fn judge(
         return Case::Unfit;
     };
     if !with_communication {
-        truth.in_situ = 0.0;
+        // Nor anything else that only several GPUs have: what is left over has no cause, and any claim is false.
+        (truth.in_situ, truth.other_us) = (0.0, 0.0);
     }
     let Ok(inputs) = inputs(&truth, priors, seed) else {
         return Case::Unfit;
@@ -55,6 +62,7 @@ pub(super) fn judge(
         Ok(said) => Case::Judged {
             bars: bars(&said, &truths, step_ms),
             claimed: !matches!(said.claim, Claim::None { .. }),
+            misfit: said.misfit.is_some(),
         },
     }
 }
@@ -77,15 +85,14 @@ fn truths(truth: &Truth) -> Result<(Vec<Named>, f64), EngineError> {
                 whole(one.attention_us, one.elementwise_us),
             ),
         ),
-        (HOST, above(several.host_us, one.host_us)),
+        (HOST, above(several.host_us - truth.other_us, one.host_us)),
         ("all-reduce", several.all_reduce_us / 1e3),
         ("all-gather", several.all_gather_us / 1e3),
         (
             COMMUNICATION,
             (several.all_reduce_us + several.all_gather_us) / 1e3,
         ),
-        // Nothing else is in a step.
-        (UNEXPLAINED, 0.0),
+        (UNEXPLAINED, truth.other_us / 1e3),
     ];
     Ok((truths, several.total_us() / 1e3))
 }

@@ -120,6 +120,7 @@ fn ablation(truth: &Truth, seed: u64, planted: Planted) -> Result<Ablation, Engi
         batch: truth.load.batch,
         engine: None,
         planned,
+        step_from: None,
         arms,
     })
 }

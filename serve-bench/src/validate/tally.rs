@@ -49,6 +49,8 @@ pub(super) struct Section {
     pub(super) refused: usize,
     /// Cases in which bars were attributed and communication was not.
     pub(super) without_claim: usize,
+    /// Of them, cases in which the curve was said not to fit what was measured.
+    pub(super) misfits: usize,
     /// Bars.
     pub(super) rows: Vec<Row>,
     /// Reasons of refusals with how often each came, the commonest first.
@@ -83,7 +85,7 @@ impl Section {
     pub(super) fn new(broken: Option<super::assumption::Assumption>, cases: &[Case]) -> Self {
         let mut names: Vec<&'static str> = Vec::new();
         let mut all: Vec<Judged> = Vec::new();
-        let (mut fit, mut refused, mut without_claim) = (0, 0, 0);
+        let (mut fit, mut refused, mut without_claim, mut misfits) = (0, 0, 0, 0);
         let mut reasons: Vec<(String, usize)> = Vec::new();
         for case in cases {
             match case {
@@ -97,8 +99,13 @@ impl Section {
                         None => reasons.push((why, 1)),
                     }
                 }
-                Case::Judged { bars, claimed } => {
+                Case::Judged {
+                    bars,
+                    claimed,
+                    misfit,
+                } => {
                     without_claim += usize::from(!claimed);
+                    misfits += usize::from(*misfit);
                     for bar in bars {
                         if !names.contains(&bar.bar) {
                             names.push(bar.bar);
@@ -115,6 +122,7 @@ impl Section {
             cases: fit,
             refused,
             without_claim,
+            misfits,
             rows: names.iter().map(|name| row(name, &all)).collect(),
             reasons,
         }

@@ -47,8 +47,8 @@ pub(super) fn text(report: &Report) -> String {
 
 fn section(text: &mut String, title: &str, of: &Section) {
     text.push_str(&format!(
-        "{title}: {} cases, {} refused, {} without a claim of communication\n",
-        of.cases, of.refused, of.without_claim
+        "{title}: {} cases, {} refused, {} without a claim of communication (in {} of them the curve is said not to fit)\n",
+        of.cases, of.refused, of.without_claim, of.misfits
     ));
     text.push_str(&format!(
         "  {:<14} {:>26}  {:>6} {:>6}  {:>10} {:>10} {:>10}\n",

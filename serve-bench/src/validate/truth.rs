@@ -1,7 +1,7 @@
 //! A random box, model and load with everything that a step is made of.
 
 use ::engine::{Curve, EngineError, Profile, StepLoad, StepParts, StepTime};
-use ::explain::Priors;
+use ::explain::{Peak, Priors};
 use measure::record::{CallMode, CollectiveKind, CollectivePath, PlannedCollective};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor, builtin_names, plan};
 
@@ -27,6 +27,8 @@ pub(super) struct Truth {
     pub(super) profile: Profile,
     /// Host time of a step that several processes add, us.
     pub(super) executor_us: f64,
+    /// Time of a step on several GPUs that has a cause which nobody knows of, us.
+    pub(super) other_us: f64,
     /// The library's collectives as a bench times them.
     pub(super) library: Wire,
     /// The engine's own all-reduce over the library's; 1 where it has none.
@@ -118,10 +120,14 @@ impl Truth {
             priors,
             gpu,
             weights: model.weights.name(),
-            third: broken == Some(Assumption::Priors),
+            broken,
         };
         let mode = chance.one_of(&[CallMode::Graph, CallMode::Interleaved]);
-        let gb_per_s = chance.log_within(600.0, 6000.0);
+        // Of a GPU whose memory is known what kernels reach of it.
+        let gb_per_s = match Peak::of(gpu) {
+            Some(peak) => peak.memory_gbps * chance.within(0.6, 0.92),
+            None => chance.log_within(600.0, 6000.0),
+        };
         let profile = Profile {
             weight_gb_per_s: gb_per_s,
             kv_gb_per_s: gb_per_s / off.draw(&mut chance, "kv_read_factor")?,
@@ -141,7 +147,7 @@ impl Truth {
             CallMode::Interleaved => "in_situ_interleaved",
             _ => "in_situ",
         };
-        Some(Self {
+        let mut truth = Self {
             // A prior that is not there yet is no cost.
             executor_us: 1e3 * off.draw(&mut chance, "executor_ms").unwrap_or(0.0),
             library: Wire::draw(&mut chance),
@@ -159,7 +165,14 @@ impl Truth {
             profile,
             mode,
             broken,
-        })
+            other_us: 0.0,
+        };
+        // Half of the truths have 1 to 20% of a step that nothing explains.
+        let (has_other, part) = (chance.happens(0.5), chance.log_within(0.01, 0.2));
+        if has_other {
+            truth.other_us = part * truth.parts(tp).ok()?.total_us();
+        }
+        Some(truth)
     }
 
     /// The engine's facts at a size.
@@ -203,9 +216,13 @@ impl Truth {
         let curve = Curve::new(move |kind, path, bytes| {
             Some(truth.benched_us(kind, path, bytes) * truth.in_situ * (1.0 - hidden))
         });
-        let executor_us = if tp > 1 { self.executor_us } else { 0.0 };
+        let of_several = if tp > 1 {
+            self.executor_us + self.other_us
+        } else {
+            0.0
+        };
         let profile = Profile {
-            host_us: self.profile.host_us + executor_us,
+            host_us: self.profile.host_us + of_several,
             ..self.profile.clone()
         };
         StepTime::new(self.model.clone(), self.facts(tp), profile, curve)
@@ -254,35 +271,45 @@ fn model(chance: &mut Chance) -> Option<ModelFacts> {
     ModelFacts::from_config_json(&config.to_string(), "a random decoder").ok()
 }
 
-/// Truths by the priors' ranges, or a third off them.
+/// Truths by the priors' ranges, or off them.
 struct Off<'a> {
     priors: &'a Priors,
     gpu: &'a str,
     weights: &'a str,
-    third: bool,
+    broken: Option<Assumption>,
 }
 
 impl Off<'_> {
     /// Uniform in the range whatever the prior's shape: the law is this program's own.
     fn draw(&mut self, chance: &mut Chance, name: &str) -> Option<f64> {
-        let prior = self.priors.get(name, Some(self.gpu), self.weights)?;
-        Some(chance.within(prior.low, prior.high) * self.factor(chance))
+        let (low, high) = self.range(chance, name)?;
+        // Neither is a time below zero.
+        Some((chance.within(low, high) * self.factor(chance)).max(0.0))
     }
 
-    /// A third off is the time that narrow products lose, since the gain cannot exceed 2.
+    /// A prior's range, moved by a third of its half-width where that is broken.
+    fn range(&self, chance: &mut Chance, name: &str) -> Option<(f64, f64)> {
+        let prior = self.priors.get(name, Some(self.gpu), self.weights)?;
+        let third = (prior.high - prior.low) / 2.0 / 3.0;
+        let by = match self.broken {
+            Some(Assumption::PriorsShifted) => chance.one_of(&[-third, third]),
+            _ => 0.0,
+        };
+        Some((prior.low + by, prior.high + by))
+    }
+
+    /// Two or four thirds are of the time that narrow products lose, since the gain cannot exceed 2.
     fn gemm_speedup(&mut self, chance: &mut Chance) -> Option<f64> {
-        let prior = self
-            .priors
-            .get("gemm_speedup", Some(self.gpu), self.weights)?;
-        let gain = chance.within(prior.low, prior.high);
+        let (low, high) = self.range(chance, "gemm_speedup")?;
+        let gain = chance.within(low, high).min(2.0);
         let loss = (1.0 / gain - 0.5) * self.factor(chance);
         Some(1.0 / (0.5 + loss))
     }
 
     fn factor(&self, chance: &mut Chance) -> f64 {
-        match self.third {
-            true => chance.one_of(&[2.0 / 3.0, 4.0 / 3.0]),
-            false => 1.0,
+        match self.broken {
+            Some(Assumption::PriorsScaled) => chance.one_of(&[2.0 / 3.0, 4.0 / 3.0]),
+            _ => 1.0,
         }
     }
 }

@@ -1,8 +1,11 @@
 //! The chain as its user runs it: real processes with files between them, on soft boxes and on a real engine.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod bad_inputs;
 mod common;
+mod demo;
 mod fieldcases;
+mod pages;
 mod planted;
 mod real;
 mod resumed;

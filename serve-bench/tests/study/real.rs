@@ -52,7 +52,7 @@ fn a_study_of_llama_cpp_measures_and_says_what_one_size_cannot_explain() {
     // 12 requests of 32 tokens.
     assert_eq!(summary["output_tokens"], 384, "{summary}");
     assert!(summary["tpot_ms"]["mean"].as_f64().unwrap() > 0.0);
-    let explanation = scratch.json("study/explanation.json");
+    let explanation = scratch.json("study/explanation-tp1.json");
     assert_eq!(explanation["outcome"]["is"], "refused");
     assert!(
         ran.stdout.contains("Nothing is attributed"),

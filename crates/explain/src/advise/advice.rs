@@ -29,8 +29,39 @@ pub struct Effect {
     pub of: String,
     /// Times that.
     pub times: Range,
-    /// Whether it is an upper bound.
+    /// Whether it is an upper bound, itself known to this interval.
     pub at_most: bool,
+    /// The most that it could bring, where more than what it is reckoned on may be communication.
+    #[serde(default)]
+    pub most: Option<f64>,
+}
+
+impl Effect {
+    /// What it could bring at most, of which no more is known than its interval.
+    pub(super) fn bound(of: &str, times: Range) -> Self {
+        Self {
+            of: of.to_owned(),
+            times,
+            at_most: true,
+            most: Some(times.high),
+        }
+    }
+}
+
+impl std::fmt::Display for Effect {
+    /// A bound is told by its upper end, an estimate by its median.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (times, of) = (self.times.with_decimals(2), &self.of);
+        match (self.at_most, self.most) {
+            (true, _) => write!(
+                f,
+                "at most {:.2}x {of} (the bound is {times})",
+                self.times.high
+            ),
+            (false, Some(most)) => write!(f, "{times}x {of}, and at most {most:.2}x"),
+            (false, None) => write!(f, "{times}x {of}"),
+        }
+    }
 }
 
 /// Rules that give advice.

@@ -3,7 +3,7 @@
 use tp_plan::{CustomAllReduce, Engine, EngineFacts, Execution, Vendor};
 
 use super::advice::{Advice, Effect, Rule};
-use super::found::Found;
+use super::found::{Found, STEP_RATE};
 use crate::attribute::Attribution;
 use crate::inputs::PeerState;
 use crate::range::Range;
@@ -51,9 +51,11 @@ pub(super) fn gated(found: &Found) -> Vec<Advice> {
         effect: None,
         based_on: "the engine's rule, vLLM custom_all_reduce.py".to_owned(),
         prove: Some(format!(
-            "serve-bench run at {} in flight on TP2, beside TP{tp} at {}",
-            (found.attribution.batch * 2 / tp).max(1),
-            found.attribution.batch
+            "{}; beside {}",
+            found
+                .commands()
+                .served_with(2, (found.attribution.batch * 2 / tp).max(1), ""),
+            found.served_with("")
         )),
     }];
     if engine.engine == Engine::Vllm && PCIE_IPC.contains(&tp) && found.is_claimed() {
@@ -63,7 +65,10 @@ pub(super) fn gated(found: &Found) -> Vec<Advice> {
             why: format!("it is an all-reduce for small messages between {tp} GPUs on PCIe, in bf16 and f16, and off by default"),
             effect: found.bound(),
             based_on: "vLLM 0.32 as read, not run; the bound is this attribution's".to_owned(),
-            prove: Some("the same server and load with the variable and without it, five starts each".to_owned()),
+            prove: Some(format!(
+                "{}; with the variable and without it, five starts each",
+                found.served_with("")
+            )),
         });
     }
     advice
@@ -90,7 +95,10 @@ pub(super) fn by_flag(found: &Found) -> Vec<Advice> {
         ),
         effect: found.by(By::Engine(Box::new(with))).or_else(|| found.bound()),
         based_on: "the engine's rules, vLLM custom_all_reduce.py; the effect is by the library's curve and custom_over_library".to_owned(),
-        prove: Some("serve-bench ablate --arms baseline,custom-off".to_owned()),
+        prove: Some(format!(
+            "{}; and again with --disable-custom-all-reduce, five starts each",
+            found.served_with("")
+        )),
     }]
 }
 
@@ -123,7 +131,10 @@ pub(super) fn eager(found: &Found) -> Vec<Advice> {
         why,
         effect: host_bound(found.attribution),
         based_on: "the range host_eager_ms, which is assumed".to_owned(),
-        prove: Some("the same load on a server with graphs, then explain again".to_owned()),
+        prove: Some(format!(
+            "{}, less what forbids graphs, and one GPU likewise; then explain again",
+            found.served_with("")
+        )),
     }]
 }
 
@@ -135,15 +146,14 @@ fn host_bound(attribution: &Attribution) -> Option<Effect> {
         .find(|prior| prior.name == "host_eager_ms")?;
     let (one, several) = (attribution.step_of_one.mid, attribution.step_of_several.mid);
     let without = |ms: f64| (several > ms).then(|| one / (several - ms));
-    Some(Effect {
-        of: "the step rate of TP1".to_owned(),
-        times: Range {
+    Some(Effect::bound(
+        STEP_RATE,
+        Range {
             low: without(prior.at(0.05))?,
             mid: without(prior.at(0.5))?,
             high: without(prior.at(0.95))?,
         },
-        at_most: true,
-    })
+    ))
 }
 
 /// A batch between two captured sizes, whose messages are those of the larger one.
@@ -188,8 +198,10 @@ pub(super) fn padded(found: &Found) -> Vec<Advice> {
         based_on: "the engine's captured sizes; the effect is of messages alone, by the same curve"
             .to_owned(),
         prove: Some(format!(
-            "allreduce-bench --model {} --tp {tp} --batches {batch},{padded_batch}, then the server with that size captured",
-            found.inputs.model.name
+            "{}, then the server with that size captured",
+            found
+                .commands()
+                .collectives(&format!("{batch},{padded_batch}"))
         )),
     }]
 }

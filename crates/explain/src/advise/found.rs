@@ -1,9 +1,13 @@
 //! What rules look at, and the effects that arithmetic gives them.
 
 use super::advice::Effect;
+use super::commands::Commands;
 use crate::attribute::{Attribution, Claim};
 use crate::inputs::Inputs;
 use crate::what_if::{By, CommunicationFrom, Substitution, what_if};
+
+/// What effects are times of.
+pub(super) const STEP_RATE: &str = "the step rate of TP1";
 
 /// What rules look at.
 pub(super) struct Found<'a> {
@@ -19,11 +23,8 @@ impl Found<'_> {
 
     /// What free links would bring at most; nothing where nothing is claimed of communication.
     pub(super) fn bound(&self) -> Option<Effect> {
-        self.is_claimed().then(|| Effect {
-            of: "the step rate of TP1".to_owned(),
-            times: self.attribution.free_links,
-            at_most: true,
-        })
+        self.is_claimed()
+            .then(|| Effect::bound(STEP_RATE, self.attribution.free_links))
     }
 
     /// What a substitute would bring; `None` where no curve tells it.
@@ -34,28 +35,31 @@ impl Found<'_> {
         }];
         let answers = what_if(self.inputs, self.attribution, &asked);
         let predicted = answers.first()?.predicted()?;
+        if predicted.taken_out == CommunicationFrom::Remainder {
+            return Some(Effect::bound(STEP_RATE, predicted.speed_up));
+        }
         Some(Effect {
-            of: "the step rate of TP1".to_owned(),
+            of: STEP_RATE.to_owned(),
             times: predicted.speed_up,
-            at_most: predicted.taken_out == CommunicationFrom::Remainder,
+            at_most: false,
+            most: predicted.if_all_is_communication.map(|times| times.high),
         })
     }
 
-    /// The ordinals of the GPUs that ran, as a command line lists them; the first ones where nobody measured links.
-    pub(super) fn gpus(&self) -> String {
-        let tp = self.attribution.tp;
-        let used = self.inputs.seen.used(tp);
-        let ordinals: Vec<String> = match used.is_empty() {
-            true => (0..tp).map(|gpu| gpu.to_string()).collect(),
-            false => used.iter().map(|gpu| gpu.ordinal.to_string()).collect(),
-        };
-        ordinals.join(",")
+    /// Commands of this case.
+    pub(super) fn commands(&self) -> Commands<'_> {
+        Commands::new(self.inputs)
     }
 
     /// The command that times this step's collectives.
     pub(super) fn time_collectives(&self) -> String {
-        let Attribution { tp, batch, .. } = self.attribution;
-        let model = &self.inputs.model.name;
-        format!("allreduce-bench --model {model} --tp {tp} --batches {batch}")
+        self.commands()
+            .collectives(&self.attribution.batch.to_string())
+    }
+
+    /// The server as it is and the load of the runs on it, `more` being flags of the server.
+    pub(super) fn served_with(&self, more: &str) -> String {
+        let Attribution { tp, batch, .. } = *self.attribution;
+        self.commands().served_with(tp, batch, more)
     }
 }

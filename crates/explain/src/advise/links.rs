@@ -46,8 +46,8 @@ pub(super) fn trained_down(found: &Found) -> Vec<Advice> {
         effect: effect.or_else(|| found.bound()),
         based_on: "links read by p2p-bw while copies ran".to_owned(),
         prove: Some(format!(
-            "p2p-bw --gpus {}, then {}",
-            found.gpus(),
+            "{}, then {}",
+            found.commands().links(),
             found.time_collectives()
         )),
     }]
@@ -131,9 +131,12 @@ fn advice(
         why,
         effect: effect.or_else(|| found.bound()),
         based_on: "peer copies and probes of p2p-bw on every pair".to_owned(),
-        prove: Some(format!(
-            "serve-bench ablate --arms gpu-pair --pairs '{};{ordinals}'",
-            found.gpus()
+        prove: Some(found.commands().ablate(
+            found.attribution.batch,
+            &format!(
+                " --arms gpu-pair --gpus {} --pairs {ordinals}",
+                found.commands().gpus()
+            ),
         )),
     }
 }

@@ -3,8 +3,10 @@
 use measure::record::{MonitorLine, ServerMachine};
 
 use super::advice::{Advice, Effect, Rule};
-use super::found::Found;
+use super::found::{Found, STEP_RATE};
 use crate::attribute::{Attribution, Cause};
+use crate::inputs::PeerState;
+use crate::range::Range;
 
 /// Below this share of the time above the ideal, communication is not the first thing to look at.
 const SMALL: f64 = 0.4;
@@ -34,16 +36,18 @@ pub(super) fn compare_replicas(found: &Found, rule: Rule, why: &str, based_on: &
         rule,
         what: format!("compare {tp} replicas of TP1 with TP{tp} at equal load"),
         why: format!(
-            "{why}; with {batch} requests in flight each they give {}x the tokens/s that TP{tp} gives with {batch}, \
+            "{why}; with {batch} requests in flight each they decode {}x as many tokens/s as TP{tp} with {batch} (by the steps alone), \
              but that is {all} in all: measure TP{tp} with {all} in flight, and TP1 with {each}, before choosing",
             replicas.with_decimals(2),
         ),
         effect: None,
         based_on: format!(
-            "{based_on}; arithmetic on the two measured steps, if replicas do not slow each other"
+            "{based_on}; arithmetic on the two steps, if replicas do not slow each other"
         ),
         prove: Some(format!(
-            "serve-bench run --concurrency {all} on TP{tp}, and --concurrency {each} on TP1"
+            "{}; and {}",
+            found.commands().served_with(*tp, all, ""),
+            found.commands().served_with(1, each, "")
         )),
     }
 }
@@ -84,16 +88,15 @@ pub(super) fn kernels(found: &Found) -> Vec<Advice> {
             share.high * 100.0,
             gemm.ms.with_decimals(1)
         ),
-        effect: Some(Effect {
-            of: "the step rate of TP1".to_owned(),
-            times: attribution.halved_gemms,
-            at_most: true,
-        }),
+        effect: Some(Effect::bound(STEP_RATE, attribution.halved_gemms)),
         based_on: gemm.source.clone(),
-        prove: Some(format!(
-            "the model at 1/{} width on one GPU, with both versions of the engine",
-            attribution.tp
-        )),
+        prove: match found.commands().half_model(attribution.batch) {
+            Ok(command) => Some(format!("{command}; with both versions of the engine")),
+            Err(_) => Some(format!(
+                "{}; with both versions of the engine",
+                found.served_with("")
+            )),
+        },
     }]
 }
 
@@ -113,14 +116,18 @@ pub(super) fn bound_too_low(found: &Found) -> Vec<Advice> {
         rule: Rule::BoundTooLow,
         what: format!("use fewer GPUs a replica, or more than {batch} requests in flight"),
         why: format!(
-            "with {batch} in flight TP{tp} gives at most {}x a step of one GPU whatever the links do: too little work is left for each GPU",
+            "with {batch} in flight TP{tp} gives at most {:.2}x a step of one GPU whatever the links do (the bound is {}): too little work is left for each GPU",
+            free_links.high,
             free_links.with_decimals(2)
         ),
         effect: None,
         based_on: "the step less all that is not communication, of this attribution".to_owned(),
         prove: Some(format!(
-            "serve-bench run --concurrency {} on TP1 and on TP{tp}, then explain again",
-            batch.saturating_mul(4)
+            "{}; and {}; then explain again",
+            found.commands().served_with(1, batch.saturating_mul(4), ""),
+            found
+                .commands()
+                .served_with(tp, batch.saturating_mul(4), "")
         )),
     }]
 }
@@ -154,15 +161,36 @@ pub(super) fn threads_elsewhere(found: &Found) -> Vec<Advice> {
                 "{:.0}% of its CPU time was on nodes that none of its GPUs hangs on; what goes through host memory and every launch cross the sockets",
                 share * 100.0
             ),
-            effect: None,
-            based_on: "CPU time by node of the server's processes during the load".to_owned(),
-            prove: Some("the server bound and unbound in turn, five starts each, and TP1 likewise, which should move as much".to_owned()),
+            effect: placement_bound(found),
+            based_on: "CPU time by node of the server's processes during the load; the bound is the host's part of this attribution, and what goes through host memory".to_owned(),
+            prove: Some(found.commands().ablate(found.attribution.batch, " --arms numa")),
         })
     };
     machines
         .filter_map(|(_, machine)| advice(machine))
         .take(1)
         .collect()
+}
+
+/// What binding could bring at most: all of the host's part, and all that is left of communication where it goes through host
+/// memory, or may.
+fn placement_bound(found: &Found) -> Option<Effect> {
+    let attribution = found.attribution;
+    let host = attribution.bar(Cause::Host)?.ms;
+    let is_direct = found.inputs.peer_state() == PeerState::Direct;
+    let (one, several) = (attribution.step_of_one.mid, attribution.step_of_several.mid);
+    let without = |host: f64, staged: f64| {
+        let staged = if is_direct { 0.0 } else { staged.max(0.0) };
+        let left = several - host.max(0.0) - staged;
+        (left > 0.0).then(|| one / left)
+    };
+    let remainder = attribution.remainder;
+    let times = Range {
+        low: without(host.low, remainder.low)?,
+        mid: without(host.mid, remainder.mid)?,
+        high: without(host.high, remainder.high)?,
+    };
+    Some(Effect::bound(STEP_RATE, times))
 }
 
 /// The part of the placed CPU time that was on none of these nodes; `None` where there was too little to tell.
@@ -200,11 +228,7 @@ pub(super) fn nothing_to_gain(found: &Found) -> Vec<Advice> {
             attribution.free_links.with_decimals(2),
             attribution.speed_up.with_decimals(2)
         ),
-        effect: Some(Effect {
-            of: "the step rate of TP1".to_owned(),
-            times: attribution.free_links,
-            at_most: true,
-        }),
+        effect: Some(Effect::bound(STEP_RATE, attribution.free_links)),
         based_on: "this attribution".to_owned(),
         prove: Some("serve-bench explain on the same files with --what-if comm=x0".to_owned()),
     }]

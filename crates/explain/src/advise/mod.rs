@@ -1,6 +1,7 @@
 //! What to do about it: rules over what was found, each with the effect that arithmetic gives and what it rests on.
 
 mod advice;
+mod commands;
 mod engine;
 mod found;
 mod links;
@@ -9,5 +10,6 @@ mod peers;
 mod rules;
 
 pub use advice::{Advice, Effect, Rule};
+pub(crate) use commands::Commands;
 pub(crate) use peers::library_told_off;
 pub use rules::advise;

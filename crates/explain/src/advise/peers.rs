@@ -34,8 +34,8 @@ pub(super) fn mig(found: &Found) -> Vec<Advice> {
             effect: of_whole.or_else(|| found.bound()),
             based_on: format!("{MIG_SOURCE}; {rests_on}"),
             prove: Some(format!(
-                "on the whole GPUs: p2p-bw --gpus {}, then {}",
-                found.gpus(),
+                "on the whole GPUs: {}, then {}",
+                found.commands().links(),
                 found.time_collectives()
             )),
         },
@@ -52,7 +52,8 @@ pub(super) fn mig(found: &Found) -> Vec<Advice> {
             effect: None,
             based_on: MIG_SOURCE.to_owned(),
             prove: Some(format!(
-                "the same load on a server with --pipeline-parallel-size {tp} instead of --tensor-parallel-size {tp}"
+                "{}, with --pipeline-parallel-size {tp} in place of --tensor-parallel-size {tp}",
+                found.served_with("")
             )),
         },
     ]
@@ -125,8 +126,8 @@ fn through_host(found: &Found) -> Advice {
         effect: effect.or_else(|| found.bound()),
         based_on: format!("peer probes of this box; {by}"),
         prove: Some(format!(
-            "p2p-bw doctor, then p2p-bw --gpus {} and {}",
-            found.gpus(),
+            "p2p-bw doctor, then {} and {}",
+            found.commands().links(),
             found.time_collectives()
         )),
     }
@@ -219,7 +220,7 @@ pub(super) fn told_off(found: &Found) -> Vec<Advice> {
         effect: found.by(By::PeerAccess).or_else(|| found.bound()),
         based_on: "the record's environment and the peer probes of this box; NCCL user guide, environment variables".to_owned(),
         prove: Some(format!(
-            "{} without the variable and with it, then the server both ways",
+            "{}; without the variable and with it, then the server both ways",
             found.time_collectives()
         )),
     }]

@@ -3,8 +3,9 @@
 use measure::record::{CallMode, CollectiveKind, CollectivePath, PlannedCollective};
 use measure::unit::ByteCount;
 
-use super::deck::{Deck, Hand, Knob};
+use super::deck::{Deck, Knob};
 use super::result::{CollectiveCost, Grade, PublishedTime};
+pub(crate) use super::term::Term;
 use crate::curve::{Curve, Place, all_reduce_as_large};
 use crate::inputs::{Inputs, PeerState};
 use crate::priors::{PublishedCurve, PublishedPath};
@@ -27,21 +28,16 @@ pub(crate) struct Curves {
     custom_transfer: Knob,
     /// `None` where all-gathers are read off the all-reduce's curve.
     all_gather: Option<Curve>,
-    /// Whether the curves are of this box, in the mode of the engine.
+    /// Whether the curves are of this box.
+    pub(crate) is_own: bool,
+    /// Whether they are of this box in the mode of the engine.
     fits: bool,
+    /// The factor from the library's curve to the engine, and that of the mode; the latter is `None` where no mode matters.
+    transfer: Knob,
+    mode: Option<Knob>,
     source: String,
     custom_source: String,
     pub(crate) caveats: Vec<String>,
-}
-
-/// A collective of the plan with its time.
-#[derive(Debug, Clone)]
-pub(crate) struct Term {
-    pub(crate) cost: CollectiveCost,
-    spread: f64,
-    /// Whether more spread has to be assumed.
-    pub(crate) is_unstated: bool,
-    pub(crate) factors: Vec<Knob>,
 }
 
 /// From a curve's mode to what happens between GEMMs.
@@ -60,7 +56,18 @@ impl Curves {
         planned: &[PlannedCollective],
         deck: &mut Deck,
     ) -> Option<Self> {
-        Self::own(inputs, eager, planned, deck).or_else(|| Self::published(inputs, eager, deck))
+        Self::own(inputs, eager, planned, deck)
+            .or_else(|| Self::published(inputs, eager, deck, Knob::Transfer))
+    }
+
+    /// What was published for the messages of a prefill, where this box's curve is too short for them; `None` where nothing was.
+    /// They are so large that the mode of a call does not matter.
+    pub(crate) fn of_prefill(inputs: &Inputs, deck: &mut Deck) -> Option<Self> {
+        let published = Self::published(inputs, false, deck, Knob::TransferOfPrefill)?;
+        Some(Self {
+            mode: None,
+            ..published
+        })
     }
 
     fn own(
@@ -168,14 +175,18 @@ impl Curves {
                     .into_iter()
                     .all(|of| curve.reaches(of.bytes_per_rank))
             }),
+            is_own: true,
             fits: fits(mode),
+            transfer: Knob::Transfer,
+            mode: Some(Knob::Mode),
             source: format!("this box, {words} ({origin})"),
             custom_source,
             caveats,
         })
     }
 
-    fn published(inputs: &Inputs, eager: bool, deck: &mut Deck) -> Option<Self> {
+    /// `knob` is that of the factor from that box to this one.
+    fn published(inputs: &Inputs, eager: bool, deck: &mut Deck, knob: Knob) -> Option<Self> {
         let curves = inputs.priors.curves(inputs.known.gpu.as_deref(), inputs.tp);
         let of = |path| curves.iter().copied().find(|curve| curve.path == path);
         let state = inputs.peer_state();
@@ -189,7 +200,7 @@ impl Curves {
             (_, PublishedPath::Staged) => "transfer_staged",
             _ => "transfer_unprobed",
         };
-        deck.add(Knob::Transfer, inputs.prior(transfer)?);
+        deck.add(knob, inputs.prior(transfer)?);
         let custom = of(PublishedPath::Custom).filter(|_| !staged);
         if custom.is_none() {
             deck.add(
@@ -204,9 +215,12 @@ impl Curves {
             all_reduce: Curve::of_published(library),
             custom: custom.map(Curve::of_published),
             custom_is_own: false,
-            custom_transfer: Knob::Transfer,
+            custom_transfer: knob,
             all_gather: None,
+            is_own: false,
             fits: false,
+            transfer: knob,
+            mode: Some(Knob::Mode),
             custom_source: custom.map_or_else(
                 || source.clone(),
                 |curve| format!("another box's curve: {}", curve.source),
@@ -245,9 +259,10 @@ impl Curves {
         };
         let far = reduces.find(|of| !curve(of).reaches(of.bytes_per_rank))?;
         Some(format!(
-            "the curve ({}) ends too far from the all-reduces of {} that the model sends: left out; measure at that size",
+            "the curve ({}) ends too far from the all-reduces of {} that the model sends, by more than a factor of 2: left out; measure at that size: allreduce-bench --sizes {}",
             self.source,
-            ByteCount(far.bytes_per_rank)
+            ByteCount(far.bytes_per_rank),
+            far.bytes_per_rank
         ))
     }
 
@@ -291,7 +306,7 @@ impl Curves {
         let good = is_in_mode && as_planned && reading.place == Place::Exact;
         let mut factors = vec![match own_kernel {
             true => self.custom_transfer,
-            false => Knob::Transfer,
+            false => self.transfer,
         }];
         // A published curve of the engine's kernel needs no step from the library to it.
         if own_kernel && self.custom.is_none() {
@@ -303,9 +318,7 @@ impl Curves {
         } else {
             own_kernel || self.custom.is_none()
         };
-        if is_of_mode {
-            factors.push(Knob::Mode);
-        }
+        factors.extend(self.mode.filter(|_| is_of_mode));
         let source = if own_kernel {
             &self.custom_source
         } else {
@@ -328,6 +341,7 @@ impl Curves {
             cost,
             spread: reading.spread,
             is_unstated: reading.is_unstated,
+            beyond: reading.beyond,
             factors,
         };
         (term, place_in_words(planned, bytes, reading.place))
@@ -345,55 +359,13 @@ fn place_in_words(planned: &PlannedCollective, bytes: u64, place: Place) -> Opti
             ByteCount(high)
         )),
         Place::Below(smallest) => Some(format!(
-            "{what} lies below the curve's smallest size, {}, whose time is taken: measure that size",
+            "{what} lies below the curve's smallest size, {}: it is read on with any slope from flat to that of the first two sizes (D); measure that size",
             ByteCount(smallest)
         )),
         Place::Above(largest) => Some(format!(
-            "{what} lies above the curve's largest size, {}, whose bandwidth is taken: measure that size",
+            "{what} lies above the curve's largest size, {}: it is read on with any exponent of the size from half that of the last two sizes to 1 (D); measure that size",
             ByteCount(largest)
         )),
-    }
-}
-
-impl Term {
-    /// A collective as a tracer timed it; `spread` is the relative standard error of its mean, where that is known.
-    pub(super) fn traced(
-        planned: &PlannedCollective,
-        us: f64,
-        spread: Option<f64>,
-        source: &str,
-    ) -> Self {
-        Self {
-            cost: CollectiveCost {
-                kind: planned.kind,
-                role: planned.role.clone(),
-                count: planned.count,
-                bytes_per_rank: planned.bytes_per_rank,
-                path: planned.path,
-                us,
-                grade: Grade::A,
-                source: source.to_owned(),
-            },
-            spread: spread.unwrap_or(0.0),
-            is_unstated: spread.is_none(),
-            factors: vec![Knob::InTrace],
-        }
-    }
-
-    /// Microseconds of all its calls in a step.
-    pub(crate) fn us(&self, hand: &Hand) -> f64 {
-        let factor: f64 = self.factors.iter().map(|knob| hand.get(*knob)).product();
-        let assumed = match self.is_unstated {
-            true => hand.get(Knob::UnstatedCurveSpread),
-            false => 0.0,
-        };
-        let error = (hand.get(Knob::CurveError) * self.spread.hypot(assumed)).exp();
-        self.base_us() * factor * error
-    }
-
-    /// Microseconds of all its calls in a step as the curve has it.
-    pub(crate) fn base_us(&self) -> f64 {
-        f64::from(self.cost.count) * self.cost.us
     }
 }
 
@@ -402,12 +374,7 @@ pub(super) fn published_times(inputs: &Inputs, bytes: u64) -> Vec<PublishedTime>
     let curves = inputs.priors.curves(inputs.known.gpu.as_deref(), inputs.tp);
     let time = |curve: &&PublishedCurve| PublishedTime {
         us: Curve::of_published(curve).at(bytes).us,
-        path: match curve.path {
-            PublishedPath::Peer => "library, peer access",
-            PublishedPath::Staged => "library, staged through host memory",
-            PublishedPath::Custom => "engine's own kernel",
-        }
-        .to_owned(),
+        path: curve.path.words().to_owned(),
         source: curve.source.clone(),
     };
     curves.iter().map(time).collect()

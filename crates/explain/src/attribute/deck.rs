@@ -20,8 +20,12 @@ pub(crate) enum Knob {
     Transfer,
     /// In-situ factor of what the engine's own code did here, where it was timed in another mode than the library.
     TransferOfEngine,
+    /// From a published curve to the messages of a prefill, where this box's curve is too short for them.
+    TransferOfPrefill,
     /// From a traced kernel to the same one without a tracer.
     InTrace,
+    /// The part of a collective's time that no other work hides.
+    Exposed,
     /// From the curve's mode to the engine's.
     Mode,
     CustomOverLibrary,
@@ -61,23 +65,31 @@ pub(crate) enum Knob {
     ErrorOfSeveral,
     /// Standard normal: error of the step of the half-width model.
     ErrorOfHalf,
+    /// Uniform in 0..1: which of the exponents that a curve may go on by beyond its end.
+    Beyond,
     /// Uniform in 0..1: how much of what may be mixed into a time per token is.
     MixedIn,
-    /// Uniform in 0..1: which of several repeats.
-    Repeat,
+    /// Uniform in 0..1: which of several repeats on one GPU.
+    RepeatOfOne,
+    /// The same of those on several; each side by itself, since no order pairs them.
+    RepeatOfSeveral,
+    /// The same of the half-width model's.
+    RepeatOfHalf,
 }
 
 /// The factors between a curve and the engine.
-pub(super) const BETWEEN: [Knob; 5] = [
+pub(super) const BETWEEN: [Knob; 7] = [
     Knob::Transfer,
     Knob::TransferOfEngine,
+    Knob::TransferOfPrefill,
     Knob::InTrace,
+    Knob::Exposed,
     Knob::Mode,
     Knob::CustomOverLibrary,
 ];
 
 /// Number of knobs.
-pub(super) const KNOBS: usize = Knob::Repeat as usize + 1;
+pub(super) const KNOBS: usize = Knob::RepeatOfHalf as usize + 1;
 
 /// One value for each knob.
 #[derive(Debug, Clone, Copy)]
@@ -160,15 +172,18 @@ impl Deck {
 
     /// The same hand with the factors between curve and engine at their lowest.
     pub(super) fn lowest(&self, hand: &Hand) -> Hand {
-        let mut lowest = *hand;
-        for (knob, prior) in self
-            .priors
-            .iter()
-            .filter(|(knob, _)| BETWEEN.contains(knob))
-        {
-            lowest.0[*knob as usize] = prior.low;
-        }
-        lowest
+        self.between(hand, |prior| prior.low)
+    }
+
+    /// The same hand with the factors between curve and engine at their highest.
+    pub(super) fn highest(&self, hand: &Hand) -> Hand {
+        self.between(hand, |prior| prior.high)
+    }
+
+    fn between(&self, hand: &Hand, end: fn(&Prior) -> f64) -> Hand {
+        let factors = self.priors.iter();
+        let factors = factors.filter(|(knob, _)| BETWEEN.contains(knob));
+        factors.fold(*hand, |hand, (knob, prior)| hand.with(*knob, end(prior)))
     }
 
     pub(crate) fn draw(&self, random: &mut Random) -> Hand {
@@ -181,11 +196,16 @@ impl Deck {
             values[knob as usize] = 0.0;
         }
         values[Knob::MixedIn as usize] = random.uniform();
-        values[Knob::Repeat as usize] = random.uniform();
+        values[Knob::RepeatOfOne as usize] = random.uniform();
         for (knob, prior) in &self.priors {
             values[*knob as usize] = prior.at(random.uniform());
         }
         values[Knob::ErrorOfHalf as usize] = random.normal();
+        // A stream of its own: hands that read nothing beyond a curve's end stay as they were.
+        let mut own = Random::new(values[Knob::RepeatOfOne as usize].to_bits());
+        for knob in [Knob::Beyond, Knob::RepeatOfSeveral, Knob::RepeatOfHalf] {
+            values[knob as usize] = own.uniform();
+        }
         Hand(values)
     }
 }

@@ -3,7 +3,7 @@
 use measure::record::CollectiveKind;
 use tp_plan::ModelFacts;
 
-use super::attention::attention_ms;
+use super::attention::attention_in_parts_ms;
 use super::cost::Term;
 use super::deck::{Hand, Knob};
 use super::step::StepTime;
@@ -22,6 +22,10 @@ pub(super) struct Workload<'a> {
     pub(super) terms: Option<Vec<Term>>,
     /// Collectives of one wave's prefill, all prompts uncached.
     pub(super) prefill_terms: Vec<Term>,
+    /// Whether the collectives of a decode step were measured on this box, or traced.
+    pub(super) by_own: bool,
+    /// What the GEMMs of one GPU take at least, ms.
+    pub(super) least_gemm_ms: f64,
     /// Tokens that a sequence has in the cache, half way through its output.
     pub(super) context: f64,
 }
@@ -33,6 +37,8 @@ pub(super) struct Draw {
     pub(super) one: f64,
     pub(super) several: f64,
     pub(super) ideal: f64,
+    /// What the other causes leave for GEMMs on one GPU; below zero where they take more than the step.
+    pub(super) gemm_of_one: f64,
     pub(super) gemm_loss: f64,
     pub(super) unsharded: f64,
     /// The host's work on several less its share on one.
@@ -73,7 +79,8 @@ impl Workload<'_> {
         let whole = elementwise + host;
         let attention_of_one = self.attention(&hand, one, 1);
         let attention_of_several = self.attention(&hand, one, self.tp);
-        let gemm = (one - attention_of_one - whole).max(0.0);
+        let gemm_of_one = one - attention_of_one - whole;
+        let gemm = gemm_of_one.max(0.0);
         // The prior is the gain of one halving; each further one costs as much again.
         let speedup = hand.get(Knob::GemmSpeedup).powf(ranks.log2());
         let gathers = self.terms.iter().flatten();
@@ -96,6 +103,7 @@ impl Workload<'_> {
             one,
             several,
             ideal,
+            gemm_of_one,
             gemm_loss,
             unsharded,
             host: host_share + hand.get(Knob::Executor),
@@ -105,8 +113,8 @@ impl Workload<'_> {
         }
     }
 
-    /// Attention of a step, ms: reading the cache, which is shared out over ranks up to the number of key-value heads, and never
-    /// less than what its kernels take at any length.
+    /// Attention of a step, ms: reading the cache, which is shared out over ranks up to the number of key-value heads, on top of
+    /// what its kernels take at any length.
     fn attention(&self, hand: &Hand, one_ms: f64, ranks: u32) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
         let on_rank = self.model.kv_bytes_per_token_on_rank(ranks) as f64;
@@ -116,6 +124,6 @@ impl Workload<'_> {
             f64::from(self.batch) * self.context * self.model.kv_bytes_per_token() as f64;
         // Weights and cache come from the same memory, so that the step itself tells the rate.
         let read = self.model.weight_bytes_read(self.batch) + whole_cache * hand.get(Knob::KvRead);
-        attention_ms(self.model, hand, cache, read.max(1.0) / one_ms)
+        attention_in_parts_ms(self.model, hand, cache, read.max(1.0) / one_ms)
     }
 }

@@ -13,9 +13,20 @@ use crate::priors::{Basis, Prior, Shape};
 const EXACT: f64 = 0.01;
 const BETWEEN: f64 = 0.03;
 
+/// How far off it may be where the times are not known to be of these GPUs and this version of the engine: of one model on one GPU
+/// two versions of vLLM gave 1.72 and 1.93 (aiconfigurator rtx_pro_6000_server, vLLM 0.19 and 0.24), 6% either way.
+const STRANGE: f64 = 0.06;
+
 /// Neighbours that are further apart than this say nothing of what lies between them: kernels change on the way. The grid of
 /// aiconfigurator has a gap of 3.1.
 const FAR: f64 = 3.2;
+
+/// Words before a GPU's name that say whose it is.
+const VENDORS: [&str; 6] = ["nvidia", "geforce", "tesla", "amd", "radeon", "metax"];
+
+/// How the source of a range begins that is of these GPUs and this version of the engine, and of one that is not known to be.
+const MEASURED: &str = "measured";
+const ELSEWHERE: &str = "not known to be of these GPUs and this version of the engine";
 
 /// Times over m, n and k.
 type Grid = BTreeMap<u32, BTreeMap<u32, BTreeMap<u32, f64>>>;
@@ -26,6 +37,8 @@ struct Gain {
     /// For each doubling of ranks.
     ratio: f64,
     is_exact: bool,
+    /// Whether it is of these GPUs and this version of the engine.
+    is_own: bool,
 }
 
 /// The gain of narrow GEMMs at a batch by the times that were given, one range over all their series, and what there is to say.
@@ -55,14 +68,45 @@ pub(super) fn measured_speedup(inputs: &Inputs, batch: u32) -> (Option<Prior>, O
         .iter()
         .filter(|series| is_of(series, model.weights))
         .collect();
-    let gains = of_weights.into_iter().filter_map(|series| {
+    let gpu = inputs.known.gpu.as_deref();
+    let is_other = |series: &&GemmSeries| {
+        let names = series.gpu.as_deref().zip(gpu);
+        names.is_some_and(|(its, ours)| gpu_key(its) != gpu_key(ours))
+    };
+    let others: Vec<&GemmSeries> = of_weights.iter().copied().filter(is_other).collect();
+    if let (Some(other), true, Some(gpu)) = (others.first(), others.len() == of_weights.len(), gpu)
+    {
+        let its = other.gpu.as_deref().unwrap_or_default();
+        return left_out(&format!("they are of {its}, and the runs of {gpu}"));
+    }
+    let version = inputs
+        .engine(inputs.tp)
+        .and_then(|engine| engine.version.as_deref());
+    let is_own = |series: &GemmSeries| {
+        let named = |version: &str| version.trim_start_matches('v').to_owned();
+        series.gpu.is_some()
+            && gpu.is_some()
+            && version.is_some()
+            && series.version.as_deref().map(named) == version.map(named)
+    };
+    let of_box = of_weights.into_iter().filter(|series| !is_other(series));
+    let gains = of_box.filter_map(|series| {
         let head = times
             .series
             .iter()
             .find(|other| other.label == series.label && is_of(other, WeightFormat::Bf16));
-        gain(series, head, [&whole, &narrow], batch, inputs.tp)
+        let found = gain(series, head, [&whole, &narrow], batch, inputs.tp)?;
+        Some(Gain {
+            is_own: is_own(series),
+            ..found
+        })
     });
-    let gains: Vec<Gain> = gains.collect();
+    let mut gains: Vec<Gain> = gains.collect();
+    // What is of this box and version stands above what is not.
+    if gains.iter().any(|gain| gain.is_own) {
+        gains.retain(|gain| gain.is_own);
+    }
+    let is_own = !gains.is_empty() && gains.iter().all(|gain| gain.is_own);
     let low = gains.iter().map(Gain::low).reduce(f64::min);
     let high = gains.iter().map(Gain::high).reduce(f64::max);
     let Some((low, high)) = low.zip(high) else {
@@ -93,7 +137,8 @@ pub(super) fn measured_speedup(inputs: &Inputs, batch: u32) -> (Option<Prior>, O
         shape: Shape::Uniform,
         basis: Basis::Given,
         source: format!(
-            "measured: GEMMs of the layers of {} at {batch} rows, full width over 1/{}, from {}: {}{read}",
+            "{}: GEMMs of the layers of {} at {batch} rows, full width over 1/{}, from {}: {}{read}",
+            if is_own { MEASURED } else { ELSEWHERE },
             model.name,
             inputs.tp,
             times.origin,
@@ -101,7 +146,13 @@ pub(super) fn measured_speedup(inputs: &Inputs, batch: u32) -> (Option<Prior>, O
         ),
         ..prior
     };
-    (Some(prior), None)
+    let said = (!is_own).then(|| {
+        format!(
+            "GEMM times of {} do not say that they are of these GPUs and this version of the engine, so their evidence is D: name both in columns `gpu` and `version`, and give the server's log (--engine-log)",
+            times.origin
+        )
+    });
+    (Some(prior), said)
 }
 
 /// The shapes that were missing, in words.
@@ -115,7 +166,11 @@ fn shapes(whole: &[Gemm], narrow: &[Gemm]) -> String {
 
 impl Gain {
     fn doubt(&self) -> f64 {
-        if self.is_exact { EXACT } else { BETWEEN }
+        match (self.is_own, self.is_exact) {
+            (true, true) => EXACT,
+            (true, false) => BETWEEN,
+            (false, _) => STRANGE,
+        }
     }
 
     fn low(&self) -> f64 {
@@ -155,7 +210,38 @@ fn gain(
         label: series.label.clone(),
         ratio: (sums[0] / sums[1]).powf(1.0 / f64::from(ranks).log2()),
         is_exact,
+        is_own: false,
     })
+}
+
+/// A GPU's name up to its first word with a digit, without whose it is: `RTX PRO 6000 Blackwell Server Edition` and
+/// `NVIDIA RTX Pro 6000 Blackwell DC-4-96Q` are one GPU, `L40` and `L40S` are two.
+fn gpu_key(name: &str) -> Vec<String> {
+    let name = name.to_lowercase();
+    let words = name.split(|c: char| !c.is_alphanumeric());
+    let mut words = words.filter(|word| !word.is_empty() && !VENDORS.contains(word));
+    let mut key = Vec::new();
+    for word in words.by_ref() {
+        key.push(word.to_owned());
+        if word.contains(|c: char| c.is_ascii_digit()) {
+            break;
+        }
+    }
+    key
+}
+
+/// Whether two names are surely of two kinds of GPU: their words with a digit differ, and neither holds the other, as `MXC500`
+/// holds `C500`.
+#[must_use]
+pub fn is_another_gpu(a: &str, b: &str) -> bool {
+    let number = |name: &str| {
+        let word = gpu_key(name).pop()?;
+        word.contains(|c: char| c.is_ascii_digit()).then_some(word)
+    };
+    match (number(a), number(b)) {
+        (Some(a), Some(b)) => !a.contains(&b) && !b.contains(&a),
+        _ => false,
+    }
 }
 
 fn grid(points: &[GemmPoint]) -> Grid {
@@ -218,6 +304,40 @@ fn is_of(series: &GemmSeries, weights: WeightFormat) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_gpu_is_told_by_its_number_and_not_by_words_around_it() {
+        assert!(is_another_gpu(
+            "NVIDIA L40",
+            "NVIDIA RTX Pro 6000 Blackwell DC-4-96Q"
+        ));
+        assert!(is_another_gpu(
+            "NVIDIA A100-SXM4-80GB",
+            "NVIDIA H100 80GB HBM3"
+        ));
+        for (a, b) in [
+            ("MXC500", "MetaX C500"),
+            (
+                "NVIDIA RTX PRO 6000 Blackwell Server Edition",
+                "NVIDIA RTX Pro 6000 Blackwell DC-4-96Q MIG 4g.96gb",
+            ),
+            ("AMD Radeon Graphics", "AMD Radeon AI PRO R9700"),
+        ] {
+            assert!(!is_another_gpu(a, b), "{a} and {b}");
+        }
+    }
+
+    #[test]
+    fn a_gpu_is_known_by_its_name_up_to_the_number() {
+        let same = |a, b| gpu_key(a) == gpu_key(b);
+        assert!(same(
+            "NVIDIA RTX Pro 6000 Blackwell DC-4-96Q",
+            "RTX PRO 6000 Blackwell Server Edition"
+        ));
+        assert!(same("NVIDIA A100-SXM4-80GB", "a100"));
+        assert!(!same("NVIDIA L40", "NVIDIA L40S"));
+        assert!(!same("NVIDIA RTX 6000 Ada Generation", "RTX PRO 6000"));
+    }
 
     #[test]
     fn between_neighbours_the_line_is_straight_in_logarithms_and_beyond_the_ends_there_is_none() {

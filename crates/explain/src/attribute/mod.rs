@@ -1,20 +1,26 @@
 //! Where the time of a step on several GPUs goes, by Monte Carlo over what is not known exactly.
 
+mod anchor;
 pub(crate) mod attention;
 pub(crate) mod cost;
 pub(crate) mod deck;
 mod draws;
 mod gemm;
+mod half;
+mod misfit;
 pub(crate) mod prepare;
 mod result;
 mod sensitivity;
 pub(crate) mod step;
 mod substitute;
+mod term;
 mod terms;
 mod traced;
 mod waterfall;
 mod work;
 
+pub use gemm::is_another_gpu;
+pub use misfit::{Misfit, Timed};
 pub use result::{
     Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, PublishedTime,
     Refusal, StepFrom,
@@ -22,7 +28,7 @@ pub use result::{
 pub use sensitivity::{Measurement, PriorShare, VarianceShare};
 #[cfg(test)]
 pub(crate) use substitute::scaled;
-pub(crate) use substitute::{Bench, Step, Swap, Swapped, is_by_own_curve};
+pub(crate) use substitute::{Bench, Step, Swap, Swapped};
 pub use work::attribute;
 
 pub(crate) use terms::{Collectives, Compute, ComputeDeck, Taken, spread_of, step_from};

@@ -1,13 +1,15 @@
 //! What does not change from draw to draw: the runs' steps, the plan with its curves, and the priors that are drawn from.
 
 use measure::record::PlannedStep;
+use measure::unit::ByteCount;
 use tp_plan::plan;
 
+use super::anchor::least_gemm_ms;
 use super::cost::{Curves, Term};
 use super::deck::{Deck, Knob};
 use super::draws::Workload;
 use super::gemm::measured_speedup;
-use super::result::StepFrom;
+use super::result::{Grade, StepFrom};
 use super::step::{Side, StepTime};
 use super::traced::traced;
 use crate::gates::RunShape;
@@ -24,6 +26,8 @@ pub(super) struct Prepared<'a> {
     pub(super) step_from: StepFrom,
     /// What the causes may exceed the measurement by, ms.
     pub(super) tolerance: f64,
+    /// Why the curve that there is cannot be read at the plan's all-reduces; `None` where it can, or where there is none.
+    pub(super) too_far: Option<String>,
     pub(super) caveats: Vec<String>,
 }
 
@@ -103,17 +107,30 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     }
     let curves = Curves::choose(inputs, eager, &step.collectives, &mut deck);
     let (mut terms, mut prefill_terms) = (None, Vec::new());
+    let mut too_far = None;
     let curves = curves.filter(|curves| {
-        let far = curves.too_far(&step.collectives);
-        caveats.extend(far.clone());
-        far.is_none()
+        too_far = curves.too_far(&step.collectives);
+        caveats.extend(too_far.clone());
+        too_far.is_none()
     });
     if let Some(curves) = &curves {
+        // What a half-width model leaves is what is not hidden, and is held against the whole of the calls.
+        let may_hide = curves.is_own && half.is_none();
         let mut decode = Vec::new();
         for collective in &step.collectives {
             let (term, caveat) = curves.term(collective);
             caveats.extend(caveat.filter(|_| inputs.evidence.trace.is_none()));
-            decode.push(term);
+            decode.push(if may_hide { term.may_hide() } else { term });
+        }
+        if may_hide {
+            let exposed = inputs.prior("exposed")?;
+            if inputs.evidence.trace.is_none() && exposed.low < exposed.high {
+                caveats.push(format!(
+                    "nothing here rules out overlap: communication's interval allows for {:.0}% of the collectives to be hidden behind other work; a slope test (serve-bench ablate) or a half-width model tells",
+                    (1.0 - exposed.low) * 100.0
+                ));
+            }
+            deck.add(Knob::Exposed, exposed);
         }
         if inputs.evidence.trace.is_none() {
             caveats.extend(curves.caveats.iter().cloned());
@@ -129,15 +146,30 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             let largest = (tokens.clamp(0.0, 1e9) as u64)
                 .min(u64::from(engine.max_batched_tokens))
                 .saturating_mul(row);
-            if curves.show_bandwidth(largest) {
-                prefill_terms = prefill(inputs, curves, tokens);
-            } else {
-                caveats.push("the curve is too short for the messages of a prefill, which are taken to cost nothing".to_owned());
+            let is_short = !curves.show_bandwidth(largest);
+            let published = is_short
+                .then(|| Curves::of_prefill(inputs, &mut deck))
+                .flatten();
+            if is_short {
+                let from = match &published {
+                    Some(_) => "are read from a published curve of this GPU, times a wide factor",
+                    None => {
+                        "are read far beyond its end, with any exponent of the size from half that of the last two sizes to 1"
+                    }
+                };
+                caveats.push(format!(
+                    "the curve is too short for the messages of a prefill, {} at most, which {from}: measure them with allreduce-bench --prefill-chunk",
+                    ByteCount(largest)
+                ));
             }
+            prefill_terms = prefill(inputs, published.as_ref().unwrap_or(curves), tokens);
         }
     }
+    let of_own_curve = terms.is_some() && curves.is_some_and(|curves| curves.is_own);
     let (terms, said) = traced(inputs, &step.collectives, terms, &mut deck);
     caveats.extend(said);
+    let mut costs = terms.iter().flatten().map(|term| &term.cost);
+    let by_own = of_own_curve || costs.any(|cost| cost.grade == Grade::A);
     let used: Vec<Knob> = terms
         .iter()
         .flatten()
@@ -165,6 +197,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     });
     Some(Prepared {
         tolerance,
+        too_far,
         workload: Workload {
             model,
             tp,
@@ -174,6 +207,9 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             half,
             terms,
             prefill_terms,
+            by_own,
+            // Of a mixture of experts at least what one token needs, however the others are routed.
+            least_gemm_ms: least_gemm_ms(inputs, model.weight_bytes_read(1)),
             context,
         },
         deck,

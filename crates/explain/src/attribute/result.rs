@@ -3,6 +3,7 @@
 use measure::record::{CollectiveKind, CollectivePath};
 use serde::{Deserialize, Serialize};
 
+use super::misfit::Misfit;
 use super::sensitivity::{PriorShare, VarianceShare};
 use crate::priors::Prior;
 use crate::range::Range;
@@ -40,6 +41,10 @@ pub struct Attribution {
     pub remainder_share_of_excess: Range,
     /// What can be said of communication.
     pub claim: Claim,
+    /// By how much the collectives of a curve or trace do not fit into the step, so that nothing is claimed of them; `None`
+    /// where they fit.
+    #[serde(default)]
+    pub misfit: Option<Misfit>,
     /// What one all-reduce would take if the whole remainder were communication; `None` where nothing is claimed.
     pub implied: Option<Implied>,
     /// Requests per second over those of one GPU, as the results give them; the mean over repeats.
@@ -221,6 +226,16 @@ pub struct CollectiveCost {
 pub struct Refusal {
     /// A gate that does not hold each, with what was seen.
     pub reasons: Vec<String>,
+}
+
+impl Refusal {
+    /// Why there is none where a run shows no time of a step.
+    pub(crate) const NO_STEP: &str = "no time of a step: a result needs a concurrency, and either a streamed TPOT or a latency (e2el) with a count of output tokens (max_tokens, total_output_tokens or output_tokens_per_s)";
+
+    /// Whether that is the reason.
+    pub(crate) fn is_no_step(&self) -> bool {
+        self.reasons.iter().any(|reason| reason == Self::NO_STEP)
+    }
 }
 
 impl Attribution {

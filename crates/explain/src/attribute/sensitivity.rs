@@ -49,8 +49,10 @@ const SETTLES: [(Measurement, &[Knob]); 4] = [
             Knob::Transfer,
             Knob::TransferOfEngine,
             Knob::InTrace,
+            Knob::Exposed,
             Knob::Mode,
             Knob::CustomOverLibrary,
+            Knob::Beyond,
             Knob::CurveError,
             Knob::UnstatedCurveSpread,
         ],
@@ -67,7 +69,11 @@ const SETTLES: [(Measurement, &[Knob]); 4] = [
     ),
     (
         Measurement::FirstToken,
-        &[Knob::PrefillRate, Knob::PrefixCache],
+        &[
+            Knob::PrefillRate,
+            Knob::PrefixCache,
+            Knob::TransferOfPrefill,
+        ],
     ),
     (
         Measurement::Repeats,
@@ -79,7 +85,9 @@ const SETTLES: [(Measurement, &[Knob]); 4] = [
             Knob::StartOfSeveral,
             Knob::StartOfHalf,
             Knob::UnstatedSpread,
-            Knob::Repeat,
+            Knob::RepeatOfOne,
+            Knob::RepeatOfSeveral,
+            Knob::RepeatOfHalf,
         ],
     ),
 ];

@@ -4,9 +4,10 @@ use measure::import::{ServeFormat, ServeRun, Spread};
 
 use super::deck::{Hand, Knob};
 use super::result::StepFrom;
-use crate::gates::RunShape;
+use crate::gates::{MixedIn, RunShape};
 
-/// Steps with prompts may make up this part of a mean time per token at most: the gate lets no more through.
+/// Steps with prompts may make up this part of a mean time per token at most where gaps between tokens show them: the gate lets no
+/// more through.
 const MIXED_IN: f64 = 0.05;
 
 /// Fewer values than this show no spread.
@@ -35,6 +36,7 @@ pub(crate) enum Side {
 struct Knobs {
     error: Knob,
     start: Knob,
+    repeat: Knob,
 }
 
 impl StepFrom {
@@ -95,14 +97,32 @@ impl StepTime {
             Side::One | Side::Several(_) => active_parameters,
         };
         let runs: Option<Vec<Timed>> = runs.map(|run| timed(run, metric, batch, active)).collect();
-        let (error, start, gpus) = match side {
-            Side::One => (Knob::ErrorOfOne, Knob::StartOfOne, 1),
-            Side::Several(ranks) => (Knob::ErrorOfSeveral, Knob::StartOfSeveral, ranks),
-            Side::Half(_) => (Knob::ErrorOfHalf, Knob::StartOfHalf, 1),
+        let knobs = |error, start, repeat| Knobs {
+            error,
+            start,
+            repeat,
+        };
+        let (knobs, gpus) = match side {
+            Side::One => (
+                knobs(Knob::ErrorOfOne, Knob::StartOfOne, Knob::RepeatOfOne),
+                1,
+            ),
+            Side::Several(ranks) => (
+                knobs(
+                    Knob::ErrorOfSeveral,
+                    Knob::StartOfSeveral,
+                    Knob::RepeatOfSeveral,
+                ),
+                ranks,
+            ),
+            Side::Half(_) => (
+                knobs(Knob::ErrorOfHalf, Knob::StartOfHalf, Knob::RepeatOfHalf),
+                1,
+            ),
         };
         Some(Self {
             runs: runs.filter(|runs| !runs.is_empty())?,
-            knobs: Knobs { error, start },
+            knobs,
             gpus,
         })
     }
@@ -135,7 +155,7 @@ impl StepTime {
         reason = "a handful of runs, and a number in 0..1"
     )]
     fn run(&self, hand: &Hand) -> Timed {
-        let index = (hand.get(Knob::Repeat) * self.runs.len() as f64) as usize;
+        let index = (hand.get(self.knobs.repeat) * self.runs.len() as f64) as usize;
         self.runs[index.min(self.runs.len() - 1)]
     }
 
@@ -176,9 +196,13 @@ fn timed(run: &ServeRun, metric: StepFrom, batch: u32, active_parameters: f64) -
         StepFrom::DecodeGap => Some(streamed(shape.decode_gap()?, 0.0)),
         StepFrom::Tpot => {
             let tpot = run.tpot_ms?;
-            let median = run.itl_ms.and_then(|itl| itl.median);
-            let mixed_in = median.map_or(0.0, |median| 1.0 - median / tpot.mean);
-            Some(streamed(tpot, mixed_in.clamp(0.0, MIXED_IN)))
+            let mixed_in = match shape.mixed_in() {
+                // The gate lets no more through.
+                Some(MixedIn::ByGaps(slowed)) => slowed.min(MIXED_IN),
+                // A bound that is loose where prompts start together would move the middle of the step: the gate says it instead.
+                Some(MixedIn::AtMost(_)) | None => 0.0,
+            };
+            Some(streamed(tpot, mixed_in))
         }
         StepFrom::Latency => {
             let latency = run.e2el_ms?;

@@ -1,20 +1,22 @@
 //! The step with something else in place of its collectives, in the draws of the attribution: what does not change is common
 //! to both, so that differences are as narrow as what is known of the change.
 //!
-//! What is unexplained stays, and communication is never below zero. Prefill is left as it is.
+//! What a curve leaves unexplained stays, and is told apart as what may be communication, too; communication is never below zero.
+//! Prefill is left as it is.
 
 use measure::record::{CollectiveKind, PlannedCollective, PlannedStep};
-use measure::unit::ByteCount;
 use tp_plan::{EngineFacts, plan};
 
 use super::cost::{Curves, Term};
 use super::deck::{BETWEEN, Deck, Knob};
 use super::draws::Draw;
 use super::prepare::{Prepared, prepare};
-use super::result::{Attribution, Cause, Claim, Grade};
+use super::result::{Attribution, Cause, Claim, CollectiveCost, Grade};
+use super::waterfall::calls_in_words;
 use crate::inputs::Inputs;
 use crate::priors::Prior;
 use crate::random::Random;
+use crate::what_if::CommunicationFrom;
 
 /// What tells the draws of a substitute from those of the attribution, which has the same seed.
 const APART: u64 = 0x7768_6174_2069_6621;
@@ -25,11 +27,11 @@ pub(crate) struct Bench<'a> {
     prepared: Prepared<'a>,
     eager: bool,
     seed: u64,
-    /// Whether communication is what this box's own curve gives, else all that is left.
-    by_curve: bool,
+    /// What communication is in a draw.
+    taken_out: CommunicationFrom,
     draws: Vec<Draw>,
-    /// Those in which a curve that is not this box's leaves nothing below zero; empty where [`Self::by_curve`] or without a curve.
-    kept: Vec<Draw>,
+    /// All draws, where those of a curve that is no evidence of this box are read with all that is left as communication, too.
+    upper: Vec<Draw>,
 }
 
 /// What takes the place of the collectives.
@@ -58,8 +60,8 @@ pub(crate) enum Swap {
 /// Steps after a substitution, one a draw.
 pub(crate) struct Swapped {
     pub(crate) steps: Vec<Step>,
-    /// The same where what a published curve leaves unexplained stays; empty where the box's own curve is used anyway.
-    pub(crate) kept: Vec<Step>,
+    /// The same where all that such a curve leaves unexplained is communication, too; empty where that is told apart.
+    pub(crate) upper: Vec<Step>,
     /// Priors that the substitute brought in.
     pub(crate) assumed: Vec<Prior>,
     /// What the collectives were read from, and other remarks.
@@ -92,33 +94,56 @@ impl<'a> Bench<'a> {
     pub(crate) fn new(inputs: &'a Inputs, attribution: &Attribution) -> Option<Self> {
         let prepared = prepare(inputs)?;
         let all = prepared.draws(attribution.seed, attribution.draws.max(1));
-        let fits = |draw: &&Draw| Prepared::fits(draw);
+        let fits = |draw: &&Draw| prepared.fits(draw);
         let free: Vec<Draw> = all.iter().filter(fits).copied().collect();
         let fitting: Vec<Draw> = free
             .iter()
             .filter(|draw| prepared.leaves_room(draw))
             .copied()
             .collect();
-        let by_curve = is_by_own_curve(attribution);
-        let estimated = attribution.claim == Claim::Estimated;
-        let (draws, kept) = match (by_curve, estimated) {
-            (true, _) => (free, Vec::new()),
-            (false, true) => (free, fitting),
-            (false, false) => (free, Vec::new()),
+        let is_estimated = attribution.claim == Claim::Estimated;
+        let (taken_out, draws, upper) = if !is_estimated {
+            (CommunicationFrom::Remainder, free, Vec::new())
+        } else if attribution
+            .half
+            .as_ref()
+            .is_some_and(|half| !half.is_contradicted())
+        {
+            (CommunicationFrom::HalfModel, free, Vec::new())
+        } else if is_by_own_curve(attribution) {
+            (CommunicationFrom::OwnCurve, free, Vec::new())
+        } else if fitting.is_empty() {
+            (CommunicationFrom::Remainder, free, Vec::new())
+        } else {
+            (CommunicationFrom::AnotherCurve, fitting, free)
         };
         (!draws.is_empty()).then_some(Self {
             inputs,
             eager: inputs.is_eager(prepared.workload.batch),
             seed: attribution.seed ^ APART,
             prepared,
-            by_curve,
+            taken_out,
             draws,
-            kept,
+            upper,
         })
     }
 
-    pub(crate) fn is_by_curve(&self) -> bool {
-        self.by_curve
+    pub(crate) fn taken_out(&self) -> CommunicationFrom {
+        self.taken_out
+    }
+
+    /// The curve that most of the communication was read from; `None` where it is what other causes leave.
+    pub(crate) fn taken_from(&self, attribution: &Attribution) -> Option<String> {
+        let us = |cost: &&CollectiveCost| cost.us * f64::from(cost.count);
+        let all = attribution.collectives.iter();
+        let most = all.max_by(|a, b| us(a).total_cmp(&us(b)));
+        most.filter(|_| self.is_by_curve())
+            .map(|cost| cost.source.clone())
+    }
+
+    fn is_by_curve(&self) -> bool {
+        let by = [CommunicationFrom::OwnCurve, CommunicationFrom::AnotherCurve];
+        by.contains(&self.taken_out)
     }
 
     pub(crate) fn inputs(&self) -> &Inputs {
@@ -139,8 +164,8 @@ impl<'a> Bench<'a> {
                 .collect()
         };
         Ok(Swapped {
-            steps: steps(&self.draws, self.by_curve),
-            kept: steps(&self.kept, true),
+            steps: steps(&self.draws, self.is_by_curve()),
+            upper: steps(&self.upper, false),
             assumed,
             notes,
         })
@@ -173,7 +198,7 @@ impl<'a> Bench<'a> {
             Swap::Engine(engine) => {
                 substitute.step = plan(&self.inputs.model, engine, batch, None);
                 let (terms, deck, said) = self.read(self.inputs, &substitute.step)?;
-                if !self.by_curve && self.prepared.workload.terms.is_none() {
+                if !self.is_by_curve() && self.prepared.workload.terms.is_none() {
                     return Err(
                         "there is no curve to read the change from: run allreduce-bench".to_owned(),
                     );
@@ -214,25 +239,24 @@ impl<'a> Bench<'a> {
         if let Some(far) = curves.too_far(&step.collectives) {
             return Err(far);
         }
-        let mut notes: Vec<String> = Vec::new();
+        let mut caveats: Vec<String> = Vec::new();
         let mut terms = Vec::new();
         for collective in &step.collectives {
             let (term, caveat) = curves.term(collective);
-            let said = format!(
-                "{} x {:.1} us for {} of {}, {}",
-                term.cost.count,
-                term.cost.us,
-                term.cost.kind,
-                ByteCount(term.cost.bytes_per_rank),
-                term.cost.source
-            );
-            for note in [Some(said), caveat].into_iter().flatten() {
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
+            let term = match curves.is_own && self.prepared.deck.prior(Knob::Exposed).is_some() {
+                true => term.may_hide(),
+                false => term,
+            };
+            if let Some(caveat) = caveat.filter(|caveat| !caveats.contains(caveat)) {
+                caveats.push(caveat);
             }
             terms.push(term);
         }
+        if let Some(exposed) = self.prepared.deck.prior(Knob::Exposed) {
+            deck.add(Knob::Exposed, exposed.clone());
+        }
+        let mut notes = vec![calls_in_words(&terms)];
+        notes.extend(caveats);
         if terms.iter().any(|term| term.is_unstated)
             && let Some(prior) = inputs.prior("unstated_curve_spread")
         {
@@ -289,7 +313,7 @@ fn wire_bytes(collective: &PlannedCollective, ranks: u32) -> f64 {
 }
 
 /// Whether the headline's communication is what a curve of this box gives.
-pub(crate) fn is_by_own_curve(attribution: &Attribution) -> bool {
+fn is_by_own_curve(attribution: &Attribution) -> bool {
     let bar = attribution.bar(Cause::Communication);
     attribution.claim == Claim::Estimated
         && bar.is_some_and(|bar| bar.grade.is_some_and(|grade| grade < Grade::D))
@@ -313,7 +337,7 @@ impl Substitute<'_> {
             Swap::Micros(us) => self.reduces_a_step() * us / 1e3 + gathers,
             Swap::Link { ratio, prior, .. } => {
                 let (part, factor) = (random.uniform(), prior.at(random.uniform()));
-                now * self.scale(draw, part, factor / ratio)
+                self.linked(draw, now, (part, random.uniform()), factor / ratio)
             }
             Swap::Engine(_) => now * self.ratio(draw, random),
             Swap::Curves { elsewhere, .. } => {
@@ -335,9 +359,10 @@ impl Substitute<'_> {
         reduces.map(|of| f64::from(of.count)).sum()
     }
 
-    /// New time of all collectives over the old where the bytes' part takes `times` as long; `part` places that part between
-    /// the least and the most of it.
-    fn scale(&self, draw: &Draw, part: f64, times: f64) -> f64 {
+    /// New time of communication where the bytes' part takes `times` as long; `part` places that part of a call between the least
+    /// and the most of it. What the curve does not explain may be bytes in the same proportion, or nothing that a link changes:
+    /// `beyond` places it between the two.
+    fn linked(&self, draw: &Draw, now: f64, (part, beyond): (f64, f64), times: f64) -> f64 {
         let terms = self.bench.prepared.workload.terms.iter().flatten();
         let (mut old, mut new) = (0.0, 0.0);
         for (term, (least, most)) in terms.zip(&self.wire) {
@@ -346,7 +371,11 @@ impl Substitute<'_> {
             old += us;
             new += us * scaled(bytes, times);
         }
-        if old > 0.0 { new / old } else { 1.0 }
+        if old <= 0.0 {
+            return now;
+        }
+        let (by_curve, in_proportion) = ((new - old) / 1e3, now * (new / old - 1.0));
+        (now + by_curve + (in_proportion - by_curve) * beyond).max(0.0)
     }
 
     /// New time of all collectives over the old by the same curves in the same draw.

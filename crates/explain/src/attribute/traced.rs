@@ -1,4 +1,8 @@
 //! Collectives as a tracer saw them inside the engine, in place of a curve.
+//!
+//! A table of sums tells no step from another. Prompts' all-reduces are longer than those of decoding, so that they draw the mean
+//! of all calls away from the median: such a trace is no direct evidence, and neither is one by another way than the plan's, or of
+//! a number of calls that is no whole number of steps.
 
 use measure::import::Trace;
 use measure::import::trace::{TraceKernel, TracedCollective};
@@ -6,6 +10,7 @@ use measure::record::{CollectiveKind, CollectivePath, PlannedCollective};
 
 use super::cost::Term;
 use super::deck::{Deck, Knob};
+use super::result::Grade;
 use crate::inputs::Inputs;
 
 /// Fewer steps than this are few to stand for all.
@@ -14,6 +19,15 @@ const FEW_STEPS: f64 = 5.0;
 /// How far the number of calls may lie from whole steps, as a part of a step.
 const WHOLE: f64 = 0.02;
 
+/// Means and medians of calls of one size lie within this of each other. Ranks that wait for each other draw them apart by less.
+const APART: f64 = 1.1;
+
+/// A call takes at least this part of the mean, whatever the deviation.
+const FLOOR: f64 = 0.1;
+
+/// Half a 90% interval in standard deviations of a normal distribution.
+const DEVIATIONS: f64 = 1.645;
+
 /// One operation's calls in a trace.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
@@ -21,6 +35,35 @@ struct Seen {
     mean_us: f64,
     /// Standard deviation of one call, us; `None` where the file has none.
     deviation_us: Option<f64>,
+    /// What a call of a decode step takes at least, us: the least of the kernels' medians, or where the file has none, the mean
+    /// less a deviation, below which no median lies. `None` where it has neither.
+    least_us: Option<f64>,
+}
+
+impl Seen {
+    /// Whether calls of several sizes are among them, or may be.
+    fn is_mixed(&self) -> bool {
+        self.least_us
+            .is_none_or(|least| self.mean_us > APART * least)
+    }
+
+    /// Time of a call of a decode step, with the relative standard error of a mean over so many steps; `None` where nothing tells
+    /// that. Of mixed calls it lies between the median and the mean.
+    fn of_decode(&self, steps: f64) -> (f64, Option<f64>) {
+        match self.least_us {
+            Some(least) if self.is_mixed() => {
+                let apart = (self.mean_us / least).ln();
+                (
+                    (self.mean_us * least).sqrt(),
+                    Some(apart / (2.0 * DEVIATIONS)),
+                )
+            }
+            _ => {
+                let relative = |deviation: f64| deviation / steps.sqrt() / self.mean_us;
+                (self.mean_us, self.deviation_us.map(relative))
+            }
+        }
+    }
 }
 
 /// The plan's terms with those that a trace tells in place of a curve's; what there is to say about it. Without a curve the
@@ -35,7 +78,7 @@ pub(super) fn traced(
         return (terms, Vec::new());
     };
     let mut said = Vec::new();
-    let Some((reduces, way)) = all_reduces(trace, planned, &mut said) else {
+    let Some((reduces, way, by_plan)) = all_reduces(trace, planned, &mut said) else {
         said.push(format!(
             "the trace ({}) holds no all-reduce of a name that is known here: left out",
             trace.origin
@@ -59,9 +102,15 @@ pub(super) fn traced(
         return (terms, said);
     };
     deck.add(Knob::InTrace, prior);
+    let mut grade = if by_plan { Grade::A } else { Grade::D };
+    if reduces.is_mixed() {
+        grade = Grade::D;
+        said.push(mixed_in_words(trace, &reduces));
+    }
     if (steps - steps.round()).abs() > WHOLE {
+        grade = Grade::D;
         said.push(format!(
-            "the trace's {} all-reduces are no whole number of steps of {count}: it holds other steps too, or the plan is not the engine's",
+            "the trace's {} all-reduces are no whole number of steps of {count}: it holds other steps too, or the plan is not the engine's, so its evidence is D",
             reduces.calls
         ));
     } else if steps < FEW_STEPS {
@@ -75,25 +124,33 @@ pub(super) fn traced(
         "trace {}: {} calls, {steps:.1} steps times GPUs of {count} all-reduces each",
         trace.origin, reduces.calls
     );
-    let mut result = Vec::new();
+    let (mut result, mut is_left_out) = (Vec::new(), false);
     for (index, of) in planned.iter().enumerate() {
         let seen = match (of.kind, way) {
             (CollectiveKind::AllReduce, _) | (_, Way::OneForAll) => Some(reduces),
             (CollectiveKind::AllGather, Way::OneForEach) => gathers,
             _ => None,
         };
-        if let Some(seen) = seen {
-            let relative = |deviation: f64| deviation / steps.sqrt() / seen.mean_us;
-            let spread = seen.deviation_us.map(relative);
-            result.push(Term::traced(of, seen.mean_us, spread, &words));
-        } else if let Some(term) = terms.as_ref().and_then(|terms| terms.get(index)) {
+        let by_curve = terms.as_ref().and_then(|terms| terms.get(index));
+        let better = by_curve.filter(|term| term.cost.grade < grade);
+        if let Some(term) = better.or(by_curve.filter(|_| seen.is_none())) {
+            is_left_out |= better.is_some();
             result.push(term.clone());
+        } else if let Some(seen) = seen {
+            let (us, spread) = seen.of_decode(steps);
+            result.push(Term::traced(of, us, spread, grade, &words));
         } else {
             said.push(format!(
                 "the trace holds no {} ({}), and there is no curve: it is in what stays unexplained",
                 of.kind, of.role
             ));
         }
+    }
+    if is_left_out {
+        said.push(
+            "the curve of this box is better evidence than such a trace and stands in its place"
+                .to_owned(),
+        );
     }
     (Some(result), said)
 }
@@ -106,11 +163,29 @@ enum Way {
     OneForAll,
 }
 
+fn mixed_in_words(trace: &Trace, reduces: &Seen) -> String {
+    let why = match reduces.least_us {
+        Some(least) => format!(
+            "its all-reduces take {:.1} us on average and {least:.1} us at the median or less: calls of several sizes are in it, as prompts make them",
+            reduces.mean_us
+        ),
+        None => {
+            "it has neither medians nor deviations, so that nothing tells whether calls of prompts are in it"
+                .to_owned()
+        }
+    };
+    format!(
+        "the trace ({}) is not shown to be of decode steps alone: {why}; its evidence is D: trace while every slot decodes",
+        trace.origin
+    )
+}
+
+/// The calls that stand for the plan's all-reduces, whose kernels they are, and whether they went the plan's way.
 fn all_reduces(
     trace: &Trace,
     planned: &[PlannedCollective],
     said: &mut Vec<String>,
-) -> Option<(Seen, Way)> {
+) -> Option<(Seen, Way, bool)> {
     let reduces = planned
         .iter()
         .filter(|of| of.kind == CollectiveKind::AllReduce);
@@ -119,35 +194,34 @@ fn all_reduces(
         let is_one = move |of: TracedCollective| {
             of.kind == Some(CollectiveKind::AllReduce) && of.path == path
         };
-        Some((of_kind(trace, is_one)?, Way::OneForEach))
+        of_kind(trace, is_one)
     };
     let other = match path {
         CollectivePath::Library => CollectivePath::Custom,
         CollectivePath::Custom => CollectivePath::Library,
     };
     let planned_way = by(path);
-    let one_for_all = || Some((of_kind(trace, |of| of.kind.is_none())?, Way::OneForAll));
-    if path == CollectivePath::Library && planned_way.is_none() {
-        let found = one_for_all();
-        if found.is_some() {
-            said.push("the library has one kernel for all operations: the mean over its calls stands for each".to_owned());
-            return found;
-        }
+    if path == CollectivePath::Library
+        && planned_way.is_none()
+        && let Some(found) = of_kind(trace, |of| of.kind.is_none())
+    {
+        said.push("the library has one kernel for all operations: the mean over its calls stands for each".to_owned());
+        return Some((found, Way::OneForAll, true));
     }
     match (planned_way, by(other)) {
-        (Some(found), None) => Some(found),
-        (Some(found), Some((more, _))) => {
+        (Some(found), None) => Some((found, Way::OneForEach, true)),
+        (Some(found), Some(more)) => {
             said.push(format!(
                 "the trace holds {} all-reduces by {other} besides, which are left out: prefill takes that way, or the plan's {path} is wrong for some",
                 more.calls
             ));
-            Some(found)
+            Some((found, Way::OneForEach, true))
         }
         (None, Some(found)) => {
             said.push(format!(
-                "by its rules the engine reduces by {path}; the trace holds only all-reduces by {other}, which are taken"
+                "by its rules the engine reduces by {path}; the trace holds only all-reduces by {other}: prompts may take that way while decoding does not, so its evidence is D; give the server's log (--engine-log), or look in the trace for a kernel that is not known here"
             ));
-            Some(found)
+            Some((found, Way::OneForEach, false))
         }
         (None, None) => None,
     }
@@ -178,9 +252,14 @@ fn of_kind(trace: &Trace, is_one: impl Fn(TracedCollective) -> bool) -> Option<S
             Some(calls * (own * own + apart * apart))
         })
         .sum();
+    let deviation_us = squares.map(|squares| (squares / calls).sqrt());
+    let medians: Option<Vec<f64>> = weighed.iter().map(|(_, kernel)| kernel.median_us).collect();
+    let median = medians.and_then(|medians| medians.into_iter().reduce(f64::min));
+    let below = || deviation_us.map(|deviation| (mean_us - deviation).max(FLOOR * mean_us));
     Some(Seen {
         calls,
         mean_us,
-        deviation_us: squares.map(|squares| (squares / calls).sqrt()),
+        deviation_us,
+        least_us: median.or_else(below),
     })
 }

@@ -6,6 +6,7 @@ use measure::unit::ByteCount;
 use super::cost::Term;
 use super::deck::{Deck, Knob};
 use super::draws::{Draw, Workload};
+use super::half::measured;
 use super::result::{Bar, Cause, Claim, CollectiveCost, Grade, HalfModel};
 use super::work::range;
 use crate::range::Range;
@@ -16,8 +17,12 @@ pub(super) struct Shown<'a> {
     deck: &'a Deck,
     draws: &'a [Draw],
     claim: &'a Claim,
-    /// Collectives by this box's curve or a trace, and not by a curve of another box.
-    by_own: bool,
+    /// What the half-width model measured, held against this box's curve or a trace; `None` where it was not run.
+    half: Option<HalfModel>,
+    /// Whether the draws are those alone whose causes fit into what was measured, since the factors on the curve are wide.
+    dropped: bool,
+    /// Whether the collectives' bars are a curve's or a trace's, and what is left over is unexplained.
+    by_curve: bool,
 }
 
 impl<'a> Shown<'a> {
@@ -26,15 +31,25 @@ impl<'a> Shown<'a> {
         deck: &'a Deck,
         draws: &'a [Draw],
         claim: &'a Claim,
+        dropped: bool,
     ) -> Self {
-        let terms = workload.terms.as_deref();
-        Self {
+        let mut shown = Self {
             workload,
             deck,
             draws,
             claim,
-            by_own: terms.is_some_and(|terms| grade(terms) <= Grade::C),
+            dropped,
+            half: None,
+            by_curve: true,
+        };
+        shown.half = shown.held_against_curve();
+        if let Some(half) = &shown.half {
+            // A curve of other sizes or another mode cannot part what was measured, but it can contradict it.
+            let terms = workload.terms.as_deref();
+            let parts = terms.is_some_and(|terms| grade(terms) <= Grade::C);
+            shown.by_curve = workload.by_own && (parts || half.agrees == Some(false));
         }
+        shown
     }
 
     fn range(&self, of: impl Fn(&Draw) -> f64) -> Option<Range> {
@@ -76,14 +91,20 @@ impl<'a> Shown<'a> {
             self.prior(Knob::Attention),
             self.prior(Knob::Elementwise)
         );
-        let (gemm_grade, gemm_source) = match (self.half(), self.deck.prior(Knob::GemmSpeedup)) {
-            (Some(half), _) => (
-                Grade::A,
-                format!(
-                    "the half-width model's step less 1/{tp} of TP1's, {} ms, less what never shards",
-                    half.loss.with_decimals(2)
-                ),
-            ),
+        let gemm_ms = self.range(|draw| draw.gemm_loss)?;
+        let (gemm_grade, gemm_source) = match (&self.half, self.deck.prior(Knob::GemmSpeedup)) {
+            (Some(half), _) => {
+                let parted =
+                    self.range(|draw| draw.unsharded + draw.host - draw.hand.get(Knob::Executor))?;
+                let (grade, said) = measured(&gemm_ms, parted.high - parted.low);
+                (
+                    grade,
+                    format!(
+                        "the half-width model's step less 1/{tp} of TP1's, {} ms, less what never shards and the host{said}",
+                        half.loss.with_decimals(2)
+                    ),
+                )
+            }
             // A range that was measured comes from times of this model's shapes.
             (None, Some(prior)) if prior.source.starts_with("measured") => {
                 (Grade::C, prior.to_string())
@@ -97,12 +118,7 @@ impl<'a> Shown<'a> {
                 None,
                 format!("the step of one GPU over {tp}"),
             ),
-            bar(
-                Cause::NarrowGemm,
-                self.range(|draw| draw.gemm_loss)?,
-                Some(gemm_grade),
-                gemm_source,
-            ),
+            bar(Cause::NarrowGemm, gemm_ms, Some(gemm_grade), gemm_source),
             bar(
                 Cause::Unsharded,
                 self.range(|draw| draw.unsharded)?,
@@ -124,17 +140,35 @@ impl<'a> Shown<'a> {
 
     fn all_reduce(&self) -> Option<Bar> {
         let terms = self.terms(CollectiveKind::AllReduce);
-        if self.by_half() && !self.by_own {
-            // What another box's curve says of the all-gather is small; all else is measured.
+        if self.by_half() && !self.by_curve {
+            // What a curve says of the all-gather is small; all else is measured.
+            let ms = self.range(|draw| draw.remainder() - draw.all_gather)?;
+            let gathers = self.range(|draw| draw.all_gather)?;
+            let (grade, said) = measured(&ms, self.executor_width() + gathers.high - gathers.low);
             return Some(Bar {
                 cause: Cause::AllReduce,
-                ms: self.range(|draw| draw.remainder() - draw.all_gather)?,
-                grade: Some(Grade::A),
-                source: self.difference_in_words(),
+                ms,
+                grade: Some(grade),
+                source: self.difference_in_words() + &said,
             });
         }
         let of = |draw: &Draw| draw.communication.unwrap_or(0.0) - draw.all_gather;
-        (!terms.is_empty()).then(|| self.of_terms(Cause::AllReduce, &terms, of))?
+        let mut bar =
+            (!terms.is_empty()).then(|| self.of_terms(Cause::AllReduce, &terms, of))??;
+        if self.dropped {
+            let most = self.range(|draw| self.most(draw) - draw.all_gather)?;
+            bar.ms.high = bar.ms.high.max(most.high);
+        }
+        Some(bar)
+    }
+
+    /// The most that communication may be in a draw, ms: all that is left, or what the factors on the curve give at most.
+    ///
+    /// Draws that fit into what was measured, all weighed alike, hardly reach it, and yet all that is left may be communication.
+    fn most(&self, draw: &Draw) -> f64 {
+        let most = self.workload.communication(&self.deck.highest(&draw.hand));
+        let drawn = draw.communication.unwrap_or(0.0);
+        draw.remainder().min(most).max(drawn)
     }
 
     fn all_gather(&self) -> Option<Bar> {
@@ -163,7 +197,7 @@ impl<'a> Shown<'a> {
     fn unexplained(&self) -> Option<Bar> {
         let tp = self.workload.tp;
         let (of, words): (fn(&Draw) -> f64, String) = match self.claim {
-            Claim::Estimated if self.by_half() && self.by_own => (
+            Claim::Estimated if self.by_half() && self.by_curve => (
                 Draw::unexplained,
                 format!(
                     "the step of TP{tp} less the half-width model's, less the executor and what curve or trace give the collectives"
@@ -171,7 +205,11 @@ impl<'a> Shown<'a> {
             ),
             Claim::Estimated if self.by_half() => (
                 |_| 0.0,
-                "nothing: what the half-width model does not take is communication, and no curve of this box checks it".to_owned(),
+                match self.half.as_ref().and_then(|half| half.agrees) {
+                    Some(_) => "nothing: what the half-width model does not take is communication, and this box's curve, though of other sizes or another mode, does not contradict it",
+                    None => "nothing: what the half-width model does not take is communication, and no curve of this box checks it",
+                }
+                .to_owned(),
             ),
             Claim::Estimated => (Draw::unexplained, "what is left".to_owned()),
             Claim::AtMost { .. } => (
@@ -183,17 +221,29 @@ impl<'a> Shown<'a> {
                 "what is left, of which nothing is claimed".to_owned(),
             ),
         };
+        let mut ms = self.range(of)?;
+        if self.dropped {
+            let least = self.range(|draw| draw.remainder() - self.most(draw))?;
+            ms.low = ms.low.min(least.low);
+        }
         Some(Bar {
             cause: Cause::Unexplained,
-            ms: self.range(of)?,
+            ms,
             grade: None,
             source: words,
         })
     }
 
+    /// Whether the half-width model's difference is communication: not where this box's own curve or a trace gives another figure.
+    fn is_difference(&self) -> bool {
+        self.half
+            .as_ref()
+            .is_some_and(|half| !half.is_contradicted())
+    }
+
     /// What communication is in a draw; `None` where there is no bar of it.
     pub(super) fn communication_of_draw(&self) -> Option<fn(&Draw) -> f64> {
-        match (self.claim, self.by_half()) {
+        match (self.claim, self.is_difference()) {
             (Claim::Estimated, true) => Some(Draw::remainder),
             (Claim::Estimated, false) => Some(|draw| draw.communication.unwrap_or(0.0)),
             _ => None,
@@ -202,10 +252,16 @@ impl<'a> Shown<'a> {
 
     /// All collectives together.
     pub(super) fn communication(&self) -> Option<Bar> {
-        let ms = self.range(self.communication_of_draw()?)?;
+        let mut ms = self.range(self.communication_of_draw()?)?;
+        if self.dropped {
+            ms.high = ms.high.max(self.range(|draw| self.most(draw))?.high);
+        }
         let terms = self.workload.terms.as_deref().unwrap_or_default();
-        let (grade, source) = match self.by_half() {
-            true => (Grade::A, self.difference_in_words()),
+        let (grade, source) = match self.is_difference() {
+            true => {
+                let (grade, said) = measured(&ms, self.executor_width());
+                (grade, self.difference_in_words() + &said)
+            }
             false => (grade(terms), source(terms, &self.transfers(terms))),
         };
         Some(Bar {
@@ -224,18 +280,28 @@ impl<'a> Shown<'a> {
         )
     }
 
-    /// What the half-width model measured; `None` where it was not run.
+    /// How wide the range of what several processes add is, ms.
+    fn executor_width(&self) -> f64 {
+        let prior = self.deck.prior(Knob::Executor);
+        prior.map_or(0.0, |prior| prior.high - prior.low)
+    }
+
     pub(super) fn half(&self) -> Option<HalfModel> {
+        self.half.clone()
+    }
+
+    fn held_against_curve(&self) -> Option<HalfModel> {
         let of = |draw: &Draw| draw.half.unwrap_or(draw.ideal);
         self.workload.half.as_ref()?;
         let by_curve =
             |draw: &Draw| draw.communication.unwrap_or(0.0) + draw.hand.get(Knob::Executor);
-        let gap = self.by_own.then(|| self.range(Draw::unexplained)).flatten();
+        let by_own = self.workload.by_own;
+        let gap = by_own.then(|| self.range(Draw::unexplained)).flatten();
         Some(HalfModel {
             step: self.range(of)?,
             loss: self.range(|draw| of(draw) - draw.ideal)?,
             difference: self.range(|draw| draw.several - of(draw))?,
-            by_curve: self.by_own.then(|| self.range(by_curve)).flatten(),
+            by_curve: by_own.then(|| self.range(by_curve)).flatten(),
             gap,
             agrees: gap.map(|gap| gap.low <= 0.0 && 0.0 <= gap.high),
         })
@@ -244,34 +310,16 @@ impl<'a> Shown<'a> {
     /// The factors from the curves to the engine that the terms use, each once.
     fn transfers(&self, terms: &[Term]) -> String {
         let is_used = |knob: &Knob| terms.iter().any(|term| term.factors.contains(knob));
-        let used = [Knob::Transfer, Knob::TransferOfEngine, Knob::InTrace]
-            .into_iter()
-            .filter(is_used);
+        let factors = [
+            Knob::Transfer,
+            Knob::TransferOfEngine,
+            Knob::InTrace,
+            Knob::Exposed,
+        ];
+        let used = factors.into_iter().filter(is_used);
         used.map(|knob| self.prior(knob))
             .collect::<Vec<_>>()
             .join("; ")
-    }
-}
-
-impl HalfModel {
-    /// How the difference stands to the curve; `None` where there is none of this box.
-    pub(crate) fn in_words(&self) -> Option<String> {
-        let (by_curve, gap) = (self.by_curve?, self.gap?);
-        let both = format!(
-            "the half-width model leaves {} ms for collectives and executor, curve or trace give them {} ms",
-            self.difference.with_decimals(2),
-            by_curve.with_decimals(2)
-        );
-        let gap_in_words = gap.with_decimals(2);
-        Some(match self.agrees? {
-            true => format!("{both}: they agree (gap {gap_in_words} ms)"),
-            false if gap.low > 0.0 => format!(
-                "{both}: they disagree by {gap_in_words} ms, which calls alone do not take: ranks that wait for each other, contention, the host, or a path that is not the engine's"
-            ),
-            false => format!(
-                "{both}: they disagree by {gap_in_words} ms, so the engine does them faster: another path than was timed, or overlap"
-            ),
-        })
     }
 }
 
@@ -290,6 +338,11 @@ pub(super) fn grade(terms: &[Term]) -> Grade {
 
 /// Calls of each kind, size and path with their time, the curves they were read from, and the factor on top.
 fn source(terms: &[Term], transfer: &str) -> String {
+    format!("{}; {transfer}", calls_in_words(terms))
+}
+
+/// Calls of each kind, size and path with their time, and the curves they were read from.
+pub(super) fn calls_in_words(terms: &[Term]) -> String {
     let mut groups: Vec<(CollectiveCost, u32)> = Vec::new();
     for Term { cost, .. } in terms {
         let same = |other: &CollectiveCost| {
@@ -317,9 +370,5 @@ fn source(terms: &[Term], transfer: &str) -> String {
             origins.push(&cost.source);
         }
     }
-    format!(
-        "{}, {}; {transfer}",
-        words.join(" + "),
-        origins.join(" and ")
-    )
+    format!("{}, {}", words.join(" + "), origins.join(" and "))
 }

@@ -2,8 +2,10 @@
 
 use measure::record::CollectiveKind;
 
+use super::anchor::off;
 use super::cost::{Term, published_times};
 use super::draws::Draw;
+use super::misfit::{Misfit, Timed};
 use super::prepare::{Prepared, prepare};
 use super::result::{Attribution, Claim, Grade, Implied, Refusal};
 use super::sensitivity::Shares;
@@ -34,16 +36,12 @@ pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, 
     if !reasons.is_empty() {
         return Err(Refusal { reasons });
     }
-    let no_step = || {
-        Refusal {
-        reasons: vec![
-            "no time of a step: a result needs a concurrency, and either a streamed TPOT or a latency (e2el) with a count of output tokens (max_tokens, total_output_tokens or output_tokens_per_s)".to_owned(),
-        ],
-    }
+    let no_step = || Refusal {
+        reasons: vec![Refusal::NO_STEP.to_owned()],
     };
     let prepared = prepare(inputs).ok_or_else(no_step)?;
     let all = prepared.draws(seed, draws.max(1));
-    let fits = |draw: &&Draw| Prepared::fits(draw);
+    let fits = |draw: &&Draw| prepared.fits(draw);
     let free: Vec<Draw> = all.iter().filter(fits).copied().collect();
     let has_room = |draw: &&Draw| draw.remainder() >= -prepared.tolerance;
     if share(free.iter().filter(has_room).count(), all.len()) < FITTING {
@@ -69,9 +67,11 @@ impl Prepared<'_> {
             .collect()
     }
 
-    /// Whether there are steps at all: an assumed prefill may take longer than the whole latency.
-    pub(super) fn fits(draw: &Draw) -> bool {
-        draw.one > 0.0 && draw.several > 0.0
+    /// Whether there are steps at all, since an assumed prefill may take longer than the whole latency, and whether that on one
+    /// GPU has room for its weights.
+    pub(super) fn fits(&self, draw: &Draw) -> bool {
+        let room = draw.gemm_of_one >= self.workload.least_gemm_ms - self.tolerance;
+        draw.one > 0.0 && draw.several > 0.0 && room
     }
 
     /// Whether what is unexplained is not below zero.
@@ -103,25 +103,26 @@ impl Prepared<'_> {
         let remainder = range(free, Draw::remainder)?;
         let curve_fits = could_fit >= FITTING && fitting.len() >= FEWEST;
         let has_half = self.workload.half.is_some();
-        let claim = self.claim(&remainder, curve_fits);
+        let misfit = self.misfit(free, remainder, curve_fits);
+        let claim = self.claim(&remainder, misfit.as_ref());
         // To drop the draws that sum to more than was measured, and weigh all others alike, would keep the small causes where
         // nothing is left in truth. Factors that are wide because nothing was measured are bounded so all the same.
         let is_wide = self.workload.terms.as_deref().map(grade) == Some(Grade::D);
-        let shown = match (&claim, has_half) {
-            (Claim::Estimated, false) if is_wide => &fitting[..],
-            _ => free,
-        };
+        let drops = is_wide && claim == Claim::Estimated && !has_half;
+        let shown = if drops { &fitting[..] } else { free };
         let impossible = match has_half {
             true => 1.0 - share(free.len(), all.len()),
             false => impossible,
         };
-        let waterfall = Shown::new(&self.workload, &self.deck, shown, &claim);
+        let waterfall = Shown::new(&self.workload, &self.deck, shown, &claim, drops);
         let of_communication = waterfall.communication_of_draw();
         let shares = Shares::new(free, of_communication.map(|of| (shown, of)));
         let half = waterfall.half();
         if let Some(half) = half.as_ref().filter(|half| half.agrees == Some(false)) {
             self.caveats.extend(half.in_words());
         }
+        self.caveats
+            .extend(off(inputs, &self.workload, &self.deck, all));
         self.caveats.extend(unused(inputs));
         if impossible >= HARDLY {
             self.caveats.push(format!(
@@ -172,15 +173,47 @@ impl Prepared<'_> {
             shares: shares.measurements(),
             prior_shares: shares.priors(&self.deck),
             claim,
+            misfit,
             caveats: self.caveats,
             seed,
             draws: u32::try_from(all.len()).unwrap_or(u32::MAX),
         })
     }
 
-    fn claim(&self, remainder: &Range, curve_fits: bool) -> Claim {
+    /// How far the collectives by curve or trace do not fit into what is left; `None` where they do, or where a half-width model
+    /// says what is left. This box's own must fit in one draw of twenty, another box's at its lowest factor.
+    fn misfit(&self, free: &[Draw], left: Range, curve_fits: bool) -> Option<Misfit> {
+        let terms = self.workload.terms.as_deref()?;
+        let unexplained = range(free, Draw::unexplained)?;
+        let fits = match self.workload.by_own {
+            true => curve_fits && unexplained.high >= 0.0,
+            // What may be nothing at all is no evidence against somebody else's curve.
+            false => curve_fits || left.low <= self.tolerance,
+        };
+        // A half-width model says what is left by itself, and that the two contradict each other.
+        if fits || self.workload.half.is_some() {
+            return None;
+        }
+        Some(Misfit {
+            by_curve: range(free, |draw| draw.communication.unwrap_or(0.0))?,
+            left,
+            of: match (grade(terms), self.workload.by_own) {
+                (Grade::A, _) => Timed::Trace,
+                (_, true) => Timed::ThisBox,
+                (_, false) => Timed::AnotherBox,
+            },
+        })
+    }
+
+    fn claim(&self, remainder: &Range, misfit: Option<&Misfit>) -> Claim {
         let none = |reason: String| Claim::None { reason };
-        if remainder.low <= self.tolerance {
+        if let Some(misfit) = misfit {
+            return none(misfit.reason());
+        }
+        // What a tracer saw in the steps themselves is there, however little is left beside it.
+        let terms = self.workload.terms.as_deref().unwrap_or_default();
+        let was_seen = !terms.is_empty() && grade(terms) == Grade::A;
+        if remainder.low <= self.tolerance && !was_seen {
             return none(format!(
                 "what communication could take at most is {} ms, which is not told from nothing",
                 remainder.with_decimals(2)
@@ -190,15 +223,10 @@ impl Prepared<'_> {
             return Claim::Estimated;
         }
         if self.workload.terms.is_none() {
-            return Claim::AtMost {
-                reason: "there is no curve of this box and none published for its GPU at that number of ranks: run allreduce-bench".to_owned(),
-            };
-        }
-        if !curve_fits {
-            return none(format!(
-                "by the curve or trace the collectives take more than the {} ms that are left, whatever the factor: the engine does them another way, or overlaps them",
-                remainder.with_decimals(1)
-            ));
+            let reason = self.too_far.clone().unwrap_or_else(|| {
+                "there is no curve of this box and none published for its GPU at that number of ranks: run allreduce-bench".to_owned()
+            });
+            return Claim::AtMost { reason };
         }
         Claim::Estimated
     }

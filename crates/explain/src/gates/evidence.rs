@@ -1,9 +1,11 @@
 //! Gates on what stands beside the runs: clocks, the way of the collectives, and the half-width model.
 
 use measure::import::ServeRun;
+use measure::import::serve::Throttle;
 
-use super::checks::Open;
+use super::compared::compared;
 use super::gate::Gate;
+use super::open::{Open, TOLERANCE};
 use super::shape::RunShape;
 use crate::inputs::{Inputs, PeerState};
 
@@ -17,6 +19,12 @@ const STEADY: [&str; 4] = [
     "display clocks setting",
     "sync boost",
 ];
+
+/// Parts of the time in which a limit held clocks down that differ by more are not alike.
+const UNLIKE: f64 = 0.25;
+
+/// What NCCL, RCCL and MCCL call their ways between ranks (`transport/*.cc`, `TRANSPORT`).
+const WAYS: [&str; 5] = ["P2P", "SHM", "NET", "NVLS", "COLLNET"];
 
 /// A half-width model is no faster than this part of its share: narrow GEMMs gain no more than their width.
 const LEAST_SHARE: f64 = 0.95;
@@ -35,8 +43,7 @@ pub(super) fn unthrottled(inputs: &Inputs, run: &ServeRun) -> Gate {
     let Some(seen) = seen.into_iter().find(|seen| seen.origin == run.origin) else {
         return gate.is(None, "no monitor ran beside the load");
     };
-    #[expect(clippy::cast_precision_loss, reason = "readings of one run")]
-    let share = seen.slowed as f64 / seen.readings.max(1) as f64;
+    let share = share(seen);
     let words = format!(
         "{} of {} readings show clocks held down ({})",
         seen.slowed,
@@ -51,32 +58,122 @@ pub(super) fn unthrottled(inputs: &Inputs, run: &ServeRun) -> Gate {
         };
         return gate.is(Some(true), words);
     }
-    let is_steady = |reason: &String| STEADY.contains(&reason.as_str());
-    let steady = seen.reasons.iter().all(is_steady);
-    gate.is((!steady).then_some(false), words)
+    gate.is((!is_steady(seen)).then_some(false), words)
+}
+
+/// The part of the readings that show clocks held down.
+#[expect(clippy::cast_precision_loss, reason = "readings of one run")]
+fn share(of: &Throttle) -> f64 {
+    of.slowed as f64 / of.readings.max(1) as f64
+}
+
+/// Whether nothing but what somebody set for good held clocks down.
+fn is_steady(of: &Throttle) -> bool {
+    let mut reasons = of.reasons.iter();
+    reasons.all(|reason| STEADY.contains(&reason.as_str()))
+}
+
+/// Whether what a limit holds down, it holds down in all runs alike: else the clocks explain part of the difference.
+pub(super) fn held_alike(inputs: &Inputs) -> Gate {
+    let gate = Open::new(
+        "clocks alike",
+        format!(
+            "a power or clock limit slows all runs alike: clocks within {:.0}%, or where none was read, as large a part of the time within {:.0}%",
+            TOLERANCE * 100.0,
+            UNLIKE * 100.0
+        ),
+        "raise the power limit, or lock the clocks of all runs to one that the limit allows (nvidia-smi -lgc), and run again",
+    );
+    let all: Vec<&Throttle> = compared(inputs)
+        .filter_map(|run| {
+            let mut clocks = inputs.evidence.throttle.iter();
+            clocks.find(|seen| seen.origin == run.origin)
+        })
+        .collect();
+    if all.len() < compared(inputs).count() || all.len() < 2 {
+        return gate.not_judged("no monitor ran beside every load");
+    }
+    let words = |of: &Throttle| {
+        let clock = of.clock_mhz;
+        let clock = clock.map_or(String::new(), |clock| format!(" at {clock:.0} MHz"));
+        format!("{:.0}%{clock}", share(of) * 100.0)
+    };
+    let each: Vec<String> = all.iter().map(|of| words(of)).collect();
+    let seen = format!("held down in {} of the readings", each.join(" and "));
+    if all.iter().all(|of| share(of) <= FEW) {
+        return gate.is(Some(true), seen);
+    }
+    let ends = |values: Vec<f64>| {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(0.0, f64::max);
+        (least, most)
+    };
+    let clocks: Option<Vec<f64>> = all.iter().map(|of| of.clock_mhz).collect();
+    match clocks.map(ends) {
+        Some((least, most)) => gate.is(Some(most <= least * (1.0 + TOLERANCE)), seen),
+        None => {
+            let (least, most) = ends(all.iter().map(|of| share(of)).collect());
+            gate.is((most - least > UNLIKE).then_some(false), seen)
+        }
+    }
 }
 
 /// Whether the way of the collectives is known, and can be.
 pub(super) fn transport(inputs: &Inputs) -> Gate {
     let gate = Open::new(
         "transport proven",
-        "the collective library said what it goes over, and the GPUs allow it",
-        "run allreduce-bench, which reads it off a logged run, or look for `via` in the engine's log with NCCL_DEBUG=INFO",
+        "the collective library said what it goes over, the GPUs allow it, and the engine's log says the same",
+        "run allreduce-bench in the server's environment, which reads it off a logged run, or give the server's log with NCCL_DEBUG=INFO (--engine-log)",
     );
-    match &inputs.evidence.transport {
-        None => gate.is(None, "no file says what the library goes over"),
-        Some(via) => {
-            // As NCCL writes it, `P2P/CUMEM`; the name of an arm may hold the word too.
-            let direct = via.split([' ', ',']).any(|word| word.starts_with("P2P"));
-            let impossible = direct && inputs.peer_state() == PeerState::Denied;
-            let words = if impossible {
-                format!("{via}, while the GPUs cannot reach each other: the files are of two boxes")
-            } else {
-                via.clone()
-            };
-            gate.is(Some(!impossible), words)
-        }
+    let log = inputs.log(inputs.tp);
+    let by_log = log.and_then(|log| log.transport.as_deref());
+    let by_bench = inputs.evidence.transport.as_deref();
+    let mut seen: Vec<String> = by_bench.map(str::to_owned).into_iter().collect();
+    if let (Some(log), Some(via)) = (log, by_log) {
+        seen.push(format!("{via} by the engine's log ({})", log.origin));
     }
+    let reduces_itself = log.is_some_and(|log| log.reduces_itself);
+    if let (Some(log), true) = (log, reduces_itself) {
+        let words = "the engine's own all-reduce, which needs peer access, by its log";
+        seen.push(format!("{words} ({})", log.origin));
+    }
+    if seen.is_empty() {
+        return gate.is(None, "no file says what the library goes over");
+    }
+    let seen = seen.join("; ");
+    // As NCCL writes it, `P2P/CUMEM`; the name of an arm may hold the word too.
+    let direct = |via: &str| ways(via).any(|way| way == "P2P");
+    let direct = reduces_itself || [by_bench, by_log].into_iter().flatten().any(direct);
+    if direct && inputs.peer_state() == PeerState::Denied {
+        let words =
+            format!("{seen}, while the GPUs cannot reach each other: the files are of two boxes");
+        return gate.is(Some(false), words);
+    }
+    if let (Some(bench), Some(log)) = (by_bench, by_log)
+        && ways(bench).next().is_some()
+        && ways(log).next().is_some()
+        && ways(bench).all(|way| ways(log).all(|other| other != way))
+    {
+        let words = format!("{seen}: what was timed is not the way that the engine went");
+        return gate.is(Some(false), words);
+    }
+    let denied = log.is_some_and(|log| log.peers == Some(false));
+    if denied && inputs.peer_state() == PeerState::Direct {
+        let words = format!(
+            "{seen}; the probes reach every GPU, and the engine's log says that its GPUs do not reach each other: another box, or the server's container or variables forbid it"
+        );
+        return gate.is(None, words);
+    }
+    gate.is(Some(true), seen)
+}
+
+/// The ways in a text such as `P2P/CUMEM and SHM/direct in arm no-p2p`, by their first words.
+fn ways(via: &str) -> impl Iterator<Item = &str> {
+    let words = via.split([' ', ',']);
+    words.filter_map(|word| {
+        let (first, _) = word.split_once('/').unwrap_or((word, ""));
+        WAYS.contains(&first).then_some(first)
+    })
 }
 
 /// Whether the half-width model, which was run, is what it should be.

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks;
+use super::checks::{OF_A_RUN, OF_COMPARED, OF_FILES};
 use super::evidence::half_width;
+use super::files::BOTH_ORIGINS;
 use crate::inputs::Inputs;
 
 /// One thing that must hold before a serving result says anything about links.
@@ -17,7 +18,7 @@ pub struct Gate {
     pub seen: String,
     /// What must hold.
     pub needed: String,
-    /// What to run where it does not hold or is unknown; `None` where it holds.
+    /// What to run where it does not hold or is unknown; `None` where it holds or was not judged.
     pub what_to_run: Option<String>,
 }
 
@@ -31,6 +32,8 @@ pub enum Verdict {
     Failed,
     /// The files do not say: the attribution carries the reservation.
     Unknown,
+    /// There was nothing to hold it against: neither passed nor a reservation.
+    NotJudged,
 }
 
 impl std::fmt::Display for Verdict {
@@ -39,6 +42,7 @@ impl std::fmt::Display for Verdict {
             Self::Passed => "passed",
             Self::Failed => "FAILED",
             Self::Unknown => "unknown",
+            Self::NotJudged => "not judged",
         })
     }
 }
@@ -46,17 +50,13 @@ impl std::fmt::Display for Verdict {
 /// Every gate, whatever the others say. Gates on a run are there once for each run.
 #[must_use]
 pub fn gates(inputs: &Inputs) -> Vec<Gate> {
-    let mut gates: Vec<Gate> = checks::OF_ALL.iter().map(|check| check(inputs)).collect();
-    // What is not there is no gate that was passed.
-    if !inputs.evidence.half.is_empty() {
-        gates.push(half_width(inputs));
-    }
+    let mut gates: Vec<Gate> = OF_FILES.iter().map(|check| check(inputs)).collect();
     let sizes: &[u32] = if inputs.tp == 1 {
         &[1]
     } else {
         &[1, inputs.tp]
     };
-    for check in checks::OF_A_RUN {
+    for check in OF_A_RUN {
         for tp in sizes {
             let several = inputs.runs(*tp).count() > 1;
             for (index, run) in inputs.runs(*tp).enumerate() {
@@ -78,8 +78,49 @@ pub fn gates(inputs: &Inputs) -> Vec<Gate> {
             gates.push(gate);
         }
     }
+    gates.extend(OF_COMPARED.iter().map(|check| check(inputs)));
+    // What is not there is no gate that was passed.
+    if !inputs.evidence.half.is_empty() {
+        gates.push(half_width(inputs));
+    }
     gates
 }
+
+/// How many came out so, in words.
+#[must_use]
+pub fn counted(gates: &[Gate]) -> String {
+    let count = |verdict| gates.iter().filter(|gate| gate.verdict == verdict).count();
+    let not_judged = match count(Verdict::NotJudged) {
+        0 => String::new(),
+        n => format!("{n} not judged, "),
+    };
+    format!(
+        "{} passed, {} unknown, {not_judged}{} failed",
+        count(Verdict::Passed),
+        count(Verdict::Unknown),
+        count(Verdict::Failed)
+    )
+}
+
+/// Whether the files are of one model and one box, as far as the gates can tell: where not, no figure of theirs means anything.
+pub(crate) fn belong_together(gates: &[Gate]) -> bool {
+    !failed(gates).any(|gate| OF_ONE_BOX.contains(&gate.name.as_str()))
+}
+
+/// The soft box behind the figures; `None` where measured files stand beside it, which are refused together and give none.
+pub(crate) fn all_simulated(soft: Option<String>, gates: &[Gate]) -> Option<String> {
+    let mixed = failed(gates).any(|gate| gate.name == BOTH_ORIGINS);
+    soft.filter(|_| !mixed)
+}
+
+/// Gates of files that are of several boxes or models, or of another model than the one asked about.
+const OF_ONE_BOX: [&str; 5] = [
+    BOTH_ORIGINS,
+    "same model",
+    "the model asked about",
+    "weights fit",
+    "a step can read its weights",
+];
 
 /// Those that do not hold.
 pub(crate) fn failed(gates: &[Gate]) -> impl Iterator<Item = &Gate> {

@@ -1,13 +1,18 @@
 //! What must hold before a serving result says anything about links.
 
 mod checks;
+mod compared;
 mod evidence;
+mod files;
 mod gate;
+mod names;
+mod of_run;
+mod open;
 mod pair;
 mod shape;
 
-pub use gate::{Gate, Verdict, gates};
+pub use gate::{Gate, Verdict, counted, gates};
 
-pub(crate) use gate::failed;
+pub(crate) use gate::{all_simulated, belong_together, failed};
 pub(crate) use pair::{is_of_decode, pair_gates};
-pub(crate) use shape::RunShape;
+pub(crate) use shape::{MixedIn, RunShape};

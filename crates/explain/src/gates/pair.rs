@@ -3,7 +3,9 @@
 //! The checks are those of the attribution. They compare what stands under one size with what stands under another, so the two
 //! sides are put under the sizes 1 and 2 for them.
 
-use super::checks::{OF_A_RUN, OF_ALL};
+use measure::import::ServeRun;
+
+use super::checks::{OF_A_RUN, OF_COMPARED, OF_FILES};
 use super::gate::{Gate, Verdict};
 use crate::inputs::Inputs;
 
@@ -21,16 +23,16 @@ const OF_DECODE: [&str; 3] = ["pure decode", "fixed output length", "two output 
 
 /// Every gate of a pair, with the names of its sides.
 pub(crate) fn pair_gates(a: (&str, &Inputs), b: (&str, &Inputs)) -> Vec<Gate> {
-    let mut gates = vec![two_results(a.1, b.1)];
-    for check in OF_ALL {
-        let gate = worst(check(&joint(a.1, b.1)), check(&joint(b.1, a.1)));
+    let joint = [joint(a.1, b.1), joint(b.1, a.1)];
+    let of_both = |check: &fn(&Inputs) -> Gate| {
+        let gate = worst(check(&joint[0]), check(&joint[1]));
         let is_of = |names: &[&str]| names.contains(&gate.name.as_str());
-        if !is_of(&NOT_OF_A_PAIR) && !is_of(&OF_A_SIDE) {
-            gates.push(gate);
-        }
-    }
+        (!is_of(&NOT_OF_A_PAIR) && !is_of(&OF_A_SIDE)).then_some(gate)
+    };
+    let mut gates = vec![two_results(a.1, b.1)];
+    gates.extend(OF_FILES.iter().filter_map(of_both));
     for (name, side) in [a, b] {
-        for check in OF_ALL {
+        for check in OF_FILES {
             let gate = check(side);
             if OF_A_SIDE.contains(&gate.name.as_str()) {
                 gates.push(named(gate, name));
@@ -49,6 +51,7 @@ pub(crate) fn pair_gates(a: (&str, &Inputs), b: (&str, &Inputs)) -> Vec<Gate> {
             }
         }
     }
+    gates.extend(OF_COMPARED.iter().filter_map(of_both));
     gates
 }
 
@@ -74,13 +77,20 @@ fn joint(a: &Inputs, b: &Inputs) -> Inputs {
     joint.serve.extend(under(b, 2));
     joint.curve.extend(b.curve.iter().cloned());
     joint.troubles.extend(b.troubles.iter().cloned());
+    joint.evidence.logs.retain(|log| log.tp == a.tp);
+    for log in &mut joint.evidence.logs {
+        log.tp = joint.tp;
+    }
+    let clocks = &mut joint.evidence.throttle;
+    clocks.extend(b.evidence.throttle.iter().cloned());
     joint
 }
 
 fn worst(a: Gate, b: Gate) -> Gate {
     let rank = |gate: &Gate| match gate.verdict {
-        Verdict::Failed => 2,
-        Verdict::Unknown => 1,
+        Verdict::Failed => 3,
+        Verdict::Unknown => 2,
+        Verdict::NotJudged => 1,
         Verdict::Passed => 0,
     };
     if rank(&b) > rank(&a) { b } else { a }
@@ -88,9 +98,17 @@ fn worst(a: Gate, b: Gate) -> Gate {
 
 /// Whether the two sides are two measurements at all.
 fn two_results(a: &Inputs, b: &Inputs) -> Gate {
-    let same = a
-        .runs(a.tp)
-        .any(|run| b.runs(b.tp).any(|other| run == other));
+    // Whatever their files are called.
+    let measured = |side: &Inputs| -> Vec<ServeRun> {
+        let runs = side.runs(side.tp).cloned();
+        runs.map(|mut run| {
+            run.origin.clear();
+            run
+        })
+        .collect()
+    };
+    let of_b = measured(b);
+    let same = measured(a).iter().any(|run| of_b.contains(run));
     Gate {
         name: "two results".to_owned(),
         verdict: if same {

@@ -5,6 +5,15 @@ use measure::import::{ServeRun, Spread};
 /// Fewer gaps than this do not stand for the decode step.
 const LEAST_GAPS: u64 = 100;
 
+/// What other requests' prompts make of a mean time per token, as a part of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum MixedIn {
+    /// By how far the mean lies above the median gap between tokens.
+    ByGaps(f64),
+    /// At most so much, by the time to first token of those that start meanwhile.
+    AtMost(f64),
+}
+
 /// One request of a serving result, on average.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunShape<'a> {
@@ -51,6 +60,30 @@ impl<'a> RunShape<'a> {
     /// Mean requests in flight by Little's law: requests per second times mean latency.
     pub(crate) fn in_flight(&self) -> Option<f64> {
         Some(self.run.requests_per_s * self.latency_ms()? / 1e3)
+    }
+
+    /// What prompts make of the time per token; `None` where the result tells neither gaps nor a time to first token, or no time
+    /// per token.
+    pub(crate) fn mixed_in(&self) -> Option<MixedIn> {
+        let each = self.run.tpot_ms?.mean;
+        if let Some(median) = self.run.itl_ms.and_then(|itl| itl.median) {
+            return Some(MixedIn::ByGaps((1.0 - median / each).max(0.0)));
+        }
+        // While a request decodes, each of the others starts once. What a start adds to a step is its time to first token less
+        // the step in which the others decode all the same, or less where it waits or where several start together.
+        let added = (self.first_ms()? - each).max(0.0);
+        let others = (self.in_flight()? - 1.0).max(0.0);
+        let whole = each * (self.output()? - 1.0).max(1.0);
+        Some(MixedIn::AtMost((others * added / whole).min(1.0)))
+    }
+
+    /// Mean time to first token, ms; as latency and time per token leave it where nobody timed it.
+    fn first_ms(&self) -> Option<f64> {
+        let stated = self.run.ttft_ms.map(|first| first.mean);
+        stated.or_else(|| {
+            let (whole, each) = (self.run.e2el_ms?.mean, self.run.tpot_ms?.mean);
+            Some((whole - each * (self.output()? - 1.0)).max(0.0))
+        })
     }
 
     /// What [`RunShape::in_flight`] can be at least where `asked` requests were kept in flight: the last requests leave slots

@@ -5,7 +5,7 @@ use super::result::{LinkComparison, LinkFigures, LinkOutcome};
 use super::side::LinkSide;
 use crate::attribute::Refusal;
 use crate::explanation::{SCHEMA, sources};
-use crate::gates::{Gate, Verdict, failed, is_of_decode, pair_gates};
+use crate::gates::{Gate, Verdict, all_simulated, failed, is_of_decode, pair_gates};
 
 /// What tells this form from an explanation.
 const KIND: &str = "links";
@@ -24,7 +24,10 @@ pub fn compare_links(a: &LinkSide, b: &LinkSide, seed: u64, draws: u32) -> LinkC
     LinkComparison {
         schema: SCHEMA,
         kind: KIND.to_owned(),
-        simulated: a.inputs.simulated().or_else(|| b.inputs.simulated()),
+        simulated: all_simulated(
+            a.inputs.simulated().or_else(|| b.inputs.simulated()),
+            &gates,
+        ),
         model: a.inputs.model.name.clone(),
         tp: a.inputs.tp,
         a: a.facts(),

@@ -11,7 +11,7 @@ use crate::attribute::{
     Claim, Collectives, Compute, ComputeDeck, Grade, Refusal, StepFrom, step_from,
 };
 use crate::explanation::{SCHEMA, sources};
-use crate::gates::{Gate, RunShape, Verdict, failed, pair_gates};
+use crate::gates::{Gate, RunShape, Verdict, all_simulated, failed, pair_gates};
 use crate::inputs::Inputs;
 use crate::priors::Prior;
 use crate::random::Random;
@@ -72,7 +72,7 @@ pub fn compare_sizes(inputs: &Inputs, from: u32, seed: u64, draws: u32) -> SizeC
     SizeComparison {
         schema: SCHEMA,
         kind: KIND.to_owned(),
-        simulated: inputs.simulated(),
+        simulated: all_simulated(inputs.simulated(), &gates),
         model: inputs.model.name.clone(),
         from,
         to: inputs.tp,

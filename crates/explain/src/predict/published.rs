@@ -10,6 +10,8 @@ pub struct PublishedAllReduce {
     pub gpu: String,
     /// `peer`, `staged` or `custom`.
     pub path: &'static str,
+    /// The same in words.
+    pub words: &'static str,
     /// Number of GPUs.
     pub ranks: u32,
     /// Who measured it.
@@ -22,18 +24,34 @@ impl Priors {
     /// Every published curve.
     #[must_use]
     pub fn published(&self) -> Vec<PublishedAllReduce> {
-        let of = |curve: &PublishedCurve| PublishedAllReduce {
+        self.all_curves()
+            .iter()
+            .map(PublishedAllReduce::of)
+            .collect()
+    }
+
+    /// Those of a GPU, named as its driver does, at a number of GPUs.
+    #[must_use]
+    pub fn published_for(&self, gpu: Option<&str>, ranks: u32) -> Vec<PublishedAllReduce> {
+        let curves = self.curves(gpu, ranks).into_iter();
+        curves.map(PublishedAllReduce::of).collect()
+    }
+}
+
+impl PublishedAllReduce {
+    fn of(curve: &PublishedCurve) -> Self {
+        Self {
             gpu: curve.gpu.clone(),
             path: match curve.path {
                 PublishedPath::Peer => "peer",
                 PublishedPath::Staged => "staged",
                 PublishedPath::Custom => "custom",
             },
+            words: curve.path.words(),
             ranks: curve.ranks,
             source: curve.source.clone(),
             points: curve.points.clone(),
-        };
-        self.all_curves().iter().map(of).collect()
+        }
     }
 }
 

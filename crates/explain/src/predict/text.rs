@@ -4,19 +4,12 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::result::{Predicted, Prediction};
 use crate::range::Range;
-
-/// What a cell shows where there is nothing to show.
-const ABSENT: &str = "—";
+use crate::words::{ABSENT, printable, simulated};
 
 /// The prediction as text; lines are not wrapped.
 #[must_use]
 pub fn prediction_text(prediction: &Prediction) -> String {
-    let mut text = String::new();
-    if let Some(soft) = &prediction.simulated {
-        text.push_str(&format!(
-            "SIMULATED on the soft box {soft}: no figure here is of real hardware\n\n"
-        ));
-    }
+    let mut text = simulated(prediction.simulated.as_deref());
     text.push_str(&format!(
         "{} on {}, {} sequences, {:.0} prompt and {:.0} output tokens, {}\n",
         prediction.model,
@@ -52,9 +45,7 @@ pub fn prediction_text(prediction: &Prediction) -> String {
     text.push_str(&list("inputs", inputs.collect()));
     // Tables are padded to their widest cell, which is a source of a hundred characters here.
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let text = lines.join("\n") + "\n";
-    // Names come from files of others; an escape sequence in one must not reach a terminal.
-    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+    printable(&(lines.join("\n") + "\n"))
 }
 
 fn table(header: &[&str]) -> Table {

@@ -37,6 +37,8 @@ pub enum Shape {
     LogUniform,
     /// The lower end twice in ten, else every value alike.
     LowOrUniform,
+    /// The upper end every other time, else every value alike.
+    HighOrUniform,
 }
 
 /// What a prior rests on.
@@ -92,6 +94,16 @@ pub(crate) enum PublishedPath {
     Staged,
     /// The engine's own kernel.
     Custom,
+}
+
+impl PublishedPath {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Peer => "library, peer access",
+            Self::Staged => "library, staged through host memory",
+            Self::Custom => "engine's own kernel",
+        }
+    }
 }
 
 impl Priors {
@@ -196,6 +208,7 @@ impl Prior {
             Shape::LowOrUniform => {
                 self.low + (self.high - self.low) * ((quantile - 0.2) / 0.8).max(0.0)
             }
+            Shape::HighOrUniform => self.low + (self.high - self.low) * (2.0 * quantile).min(1.0),
         }
     }
 

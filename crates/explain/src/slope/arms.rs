@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::attribute::StepFrom;
 use crate::range::Range;
 
 /// Arms of one model on one box at one batch.
@@ -21,6 +22,9 @@ pub struct Ablation {
     pub engine: Option<String>,
     /// All-reduces of a decode step by the plan: the slope that links alone would give.
     pub planned: u32,
+    /// What the step of every launch was taken from: one metric for all. `None` in files from before it was kept.
+    #[serde(default)]
+    pub step_from: Option<StepFrom>,
     /// The arms, in the order of their first launch.
     pub arms: Vec<Arm>,
 }

@@ -12,7 +12,7 @@ use crate::priors::{Prior, Priors};
 use crate::range::Range;
 
 /// Steps of the arm and of the results that are further apart are not of one load.
-const SAME_LOAD: f64 = 0.03;
+pub(crate) const SAME_LOAD: f64 = 0.03;
 
 /// What is known of the part of communication that no arm changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -108,7 +108,7 @@ impl Slope {
     }
 
     /// The step of the arm that communication is told of.
-    fn step_of_fit(&self) -> Option<Range> {
+    pub(crate) fn step_of_fit(&self) -> Option<Range> {
         let at = &self.fit.as_ref()?.at;
         self.arms.iter().find(|arm| arm.name == *at)?.step_ms
     }

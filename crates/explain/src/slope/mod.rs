@@ -14,10 +14,12 @@ mod text;
 mod verdict;
 
 pub use arms::{Ablation, Arm, Change, Launch};
+pub(crate) use constant::SAME_LOAD;
 pub use constant::{ConstantPart, HalfCheck};
 pub use result::{
     ArmSummary, Beside, DelayControl, NegativeControl, Power, Residual, Slope, SlopeEvidence,
     SlopeFit, SlopeVerdict,
 };
 pub use test::slope;
-pub use text::slope_text;
+pub(crate) use text::slope_body;
+pub use text::{slope_answer, slope_controls, slope_text};

@@ -81,6 +81,8 @@ pub fn slope(ablation: &Ablation, seed: u64, draws: u32) -> Slope {
         fitted: fit.is_some() && chosen.contains(&index),
     };
     Slope {
+        origin: None,
+        engine: ablation.engine.clone(),
         simulated: ablation.simulated.clone(),
         model: ablation.model.clone(),
         tp: ablation.tp,

@@ -6,20 +6,17 @@ use super::arms::Change;
 use super::constant::ConstantPart;
 use super::result::{NegativeControl, Slope, SlopeFit, SlopeVerdict};
 use crate::range::Range;
-
-/// What a cell shows where there is nothing to show.
-const ABSENT: &str = "—";
+use crate::words::{ABSENT, printable, simulated};
 
 /// The test as text; lines are not wrapped.
 #[must_use]
 pub fn slope_text(slope: &Slope) -> String {
-    let mut text = String::new();
-    if let Some(soft) = &slope.simulated {
-        text.push_str(&format!(
-            "SIMULATED on the soft box {soft}: no figure here is of real hardware\n\n"
-        ));
-    }
-    text.push_str(&format!("{}\n\n", answer(slope)));
+    printable(&(simulated(slope.simulated.as_deref()) + &slope_body(slope)))
+}
+
+/// The same without the mark of a soft box, for a text that has one.
+pub(crate) fn slope_body(slope: &Slope) -> String {
+    let mut text = format!("{}\n\n", slope_answer(slope));
     text.push_str(&format!(
         "slope of the step over collective time: {}, TP{}, {} sequences a step; medians with 90% intervals, {} draws of launches, seed {}\n",
         slope.model, slope.tp, slope.batch, slope.draws, slope.seed
@@ -27,7 +24,9 @@ pub fn slope_text(slope: &Slope) -> String {
     if let Some(fit) = &slope.fit {
         text.push_str(&line(slope, fit));
     }
-    text.push_str(&controls(slope));
+    for (name, words) in controls(slope) {
+        text.push_str(&format!("  {name:<14} {words}\n"));
+    }
     text.push_str(&format!("{}\n", arms(slope)));
     for beside in &slope.beside {
         let range = |of: Option<&Range>| {
@@ -45,14 +44,15 @@ pub fn slope_text(slope: &Slope) -> String {
     for caveat in &slope.caveats {
         text.push_str(&format!("reservation: {caveat}\n"));
     }
-    // Names come from files of others; an escape sequence in one must not reach a terminal.
-    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+    text
 }
 
-fn answer(slope: &Slope) -> String {
+/// The answer in a sentence.
+#[must_use]
+pub fn slope_answer(slope: &Slope) -> String {
     let found = slope.fit.as_ref().map_or_else(String::new, |fit| {
         format!(
-            "slope {}, 95% {:.0} to {:.0}, planned {}",
+            "slope {}, 95% interval [{:.0}, {:.0}], planned {}",
             fit.slope.with_decimals(0),
             fit.slope_95.low,
             fit.slope_95.high,
@@ -147,7 +147,15 @@ fn line(slope: &Slope, fit: &SlopeFit) -> String {
     )
 }
 
-fn controls(slope: &Slope) -> String {
+/// What the controls show, a line each.
+#[must_use]
+pub fn slope_controls(slope: &Slope) -> Vec<String> {
+    let named = controls(slope);
+    let line = |(name, words): &(&str, String)| format!("{name}: {words}");
+    named.iter().map(line).collect()
+}
+
+fn controls(slope: &Slope) -> [(&'static str, String); 2] {
     let one = match &slope.negative_control {
         NegativeControl::NotRun => {
             "not run: whether the variables change more than the link is not known".to_owned()
@@ -178,7 +186,7 @@ fn controls(slope: &Slope) -> String {
             }
         ),
     };
-    format!("  one GPU        {one}\n  known delay    {delay}\n")
+    [("one GPU", one), ("known delay", delay)]
 }
 
 fn arms(slope: &Slope) -> String {
@@ -198,7 +206,7 @@ fn arms(slope: &Slope) -> String {
         };
         table.add_row([
             arm.name.clone(),
-            words(arm.change).to_owned(),
+            arm.change.to_string(),
             arm.launches.to_string(),
             range(arm.collective_us.as_ref()),
             range(arm.step_ms.as_ref()),
@@ -218,12 +226,14 @@ fn arms(slope: &Slope) -> String {
     lines.join("\n")
 }
 
-fn words(change: Change) -> &'static str {
-    match change {
-        Change::Baseline => "nothing",
-        Change::Link => "the link",
-        Change::Delay => "a known delay",
-        Change::Confounded => "the link and more",
-        Change::NegativeControl => "one GPU",
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Baseline => "nothing",
+            Self::Link => "the link",
+            Self::Delay => "a known delay",
+            Self::Confounded => "the link and more",
+            Self::NegativeControl => "one GPU",
+        })
     }
 }

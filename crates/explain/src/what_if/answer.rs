@@ -34,6 +34,9 @@ pub enum Answer {
 pub struct Substituted {
     /// What was taken out.
     pub taken_out: CommunicationFrom,
+    /// The curve or trace that it was read from; `None` where it is what other causes leave.
+    #[serde(default)]
+    pub taken_from: Option<String>,
     /// The decode step, which is the time per output token, ms.
     pub step_ms: Range,
     /// That less the step as it is, ms.
@@ -46,9 +49,10 @@ pub struct Substituted {
     pub tokens_per_s: Range,
     /// Communication of a step then, ms.
     pub communication_ms: Range,
-    /// Speed-up where what a published curve leaves unexplained is no communication, and stays; `None` where it stays anyway, or
-    /// there is no curve.
-    pub if_unexplained_stays: Option<Range>,
+    /// Speed-up where what such a curve leaves unexplained is communication, too, and is replaced with it; `None` where a curve of
+    /// this box or a half-width model tells, or there is no curve.
+    #[serde(default)]
+    pub if_all_is_communication: Option<Range>,
     /// The soft box behind the substitute.
     pub simulated: Option<String>,
     /// What was taken as known for the substitute.
@@ -63,7 +67,11 @@ pub struct Substituted {
 pub enum CommunicationFrom {
     /// What this box's own curve gives; what is unexplained stays.
     OwnCurve,
-    /// All that the other causes leave, so that gains are upper figures.
+    /// What a curve gives that is no evidence of this box's engine, such as a published one; what is unexplained stays.
+    AnotherCurve,
+    /// What the half-width model leaves.
+    HalfModel,
+    /// All that the other causes leave, there being no curve, so that gains are upper figures.
     Remainder,
 }
 
@@ -103,14 +111,18 @@ impl std::fmt::Display for Substituted {
             self.gain.with_decimals(2),
             self.tokens_per_s.with_decimals(0),
         )?;
-        if self.taken_out == CommunicationFrom::Remainder {
-            f.write_str("; all that other causes leave is taken for communication")?;
+        let from = self.taken_from.as_deref().unwrap_or("a curve");
+        match self.taken_out {
+            CommunicationFrom::OwnCurve => write!(f, "; taken out is what this box's own times give ({from})")?,
+            CommunicationFrom::AnotherCurve => write!(f, "; taken out is what a curve gives ({from}), and what it does not explain stays")?,
+            CommunicationFrom::HalfModel => f.write_str("; taken out is what the half-width model leaves")?,
+            CommunicationFrom::Remainder => f.write_str("; taken out is all that other causes leave, there being no curve: the change is an upper figure")?,
         }
-        if let Some(stays) = self.if_unexplained_stays {
+        if let Some(all) = self.if_all_is_communication {
             write!(
                 f,
-                ", {}x if what the published curve does not explain stays",
-                stays.with_decimals(2)
+                "; {}x the step rate of one GPU if that is communication, too, and goes with it",
+                all.with_decimals(2)
             )?;
         }
         for note in self.notes.iter().chain(&self.assumed) {

@@ -4,7 +4,7 @@ use measure::import::CurvePoint;
 use measure::record::{CollectiveKind, PeerVerdict};
 use tp_plan::{CustomAllReduce, EngineFacts, Surroundings};
 
-use super::answer::{Answer, CommunicationFrom, Substituted, WhatIf};
+use super::answer::{Answer, Substituted, WhatIf};
 use super::asked::{By, Substitution};
 use super::rate::LinkRate;
 use crate::advise::library_told_off;
@@ -49,7 +49,7 @@ fn answered(bench: &Bench, attribution: &Attribution, by: &By) -> Result<Substit
     let put = put(bench.inputs(), by)?;
     let Swapped {
         steps,
-        kept,
+        upper,
         assumed,
         notes,
     } = bench.with(&put.swap)?;
@@ -60,12 +60,10 @@ fn answered(bench: &Bench, attribution: &Attribution, by: &By) -> Result<Substit
     };
     let step_ms = range(|step| step.after)?;
     let batch = f64::from(attribution.batch);
-    let stays: Vec<f64> = kept.iter().map(|step| step.one / step.after).collect();
+    let upper: Vec<f64> = upper.iter().map(|step| step.one / step.after).collect();
     Ok(Substituted {
-        taken_out: match bench.is_by_curve() {
-            true => CommunicationFrom::OwnCurve,
-            false => CommunicationFrom::Remainder,
-        },
+        taken_out: bench.taken_out(),
+        taken_from: bench.taken_from(attribution),
         step_ms,
         change_ms: range(|step| step.after - step.before)?,
         speed_up: range(|step| step.one / step.after)?,
@@ -76,7 +74,7 @@ fn answered(bench: &Bench, attribution: &Attribution, by: &By) -> Result<Substit
             high: batch * 1e3 / step_ms.low,
         },
         communication_ms: range(|step| step.communication)?,
-        if_unexplained_stays: Range::of(&stays),
+        if_all_is_communication: Range::of(&upper),
         simulated: put.simulated,
         assumed: assumed.iter().map(ToString::to_string).collect(),
         notes: put.notes.into_iter().chain(notes).collect(),
@@ -193,7 +191,10 @@ fn link(inputs: &Inputs, old: Option<LinkRate>, new: LinkRate) -> Result<Put, St
     let has_nvlink = inputs.around.full_nvlink;
     let old = old
         .or(seen.filter(|_| !has_nvlink))
-        .ok_or("the link that these GPUs have is not known: give --links, --box or link=OLD:NEW")?;
+        .ok_or_else(|| match has_nvlink {
+            true => format!("these GPUs have NVLink, of which generation no file says: give both, such as link=nvlink4:{}", new.asked()),
+            false => format!("which link these GPUs have is not known: give --links or --box, or both links, such as link=gen4x16:{}", new.asked()),
+        })?;
     let ratio = new.gb_per_s() / old.gb_per_s();
     if (ratio - 1.0).abs() < 1e-9 {
         return Err(format!("{new} is the link that these GPUs have"));

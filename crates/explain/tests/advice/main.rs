@@ -4,6 +4,8 @@
 
 #[path = "../explanations/boxes.rs"]
 mod boxes;
+mod made;
 mod next;
 mod rules;
+mod rules_of_engine;
 mod what_if;

@@ -39,8 +39,9 @@ fn what_an_interleaved_curve_shows_already_is_not_counted_again() {
     let got = attribute(&inputs, 1, DRAWS).unwrap();
     let bar = got.bar(Cause::Communication).unwrap();
     assert_eq!(bar.grade, Some(Grade::C));
-    // 10.06 ms times 0.95 to 1.1 is 9.56 to 11.07; half a per cent of error of the points on top.
-    assert!(bar.ms.low > 9.5 && bar.ms.high < 11.15, "{bar:?}");
+    // 10.06 ms times 0.95 to 1.1 is 9.56 to 11.07; half a per cent of error of the points on top, and up to a fifth may be hidden:
+    // 7.65.
+    assert!(bar.ms.low > 7.6 && bar.ms.high < 11.15, "{bar:?}");
     let names = names(&got);
     assert!(names.contains(&"in_situ_interleaved"), "{names:?}");
     assert!(!names.contains(&"in_situ"), "{names:?}");
@@ -101,7 +102,9 @@ fn a_curve_without_intervals_is_not_known_exactly() {
         (got.bar(Cause::Communication).unwrap().ms, is_assumed)
     };
     let mut inputs = with_curve(CallMode::Graph);
-    inputs.priors.set("in_situ=1..1".parse().unwrap()).unwrap();
+    for known in ["in_situ=1", "exposed=1"] {
+        inputs.priors.set(known.parse().unwrap()).unwrap();
+    }
     // Intervals of 99% to 101%: ln(1.01 / 0.99) / 3.92 = 0.51% of 10.06 ms; 5% to 95% are 3.29 of these, 0.17 ms.
     let (stated, is_assumed) = bar_of(&inputs);
     assert!(stated.high - stated.low < 0.2, "{stated:?}");
@@ -133,14 +136,14 @@ fn an_engines_hot_graph_beside_the_librarys_interleaved_curve_is_said() {
     let got = attribute(&inputs, 1, DRAWS).unwrap();
     assert!(is_said(&got), "{:?}", got.caveats);
     // The all-gather has the one factor, the engine's all-reduces the other: 161 * 50 us * 0.9 to 1.3 + 400 us * 0.95 to 1.1
-    // is 7.6 to 10.9 ms.
+    // is 7.6 to 10.9 ms, and 6.1 where a fifth is hidden.
     let names = names(&got);
     assert!(
         names.contains(&"in_situ") && names.contains(&"in_situ_interleaved"),
         "{names:?}"
     );
     let bar = got.bar(Cause::Communication).unwrap();
-    assert!(bar.ms.low > 7.5 && bar.ms.high < 11.0, "{bar:?}");
+    assert!(bar.ms.low > 6.0 && bar.ms.high < 11.0, "{bar:?}");
     // Of one mode there is nothing to say.
     own.mode = Some(CallMode::Interleaved);
     inputs.curve.pop();

@@ -1,13 +1,12 @@
-//! What takes the place of priors: a half-width model, a trace, GEMM times; and the gates on what stands beside the runs.
+//! What takes the place of priors: a half-width model, GEMM times.
 
-use crate::boxes::{mean, rtxpro6000_mig};
+use crate::boxes::rtxpro6000_mig;
 use crate::planted::{SEEDS, Truth, count, holds, streamed, with_curve};
 use explain::{
     Attribution, Cause, Claim, Grade, Inputs, KnownBox, Measurement, Verdict, attribute, explain,
     gates, text,
 };
-use measure::import::serve::Throttle;
-use measure::import::{gemm, trace};
+use measure::import::gemm;
 use measure::record::{CallMode, CollectiveKind};
 use tp_plan::{EngineFacts, Surroundings, Vendor};
 
@@ -58,7 +57,8 @@ fn a_half_width_model_measures_communication_without_a_curve() {
     let mid = |cause| got.bar(cause).unwrap().ms.mid;
     let loss = mid(Cause::NarrowGemm) + mid(Cause::Unsharded) + mid(Cause::Host);
     assert!((loss - 3.0).abs() < 0.15, "{loss}");
-    assert_eq!(got.bar(Cause::NarrowGemm).unwrap().grade, Some(Grade::A));
+    // Its loss is measured; what of it is narrow GEMMs is parted by ranges that are taken as known, 0.9 ms of 1.5 or so.
+    assert_eq!(got.bar(Cause::NarrowGemm).unwrap().grade, Some(Grade::D));
     // What GEMMs gain needs no prior any more, and no half-width model would settle more.
     assert!(got.priors.iter().all(|prior| prior.name != "gemm_speedup"));
     let mut shares = got.shares.iter();
@@ -85,9 +85,14 @@ fn the_half_width_model_and_a_curve_are_held_against_each_other() {
         let inputs = with_curve(with_half(), us, 300.0);
         let got = attribute(&inputs, 1, DRAWS).unwrap();
         let half = got.half.clone().unwrap();
-        // Either way communication is what the half-width model leaves, and the bars of the curve say what of it they explain.
+        // Communication is what the half-width model leaves, where the curve does not give another figure: then it is the curve's,
+        // times 0.9 to 1.3, and the rest is unexplained.
         let bar = got.bar(Cause::Communication).unwrap();
-        assert!((bar.ms.mid - 11.85).abs() < 0.1, "{bar:?}");
+        let (expected, within) = match half.agrees {
+            Some(true) => (11.85, 0.1),
+            _ => ((161.0 * us + 300.0) * 1e-3 * 1.1, 0.1 * us / 20.0),
+        };
+        assert!((bar.ms.mid - expected).abs() < within, "{bar:?}");
         assert_eq!(got.bar(Cause::AllReduce).unwrap().grade, Some(Grade::C));
         assert_eq!(Some(got.bar(Cause::Unexplained).unwrap().ms), half.gap);
         (half.agrees.unwrap(), half.gap.unwrap(), got)
@@ -170,96 +175,6 @@ fn a_half_width_model_of_another_load_or_width_is_refused() {
     assert!(text(&explain(&soft, 1, 200)).contains("leave the simulated files out"));
 }
 
-/// By hand in the form of nsys stats: `steps` of 161 all-reduces of 65 us, and as many all-gathers of 280 us.
-fn traced(steps: u64, kernel: &str) -> trace::Trace {
-    let reduces = steps * 161;
-    let text = format!(
-        "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n\
-         60.0,90000000,900,100000.0,100000.0,1,2,5.0,\"void gemm<int, 4>(Params)\"\n\
-         39.0,{},{reduces},65000.0,64000.0,50000,99000,6500.0,\"{kernel}\"\n\
-         1.0,{},{steps},280000.0,280000.0,270000,290000,5000.0,ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)\n",
-        reduces * 65_000,
-        steps * 280_000,
-    );
-    trace::of_text(&text, "trace.csv").unwrap()
-}
-
-const RING: &str = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
-
-#[test]
-fn a_trace_is_direct_evidence_and_says_of_how_many_steps() {
-    let mut inputs = rtxpro6000_mig();
-    inputs.evidence.trace = Some(traced(20, RING));
-    let got = attribute(&inputs, 1, DRAWS).unwrap();
-    let bar = got.bar(Cause::AllReduce).unwrap();
-    assert_eq!(bar.grade, Some(Grade::A));
-    // 161 * 65 us = 10.47 ms, times 0.9 to 1.05.
-    assert!(bar.ms.low > 9.3 && bar.ms.high < 11.3, "{bar:?}");
-    let gathers = got.bar(Cause::AllGather).unwrap();
-    assert!((gathers.ms.mid - 0.27).abs() < 0.03, "{gathers:?}");
-    assert_eq!(got.bar(Cause::Communication).unwrap().grade, Some(Grade::A));
-    assert!(
-        bar.source
-            .contains("3220 calls, 20.0 steps times GPUs of 161 all-reduces"),
-        "{}",
-        bar.source
-    );
-    assert!(says(&got, "skew is in it"), "{:?}", got.caveats);
-    // A curve of another box is left for the prefill of these latencies only.
-    assert!(!bar.source.contains("transfer"), "{}", bar.source);
-    assert!(text(&explain(&inputs, 1, DRAWS)).contains("communication by a trace of the engine"));
-}
-
-#[test]
-fn a_trace_of_other_steps_or_another_way_is_said() {
-    let of = |trace| {
-        let mut inputs = rtxpro6000_mig();
-        inputs.evidence.trace = Some(trace);
-        attribute(&inputs, 1, DRAWS).unwrap()
-    };
-    // 30 of 3220 calls more are 0.19 of a step.
-    let mut uneven = traced(20, RING);
-    uneven.kernels[1].calls += 30;
-    assert!(says(&of(uneven), "no whole number of steps of 161"));
-    let own = "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*)";
-    let got = of(traced(20, own));
-    assert!(
-        says(&got, "the trace holds only all-reduces by custom"),
-        "{:?}",
-        got.caveats
-    );
-    assert_eq!(got.bar(Cause::AllReduce).unwrap().grade, Some(Grade::A));
-    // One kernel for all: 162 calls a step.
-    let mut generic = traced(
-        20,
-        "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)",
-    );
-    generic.kernels[1].calls = 20 * 162;
-    let got = of(generic);
-    assert!(
-        says(&got, "one kernel for all operations"),
-        "{:?}",
-        got.caveats
-    );
-    assert!(!says(&got, "no whole number"), "{:?}", got.caveats);
-    // What cannot stand for a step is left out, and the published curve stays.
-    let mut short = traced(1, RING);
-    short.kernels[1].calls = 100;
-    let got = of(short);
-    assert!(
-        says(&got, "less than the 161 of one step"),
-        "{:?}",
-        got.caveats
-    );
-    assert_eq!(got.bar(Cause::AllReduce).unwrap().grade, Some(Grade::D));
-    let got = of(traced(20, "void something_else(int)"));
-    assert!(
-        says(&got, "no all-reduce of a name that is known"),
-        "{:?}",
-        got.caveats
-    );
-}
-
 /// FP8 GEMMs of a layer at 16 rows on RTX PRO 6000 with vLLM 0.19 (aiconfigurator rtx_pro_6000_server), qkv, o, gate_up and
 /// down: 730.9 us at full and 424.2 us at half width, 1.723 times; and a second series with 600 and 320, 1.875 times.
 const GEMMS: &str = "version,gemm_dtype,m,n,k,us\n\
@@ -269,10 +184,66 @@ const GEMMS: &str = "version,gemm_dtype,m,n,k,us\n\
     other,fp8,16,5120,8192,60\nother,fp8,16,8192,4096,60\nother,fp8,16,29568,8192,100\nother,fp8,16,8192,14784,100\n\
     0.19.0,bfloat16,16,10240,8192,1\n";
 
+/// The same with a column that names the GPU.
+fn of_gpu(text: &str, gpu: &str) -> String {
+    let mut lines = text.lines();
+    let head = lines.next().unwrap();
+    let rows = lines.map(|line| format!("{line},{gpu}\n"));
+    format!("{head},gpu\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn gemm_times_of_anybody_are_no_measurement_of_these_gpus() {
+    let grade = |text: &str, version: Option<&str>| {
+        let mut inputs = rtxpro6000_mig();
+        for engine in &mut inputs.engines {
+            engine.version = version.map(str::to_owned);
+        }
+        inputs.evidence.gemm = Some(gemm::of_text(text, "gemm.csv").unwrap());
+        let got = attribute(&inputs, 1, DRAWS).unwrap();
+        let mut priors = got.priors.iter();
+        let prior = priors.find(|prior| prior.name == "gemm_speedup").unwrap();
+        let bar = got.bar(Cause::NarrowGemm).unwrap().grade;
+        (bar, prior.low, prior.high, got.caveats.clone())
+    };
+    let near = |a: f64, b: f64| (a - b).abs() < 0.002;
+    // Neither GPU nor version: 6% either way, 0.94 * 1.723 = 1.620 and 1.06 * 1.875 = 1.987.
+    let (bar, low, high, caveats) = grade(GEMMS, None);
+    assert_eq!(bar, Some(Grade::D));
+    assert!(near(low, 1.620) && near(high, 1.987), "{low} {high}");
+    assert!(
+        caveats
+            .iter()
+            .any(|said| said.contains("columns `gpu` and `version`")),
+        "{caveats:?}"
+    );
+    // The right GPU, and a version that is not the engine's, or that nobody knows.
+    let ours = of_gpu(GEMMS, "RTX PRO 6000");
+    for version in [None, Some("0.13.0")] {
+        assert_eq!(grade(&ours, version).0, Some(Grade::D));
+    }
+    assert_eq!(grade(&ours, Some("0.19.0")).0, Some(Grade::C));
+    // Another GPU says nothing: the prior stays.
+    let (bar, low, high, caveats) = grade(&of_gpu(GEMMS, "NVIDIA L40S"), Some("0.19.0"));
+    assert_eq!((bar, low, high), (Some(Grade::D), 1.72, 1.95));
+    assert!(
+        caveats
+            .iter()
+            .any(|said| said.contains("they are of NVIDIA L40S")),
+        "{caveats:?}"
+    );
+}
+
 #[test]
 fn measured_gemms_take_the_place_of_the_prior() {
+    // Of the GPU of the runs, and of the version that the server's log names.
     let with = |text: &str| {
         let mut inputs = rtxpro6000_mig();
+        for engine in &mut inputs.engines {
+            engine.version = Some("0.19.0".to_owned());
+        }
+        let text = of_gpu(text, "RTX PRO 6000 Blackwell Server Edition");
+        let text = text.as_str();
         inputs.evidence.gemm = Some(gemm::of_text(text, "gemm.csv").unwrap());
         inputs
     };
@@ -285,15 +256,13 @@ fn measured_gemms_take_the_place_of_the_prior() {
     };
     let got = attribute(&with(GEMMS), 1, DRAWS).unwrap();
     let range = prior(&got);
-    // A percent either way: 0.99 * 1.723 = 1.706 and 1.01 * 1.875 = 1.894.
+    // A percent either way: 0.99 * 1.723 = 1.706 and 1.01 * 1.723 = 1.740; the other version's 1.875 is left out.
     assert!(
-        (range.low - 1.706).abs() < 0.002 && (range.high - 1.894).abs() < 0.002,
+        (range.low - 1.706).abs() < 0.002 && (range.high - 1.740).abs() < 0.002,
         "{range:?}"
     );
     assert!(
-        range
-            .source
-            .contains("gemm.csv: 1.723x 0.19.0 and 1.875x other"),
+        range.source.starts_with("measured") && range.source.contains("gemm.csv: 1.723x"),
         "{range:?}"
     );
     assert_eq!(got.bar(Cause::NarrowGemm).unwrap().grade, Some(Grade::C));
@@ -367,79 +336,4 @@ fn on_cpus_the_engines_own_collectives_are_the_curve_and_our_ranks_in_host_memor
     inputs.around.vendor = Vendor::Nvidia;
     let got = attribute(&inputs, 1, DRAWS).unwrap();
     assert!(got.collectives.iter().all(|cost| cost.us != 60.0));
-}
-
-#[test]
-fn clocks_held_down_by_heat_refuse_and_a_power_cap_is_a_reservation() {
-    let of = |slowed, reason: &str| {
-        let mut inputs = rtxpro6000_mig();
-        inputs.evidence.throttle = vec![Throttle {
-            origin: "tp2.json".to_owned(),
-            readings: 100,
-            slowed,
-            reasons: vec![reason.to_owned()],
-        }];
-        inputs
-    };
-    let hot = of(6, "hardware thermal slowdown");
-    assert_eq!(verdict(&hot, "no throttling, TP2"), Verdict::Failed);
-    assert_eq!(verdict(&hot, "no throttling, TP1"), Verdict::Unknown);
-    let refusal = attribute(&hot, 1, 200).unwrap_err().to_string();
-    assert!(
-        refusal.contains("6 of 100 readings show clocks held down (hardware thermal slowdown)"),
-        "{refusal}"
-    );
-    // 5 of 100 are few.
-    let warm = of(5, "hardware thermal slowdown");
-    assert_eq!(verdict(&warm, "no throttling, TP2"), Verdict::Passed);
-    let capped = of(90, "software power cap");
-    assert_eq!(verdict(&capped, "no throttling, TP2"), Verdict::Unknown);
-    assert!(says(
-        &attribute(&capped, 1, DRAWS).unwrap(),
-        "software power cap"
-    ));
-}
-
-#[test]
-fn a_transport_that_the_gpus_do_not_have_is_of_another_box() {
-    let of = |via: Option<&str>| {
-        let mut inputs = rtxpro6000_mig();
-        inputs.evidence.transport = via.map(str::to_owned);
-        verdict(&inputs, "transport proven")
-    };
-    assert_eq!(of(None), Verdict::Unknown);
-    assert_eq!(of(Some("SHM/direct")), Verdict::Passed);
-    assert_eq!(of(Some("SHM/direct in arm no-P2P")), Verdict::Passed);
-    assert_eq!(of(Some("P2P/CUMEM")), Verdict::Failed);
-}
-
-#[test]
-fn a_speed_up_beyond_the_number_of_gpus_is_flagged_as_an_unequal_batch() {
-    // gpt-oss-20b on R9700, one request a second (kyuz0/amd-r9700-vllm-toolboxes): 61.28 ms a token on one GPU, 28.60 on two, which
-    // reads as 2.14x. Tokens/s times time per token were 11.0 and 5.6 in flight: 200 tokens of each request are
-    // 12.3 s and 5.7 s long, and 0.9 and 0.98 of them came a second.
-    let mut inputs = rtxpro6000_mig();
-    for ((_, run), (tpot, in_flight)) in inputs.serve.iter_mut().zip([(61.28, 11.0), (28.60, 5.6)])
-    {
-        run.streamed = true;
-        run.concurrency_asked = None;
-        run.request_rate_asked = Some(1.0);
-        run.output_tokens = Some(64 * 200);
-        run.tpot_ms = Some(mean(tpot));
-        run.ttft_ms = Some(mean(tpot));
-        run.e2el_ms = Some(mean(tpot * 200.0));
-        run.requests_per_s = in_flight / (tpot * 0.2);
-    }
-    assert_eq!(verdict(&inputs, "batch equal"), Verdict::Failed);
-    let explanation = explain(&inputs, 1, 200);
-    let words = text(&explanation);
-    assert!(
-        words.contains("batch equal: 11.0 and 5.6 in flight"),
-        "{words}"
-    );
-    assert!(
-        words.contains("run all in a closed loop with the same concurrency"),
-        "{words}"
-    );
-    assert!(!words.contains("2.14x"), "{words}");
 }

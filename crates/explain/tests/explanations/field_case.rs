@@ -31,8 +31,9 @@ fn case_2_is_attributed_as_by_hand() {
         "{:?}",
         got.remainder
     );
+    // By hand no cache was read: its 0.5 to 1.9 ms are no GEMMs, 2% of them.
     assert!(
-        is_near(bar(Cause::NarrowGemm), 0.9, 2.6, 4.5, 0.3),
+        is_near(bar(Cause::NarrowGemm), 0.9, 2.6, 4.5, 0.35),
         "{:?}",
         bar(Cause::NarrowGemm)
     );
@@ -127,18 +128,15 @@ fn case_2_is_told_of_mig_and_never_to_enable_peer_access() {
 }
 
 #[test]
-fn case_2_should_measure_the_half_model_then_the_first_token_then_its_curve() {
+fn case_2_should_measure_the_half_model_first_and_its_curve_after() {
     let inputs = rtxpro6000_mig();
     let attribution = attribute(&inputs, 1, DRAWS).unwrap();
     let steps = next(&inputs, &attribution);
-    // Without a curve of the box what is reported is all that other causes leave, which no curve narrows: a curve gives
-    // communication a figure of its own beside that. It came first while the bar of published curves was weighed, too.
-    assert_eq!(
-        [0, 1].map(|index| steps[index].share.measurement),
-        [Measurement::HalfModel, Measurement::FirstToken]
-    );
+    // How large another box's times are here nobody knows, so that no curve or trace can be told to narrow them: each gives
+    // communication a figure of its own. The half-width model puts what is left in the place of the bar.
+    assert_eq!(steps[0].share.measurement, Measurement::HalfModel);
     assert!(steps[0].what.contains("half-width GEMMs"), "{steps:?}");
-    let mut rest = steps[2..].iter();
+    let mut rest = steps[1..].iter();
     let curve = rest.find(|step| step.how.contains("--tp 2 --batches 16"));
     assert!(
         curve.is_some_and(|step| step.narrows.is_none()),
@@ -163,20 +161,18 @@ fn case_2_should_measure_the_half_model_then_the_first_token_then_its_curve() {
     assert!(attribution.prior_shares[0].of_communication.is_some());
     let words = text(&explain(&inputs, 1, DRAWS));
     assert!(words.contains("\n - gemm_speedup: "), "{words}");
-    let narrows = [0, 1].map(|index| steps[index].narrows.unwrap());
-    assert!((narrows[0].share - 0.78).abs() < 0.1, "{steps:?}");
-    assert!((narrows[1].share - 0.145).abs() < 0.1, "{steps:?}");
-    // 12.7 - 8.5 ms by hand, and sqrt(1 - 0.78) = 0.47 of it once the GEMMs are known.
-    assert!((narrows[0].now_ms - 4.2).abs() < 0.7, "{steps:?}");
-    assert!((narrows[0].after_ms - 2.0).abs() < 0.7, "{steps:?}");
+    // What is reported is the bar by the published curve, 7.4 [5.4, 10.8]; with the half-width model it would be what is left of
+    // 12.7 - 8.5 ms by hand once the GEMMs are known: sqrt(1 - 0.78) = 0.47 of it.
+    let bar = attribution.bar(Cause::Communication).unwrap();
+    let narrows = steps[0].narrows.unwrap();
+    assert!((narrows.now_ms - (bar.ms.high - bar.ms.low)).abs() < 1e-9);
+    assert!((narrows.after_ms - 2.0).abs() < 0.7, "{steps:?}");
     // 64 heads and 8 key-value heads over two.
-    for part in [
-        "half-model --model",
-        "--tp 2",
-        "32 heads",
-        "4 key-value heads",
-    ] {
+    for part in ["half-model --model", "--tp 2", "--concurrency 16"] {
         assert!(steps[0].how.contains(part), "{}", steps[0].how);
+    }
+    for part in ["32 heads", "4 key-value heads"] {
+        assert!(steps[0].what.contains(part), "{}", steps[0].what);
     }
 }
 
@@ -190,19 +186,19 @@ fn a_curve_of_this_box_raises_the_grade() {
     let got = attribute(&inputs, 1, DRAWS).unwrap();
     let bar = got.bar(Cause::Communication).unwrap();
     assert_eq!(bar.grade, Some(Grade::C));
-    // 161 * 60 us + 400 us = 10.06 ms, times 0.9 to 1.3.
-    assert!(bar.ms.low > 9.05 && bar.ms.high < 13.1, "{bar:?}");
+    // 161 * 60 us + 400 us = 10.06 ms, times 0.9 to 1.3, of which up to a fifth may be hidden: 7.24 to 13.1.
+    assert!(bar.ms.low > 7.2 && bar.ms.high < 13.1, "{bar:?}");
     // 161 * 60 us = 9.66 ms are all-reduces and 0.4 all-gathers, summed in each draw.
     let (reduces, gathers) = (
         got.bar(Cause::AllReduce).unwrap(),
         got.bar(Cause::AllGather).unwrap(),
     );
     assert!(
-        reduces.ms.low > 8.69 && reduces.ms.high < 12.6,
+        reduces.ms.low > 6.95 && reduces.ms.high < 12.6,
         "{reduces:?}"
     );
     assert!(
-        gathers.ms.low > 0.36 && gathers.ms.high < 0.53,
+        gathers.ms.low > 0.28 && gathers.ms.high < 0.53,
         "{gathers:?}"
     );
     // One factor is on both, so that here quantiles add up.
@@ -253,9 +249,11 @@ fn links_that_could_be_better_are_named_on_bare_metal() {
     let advice = advise(&inputs, &attribution);
     assert_eq!(advice[0].rule, Rule::PeersDenied);
     assert!(advice[0].what.contains("ACS"), "{advice:?}");
-    // By published times with peer access: less than free links would give, 1.76 [1.66, 1.85].
+    // By published times with peer access, in place of published staged ones: less than free links would give, 1.76 [1.66, 1.85],
+    // and at most as much as by hand with 11 us where all that is left is communication, 1.66 [1.58, 1.75].
     let effect = advice[0].effect.as_ref().unwrap();
-    assert!(effect.at_most && effect.times.mid > 1.55, "{advice:?}");
+    assert!(!effect.at_most && effect.times.mid > 1.4, "{advice:?}");
+    assert!((effect.most.unwrap() - 1.75).abs() < 0.05, "{advice:?}");
     assert!(effect.times.mid < attribution.free_links.mid, "{advice:?}");
     inputs.known.guest = Some(true);
     let advice = advise(&inputs, &attribution);

@@ -1,10 +1,14 @@
 //! Explanations of boxes whose answer is known: benchmarked by hand, or made by arithmetic.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod belonging;
+mod beside;
 mod boxes;
 mod curves;
 mod evidence;
 mod field_case;
+mod limits;
 mod planted;
 mod refusals;
 mod text;
+mod traces;

@@ -48,7 +48,8 @@ fn l40x4() -> Inputs {
 fn gate(inputs: &Inputs, name: &str) -> (Verdict, String) {
     let all = gates(inputs);
     let gate = all.iter().find(|gate| gate.name.starts_with(name)).unwrap();
-    assert_eq!(gate.what_to_run.is_none(), gate.verdict == Verdict::Passed);
+    let is_open = matches!(gate.verdict, Verdict::Failed | Verdict::Unknown);
+    assert_eq!(gate.what_to_run.is_some(), is_open);
     (gate.verdict, gate.seen.clone())
 }
 
@@ -68,6 +69,16 @@ fn case_1_is_refused_because_it_is_prefill() {
     );
     let words = text(&explain(&inputs, 1, 100));
     assert!(words.starts_with("Nothing is attributed: "), "{words}");
+}
+
+#[test]
+fn files_of_another_model_tell_not_even_a_bound() {
+    let mut inputs = l40x4();
+    assert!(!explain(&inputs, 1, 100).bounded.is_empty());
+    inputs.model = ModelFacts::builtin("llama-3.1-8b").unwrap();
+    assert_eq!(gate(&inputs, "the model asked about").0, Verdict::Failed);
+    let refused = explain(&inputs, 1, 100);
+    assert!(refused.bounded.is_empty() && refused.first_token.is_none());
 }
 
 /// Four MXC500, Qwen2.5-72B at TP4, 100 in flight asked, with three NUMA bindings.

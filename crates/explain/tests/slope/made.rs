@@ -95,6 +95,7 @@ pub(super) fn ablation(arms: Vec<Arm>) -> Ablation {
         batch: 16,
         engine: None,
         planned: PLANNED,
+        step_from: None,
         arms,
     }
 }

@@ -17,6 +17,31 @@ pub(super) fn parse(text: &str) -> Option<Value> {
         .ok()
 }
 
+/// Refuses what begins as JSON and is none: its end is missing, or something stands in it that JSON does not have.
+///
+/// # Errors
+/// Such a text, with the line.
+pub(super) fn refuse_broken(text: &str, origin: &str) -> Result<(), ImportError> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return Ok(());
+    }
+    let Err(error) = serde_json::from_str::<Value>(&quoted(text)) else {
+        return Ok(());
+    };
+    let why = match error.is_eof() {
+        true => format!(
+            "is JSON that ends in line {} after {} bytes before it is complete: the file is cut; copy it again, or let the benchmark write it again",
+            error.line(),
+            text.len()
+        ),
+        false => format!("begins as JSON and is none: {error}; let the benchmark write it again"),
+    };
+    Err(ImportError::Unusable {
+        origin: origin.to_owned(),
+        why,
+    })
+}
+
 /// The text with Python's tokens outside of strings put in quotes.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -1,8 +1,9 @@
 //! Times of matrix products over their shape, as CSV: what a model's GEMMs take at full and at a rank's width.
 //!
 //! Columns are found by name: `m`, `n` and `k`; the time as `us`, or as `latency` or `ms` in milliseconds, as aiconfigurator's
-//! `gemm_perf` tables have it (`gemm_dtype,m,n,k,latency`; github.com/ai-dynamo/aiconfigurator, systems/data); perhaps a type
-//! of the weights. All other columns, such as a version, tell series apart.
+//! `gemm_perf` tables have it (`framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency`;
+//! github.com/ai-dynamo/aiconfigurator, systems/data); perhaps a type of the weights, the GPU's name and the engine's version.
+//! These and all other columns tell series apart.
 
 use std::path::Path;
 
@@ -29,6 +30,12 @@ pub struct GemmSeries {
     pub label: String,
     /// Type of the weights as the file names it; `None` where it has no such column.
     pub dtype: Option<String>,
+    /// The GPU as the file names it; `None` where it has no such column, or nothing in it.
+    #[serde(default)]
+    pub gpu: Option<String>,
+    /// Version of the engine as the file names it; `None` where it has no such column, or nothing in it.
+    #[serde(default)]
+    pub version: Option<String>,
     /// The shapes with their times.
     pub points: Vec<GemmPoint>,
 }
@@ -60,9 +67,15 @@ const TIMES: [(&str, f64); 7] = [
 /// Names of the column with the weights' type; lower case.
 const TYPES: [&str; 3] = ["gemm_dtype", "dtype", "quant"];
 
+/// Names of the column with the GPU; lower case.
+const GPUS: [&str; 2] = ["device", "gpu"];
+
+/// Names of the column with the engine's version; lower case.
+const VERSIONS: [&str; 2] = ["version", "engine_version"];
+
 /// The form, for a file that does not have it.
 const LOOKED_FOR: &str =
-    "CSV with the columns m, n, k and us (or latency, in ms), and perhaps dtype";
+    "CSV with the columns m, n, k and us (or latency, in ms), and perhaps dtype, gpu and version";
 
 /// Reads GEMM times.
 ///
@@ -88,15 +101,12 @@ pub fn of_text(text: &str, origin: &str) -> Result<GemmTimes, ImportError> {
     })?;
     let mut series: Vec<GemmSeries> = Vec::new();
     for (index, line) in lines {
-        let (label, dtype, point) = columns.row(&cells(line), origin, index + 1)?;
-        let same = |one: &&mut GemmSeries| one.label == label && one.dtype == dtype;
+        let mut row = columns.row(&cells(line), origin, index + 1)?;
+        // The label holds what the GPU's and the version's columns say, too.
+        let same = |one: &&mut GemmSeries| one.label == row.label && one.dtype == row.dtype;
         match series.iter_mut().rev().find(same) {
-            Some(one) => one.points.push(point),
-            None => series.push(GemmSeries {
-                label,
-                dtype,
-                points: vec![point],
-            }),
+            Some(one) => one.points.append(&mut row.points),
+            None => series.push(row),
         }
     }
     if series.is_empty() {
@@ -118,6 +128,8 @@ struct Columns {
     time: usize,
     us: f64,
     dtype: Option<usize>,
+    gpu: Option<usize>,
+    version: Option<usize>,
     others: Vec<usize>,
 }
 
@@ -130,7 +142,8 @@ impl Columns {
         let at = |wanted: &str| names.iter().position(|name| name == wanted);
         let shape = [at("m")?, at("n")?, at("k")?];
         let (time, us) = TIMES.iter().find_map(|(name, us)| Some((at(name)?, *us)))?;
-        let dtype = TYPES.iter().find_map(|name| at(name));
+        let any = |of: &[&str]| of.iter().find_map(|name| at(name));
+        let dtype = any(&TYPES);
         let taken =
             |index: &usize| shape.contains(index) || *index == time || Some(*index) == dtype;
         let is_time = |index: &usize| TIMES.iter().any(|(name, _)| names[*index] == *name);
@@ -141,16 +154,14 @@ impl Columns {
             time,
             us,
             dtype,
+            gpu: any(&GPUS),
+            version: any(&VERSIONS),
             others: others.collect(),
         })
     }
 
-    fn row(
-        &self,
-        row: &[String],
-        origin: &str,
-        line: usize,
-    ) -> Result<(String, Option<String>, GemmPoint), ImportError> {
+    /// A row as a series of one product.
+    fn row(&self, row: &[String], origin: &str, line: usize) -> Result<GemmSeries, ImportError> {
         let nonsense = |what: &str, seen: &str, want: &str| ImportError::Nonsense {
             origin: origin.to_owned(),
             key: format!("{what} of line {line}"),
@@ -171,16 +182,20 @@ impl Columns {
         let us = us.filter(|us| us.is_finite() && *us > 0.0);
         let us = us.ok_or_else(|| nonsense("the time", cell(self.time), "a time above zero"))?;
         let label: Vec<&str> = self.others.iter().map(|index| cell(*index)).collect();
-        Ok((
-            control::replaced(&label.join(" ")),
-            self.dtype.map(|index| control::replaced(cell(index))),
-            GemmPoint {
+        let words = |index: Option<usize>| index.map(|index| control::replaced(cell(index)));
+        let said = |index| words(index).filter(|word| !word.is_empty());
+        Ok(GemmSeries {
+            label: control::replaced(&label.join(" ")),
+            dtype: words(self.dtype),
+            gpu: said(self.gpu),
+            version: said(self.version),
+            points: vec![GemmPoint {
                 m: size(0, "m")?,
                 n: size(1, "n")?,
                 k: size(2, "k")?,
                 us: us * self.us,
-            },
-        ))
+            }],
+        })
     }
 }
 
@@ -202,6 +217,8 @@ mod tests {
         assert_eq!(got.series.len(), 2);
         assert_eq!(got.series[0].label, "0.19.0");
         assert_eq!(got.series[0].dtype.as_deref(), Some("fp8"));
+        assert_eq!(got.series[0].version.as_deref(), Some("0.19.0"));
+        assert_eq!(got.series[0].gpu, None);
         assert_eq!(got.series[0].points, [point(64, 500.0), point(32, 300.0)]);
         assert_eq!(got.series[1].points, [point(64, 250.0)]);
         let plain = of_text("# by hand\nm,n,k,us\n16,64,32,7.5\n", "g.csv").unwrap();
@@ -209,6 +226,14 @@ mod tests {
             (plain.series[0].dtype.as_ref(), plain.series[0].points[0].us),
             (None, 7.5)
         );
+    }
+
+    #[test]
+    fn times_of_two_gpus_are_two_series_and_an_empty_cell_says_nothing() {
+        let text = "device,m,n,k,us\nNVIDIA H200,16,64,32,5\nNVIDIA L40,16,64,32,9\n,16,64,32,7\n";
+        let got = of_text(text, "g.csv").unwrap();
+        let gpus: Vec<Option<&str>> = got.series.iter().map(|one| one.gpu.as_deref()).collect();
+        assert_eq!(gpus, [Some("NVIDIA H200"), Some("NVIDIA L40"), None]);
     }
 
     #[test]

@@ -45,6 +45,9 @@ pub struct TraceKernel {
     pub calls: u64,
     /// Time of all of them, us.
     pub total_us: f64,
+    /// Median of one call's time, us; `None` where the file has none, as rocprofv3's.
+    #[serde(default)]
+    pub median_us: Option<f64>,
     /// Standard deviation of one call's time, us; `None` where the file has none.
     pub deviation_us: Option<f64>,
     /// What it does between GPUs; `None` where it is no collective that is known here.
@@ -149,6 +152,7 @@ struct Columns {
     name: usize,
     calls: usize,
     total: usize,
+    median: Option<usize>,
     deviation: Option<usize>,
     /// Microseconds in one unit of time.
     us: f64,
@@ -171,6 +175,7 @@ impl Columns {
                 name,
                 calls,
                 total,
+                median: None,
                 deviation: at("StdDev"),
                 us: 1e-3,
             });
@@ -190,6 +195,7 @@ impl Columns {
             name,
             calls,
             total,
+            median: begins("Med ("),
             deviation: begins("StdDev ("),
             us,
         })
@@ -224,6 +230,7 @@ impl Columns {
             .ok()
             .filter(|calls| *calls > 0);
         let name = control::replaced(cell(self.name));
+        let optional = |index: Option<usize>| index.and_then(time).map(|value| value * self.us);
         Ok(TraceKernel {
             calls: calls.ok_or_else(|| {
                 nonsense(
@@ -235,8 +242,9 @@ impl Columns {
             total_us: self.us
                 * time(self.total)
                     .ok_or_else(|| nonsense("the total time", cell(self.total), "a time"))?,
+            median_us: optional(self.median).filter(|median| *median > 0.0),
             // Some versions leave the cell of a single call empty.
-            deviation_us: self.deviation.and_then(time).map(|value| value * self.us),
+            deviation_us: optional(self.deviation),
             collective: collective(&name),
             name,
         })
@@ -291,6 +299,7 @@ mod tests {
         let reduce = &trace.kernels[1];
         assert_eq!((reduce.calls, reduce.total_us), (322, 19320.0));
         assert_eq!((reduce.mean_us(), reduce.deviation_us), (60.0, Some(9.0)));
+        assert_eq!(reduce.median_us, Some(59.0));
         let found = |kind, path| Some(TracedCollective { kind, path });
         let (reduces, gathers) = (CollectiveKind::AllReduce, CollectiveKind::AllGather);
         assert_eq!(
@@ -314,6 +323,7 @@ mod tests {
         assert_eq!((of(0).kind, of(0).path), (None, CollectivePath::Library));
         assert_eq!(of(1).path, CollectivePath::Custom);
         assert_eq!(trace.kernels[1].mean_us(), 10.0);
+        assert_eq!(trace.kernels[1].median_us, None);
     }
 
     #[test]

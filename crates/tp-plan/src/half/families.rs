@@ -4,6 +4,9 @@
 //! `gpt_oss.py` take `head_dim` from the configuration; `qwen2.py` and `qwen2_moe.py` divide the hidden size by the heads, in
 //! SGLang as well (`srt/models/qwen2.py`).
 
+use super::error::HalfError;
+use crate::{Engine, ModelFacts};
+
 /// A family's row.
 pub(super) struct FamilyRow {
     /// `model_type` of the language part or of the whole.
@@ -113,7 +116,43 @@ pub(super) const FAMILIES: &[FamilyRow] = &[
     },
 ];
 
+/// Whether the share of a model must be written as a configuration of its own, as no flag of the engine reaches its sizes: of a
+/// language part whose keys stand in a part of the configuration.
+///
+/// # Errors
+/// The share cannot be run as a model of its own at all.
+pub fn must_be_written(model: &ModelFacts, engine: Engine) -> Result<bool, HalfError> {
+    let row = row_of(model)?;
+    let is_part = model.family.contains("_vl") || MULTIMODAL.contains(&model.family.as_str());
+    let reaches = matches!(row.way, Way::Own) && engine == Engine::Vllm;
+    Ok(is_part && !reaches)
+}
+
+/// Families with parts that are not language, beyond those whose name says so.
+const MULTIMODAL: [&str; 1] = ["gemma3"];
+
+/// The row of a model's family.
+///
+/// # Errors
+/// There is none, or none of its ways leads to a share.
+pub(super) fn row_of(model: &ModelFacts) -> Result<&'static FamilyRow, HalfError> {
+    let refused = |reason: String| HalfError::NotCut {
+        model: model.name.clone(),
+        reason,
+    };
+    let row = row(&model.family).ok_or_else(|| {
+        refused(format!(
+            "whether an engine takes the sizes of {} from its configuration was not read",
+            model.family
+        ))
+    })?;
+    match row.way {
+        Way::No(reason) => Err(refused(reason.to_owned())),
+        Way::Own | Way::AsLlama => Ok(row),
+    }
+}
+
 /// The row of a family.
-pub(super) fn row(family: &str) -> Option<&'static FamilyRow> {
+fn row(family: &str) -> Option<&'static FamilyRow> {
     FAMILIES.iter().find(|row| row.names.contains(&family))
 }

@@ -4,10 +4,13 @@
 
 mod error;
 mod families;
+mod hub;
 mod model;
 mod share;
 
 pub use error::HalfError;
+pub use families::must_be_written;
+pub use hub::hub_id;
 pub use model::HalfModel;
 pub use share::half;
 

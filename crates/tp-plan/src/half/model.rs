@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::error::HalfError;
-use super::families::{FamilyRow, Way, row};
+use super::families::{FamilyRow, Way, row_of};
 use super::share::{half, sizes};
 use crate::model::{config_of, text_part};
 use crate::{Engine, ModelFacts, WeightFormat};
@@ -31,6 +31,8 @@ pub struct HalfModel {
     pub config: Map<String, Value>,
     /// What to know before a number is believed, a sentence each.
     pub notes: Vec<String>,
+    /// What to know of [`HalfModel::config`] alone, where it is written.
+    pub config_notes: Vec<String>,
 }
 
 impl HalfModel {
@@ -41,19 +43,7 @@ impl HalfModel {
     pub fn resolve(name: &str, tp: u32, engine: Engine) -> Result<Self, HalfError> {
         let model = ModelFacts::resolve(name)?;
         let config = config_of(name)?;
-        let refused = |reason: String| HalfError::NotCut {
-            model: model.name.clone(),
-            reason,
-        };
-        let row = row(&model.family).ok_or_else(|| {
-            refused(format!(
-                "whether an engine takes the sizes of {} from its configuration was not read",
-                model.family
-            ))
-        })?;
-        if let Way::No(reason) = row.way {
-            return Err(refused(reason.to_owned()));
-        }
+        let row = row_of(&model)?;
         let share = sizes(&model, tp)?;
         let facts = half(&model, tp)?;
         let mut keys = Map::new();
@@ -93,9 +83,10 @@ impl HalfModel {
         written.insert("model_type".to_owned(), json!(row.text_type));
         written.insert("architectures".to_owned(), json!([row.class]));
         let mut notes = notes(&model, tp, engine, row);
+        let mut config_notes = Vec::new();
         if !written.contains_key("max_position_embeddings") {
             written.insert("max_position_embeddings".to_owned(), json!(POSITIONS));
-            notes.push(format!(
+            config_notes.push(format!(
                 "the configuration at hand does not say how long a prompt may be: {POSITIONS} is written; other keys that it lacks get the engine's defaults, which change no size"
             ));
         }
@@ -126,6 +117,7 @@ impl HalfModel {
             overrides,
             config: written,
             notes,
+            config_notes,
         })
     }
 

@@ -388,3 +388,17 @@ fn what_is_no_share_is_refused_in_words() {
     let facts = ModelFacts::from_config_json(deepseek, "deepseek-v2-lite").unwrap();
     assert!(half(&facts, 2).unwrap_err().to_string().contains("latent"));
 }
+
+#[test]
+fn what_the_facts_say_must_be_written_is_what_no_flag_reaches() {
+    for name in builtin_names() {
+        for engine in [Engine::Vllm, Engine::Sglang] {
+            let told = super::must_be_written(&model(name), engine).unwrap();
+            let made = HalfModel::resolve(name, 2, engine).unwrap();
+            assert_eq!(told, made.overrides.is_none(), "{name} {engine:?}");
+            // How long a prompt may be is written, and no flag of a command says it.
+            assert!(!made.notes.iter().any(|note| note.contains("is written")));
+            assert!(!made.config_notes.is_empty(), "{name}");
+        }
+    }
+}

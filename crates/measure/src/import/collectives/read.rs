@@ -10,7 +10,7 @@ use super::value::CallFile;
 use super::{csv, nccl_json, nccl_text, our_csv, ours, trouble};
 use crate::control;
 use crate::import::error::ImportError;
-use crate::import::fields::{Fields, parse};
+use crate::import::fields::{Fields, parse, refuse_broken};
 use crate::record::{Record, load, read_bounded};
 
 /// The formats, for a file that has none of them.
@@ -123,6 +123,7 @@ fn of_text(text: &str, origin: &str) -> Result<CallFile, ImportError> {
     if nccl_text::is_one(text) {
         return nccl_text::file(text, origin);
     }
+    refuse_broken(text, origin)?;
     Err(ImportError::Unknown {
         origin: origin.to_owned(),
         looked_for: LOOKED_FOR,

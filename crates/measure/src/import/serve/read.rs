@@ -9,7 +9,7 @@ use super::run::ServeRun;
 use super::{block, checks, ours, summary, vllm};
 use crate::control;
 use crate::import::error::ImportError;
-use crate::import::fields::{Fields, parse};
+use crate::import::fields::{Fields, parse, refuse_broken};
 use crate::record::{Record, load, read_bounded};
 
 /// The formats, for a file that has none of them.
@@ -118,16 +118,28 @@ fn found(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
 
 /// What is not one JSON value: a journal, several results, or printed text.
 fn of_lines(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let first = lines.next().and_then(parse);
+    let lines = text.lines().enumerate();
+    let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let first = lines.next().and_then(|(_, line)| parse(line));
     if first
         .as_ref()
         .is_some_and(|line| line.get("header").is_some())
     {
         return journal(text, origin);
     }
+    if first.is_none() {
+        refuse_broken(text, origin)?;
+    }
     if let Some(first) = first.filter(Value::is_object) {
-        let rest = lines.map(|line| parse(line).ok_or_else(|| unknown(origin)));
+        let rest = lines.map(|(index, line)| {
+            parse(line).ok_or_else(|| ImportError::Unusable {
+                origin: origin.to_owned(),
+                why: format!(
+                    "is one JSON value a line, and line {} is none: the file is cut or mixed; give it as the benchmark wrote it",
+                    index + 1
+                ),
+            })
+        });
         return std::iter::once(Ok(first))
             .chain(rest)
             .map(|value| object(value?, origin))

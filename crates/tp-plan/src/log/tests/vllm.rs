@@ -1,13 +1,14 @@
-//! What logs of several versions say. Lines are written in the form that the named file prints; excerpts marked genuine are of a run.
+//! Logs of vLLM, from 0.6 to 0.32.
 
 use measure::record::CollectivePath;
 
-use super::{EngineLog, Graphs, LogError, log_table};
-use crate::engine::{CustomAllReduce, Engine, EngineFacts, Execution, Surroundings, Vendor};
+use super::{around, value};
+use crate::engine::{CustomAllReduce, Engine, EngineFacts, Execution};
+use crate::log::{EngineLog, Graphs, LogError, log_table};
 
 /// vLLM 0.13.0 on two GPUs without peer access, behind docker-compose: `v1/engine/core.py`, `custom_all_reduce.py`, `pynccl.py`,
 /// `platforms/cuda.py`, `v1/core/kv_cache_utils.py`, `v1/worker/gpu_model_runner.py`.
-const VLLM_0_13: &str = "\
+pub(super) const VLLM_0_13: &str = "\
 m | (APIServer pid=1) INFO 02-12 19:46:23 [api_server.py:1351] vLLM API server version 0.13.0
 m | (APIServer pid=1) INFO 02-12 19:46:23 [utils.py:253] non-default args: {'model_tag': '/models', 'tensor_parallel_size': 2, 'max_num_batched_tokens': 4096, 'max_num_seqs': 8}
 m | (APIServer pid=1) INFO 02-12 19:46:30 [scheduler.py:230] Chunked prefill is enabled with max_num_batched_tokens=4096.
@@ -26,22 +27,6 @@ Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):   0%|          | 0/5 [0
 Capturing CUDA graphs (decode, FULL): 100%|██████████| 4/4 [00:01<00:00,  2.09it/s]
 m | (Worker_TP0 pid=306) INFO 02-12 19:50:13 [gpu_model_runner.py:4587] Graph capturing finished in 4 secs, took 0.79 GiB
 ";
-
-/// Two GPUs of 48 GB of which nobody asked whether they are peers.
-fn around() -> Surroundings {
-    Surroundings {
-        vendor: Vendor::Nvidia,
-        architecture: Some("sm_89".to_owned()),
-        peer_access: None,
-        no_peer_reason: String::new(),
-        full_nvlink: false,
-        memory_bytes: None,
-    }
-}
-
-fn value<T: Clone>(said: &Option<super::Said<T>>) -> Option<(T, u64)> {
-    said.as_ref().map(|said| (said.value.clone(), said.line))
-}
 
 #[test]
 fn a_log_of_vllm_0_13_says_all_of_it_with_the_lines() {
@@ -161,7 +146,7 @@ fn a_log_of_another_size_or_engine_is_refused_in_words() {
 
 /// vLLM 0.6.4 with Ray: `engine/llm_engine.py`, `worker/model_runner.py`, `custom_all_reduce.py`. A model of 80 layers issues
 /// 1 + 2 * 80 = 161 all-reduces, and 35 sizes were captured: 161 * 35 = 5635 buffers, as public logs of Llama-3-70B show.
-const VLLM_0_6: &str = "\
+pub(super) const VLLM_0_6: &str = "\
 INFO 03-19 08:08:54 config.py:1136] Chunked prefill is enabled with max_num_batched_tokens=512.
 INFO 03-19 08:09:00 config.py:1136] Chunked prefill is enabled with max_num_batched_tokens=512.
 INFO 03-19 08:09:00 llm_engine.py:249] Initializing an LLM engine (v0.6.4.post1) with config: model='m', dtype=torch.float16, load_format=LoadFormat.AUTO, tensor_parallel_size=4, pipeline_parallel_size=1, disable_custom_all_reduce=False, quantization=None, enforce_eager=False, kv_cache_dtype=auto, num_scheduler_steps=1, chunked_prefill_enabled=True multi_step_stream_outputs=True, enable_prefix_caching=False
@@ -263,7 +248,7 @@ fn the_ways_of_the_tensor_parallel_group_decide() {
 }
 
 /// Genuine, of vLLM 0.32.0 on CPU with two ranks, shortened: `cpu_communicator.py`, `v1/engine/core.py`, `v1/core/kv_cache_utils.py`.
-const VLLM_CPU: &str = "\
+pub(super) const VLLM_CPU: &str = "\
 (APIServer pid=10724) INFO 11-22 13:47:30 [api_utils.py:347]  ▄▄ ▄█ █     █     █ ▀▄▀ █  version 0.32.0
 (APIServer pid=10724) INFO 11-22 13:47:30 [api_utils.py:286] non-default args: {'model_tag': 'llama', 'host': '127.0.0.1', 'port': 18701, 'model': 'llama', 'dtype': 'bfloat16', 'max_model_len': 2048, 'enforce_eager': True, 'skip_tokenizer_init': True, 'served_model_name': ['tiny'], 'load_format': 'dummy', 'tensor_parallel_size': 2, 'max_num_seqs': 16}
 (APIServer pid=10724) INFO 11-22 13:48:00 [scheduler.py:307] Chunked prefill is enabled with max_num_batched_tokens=4096.
@@ -295,196 +280,4 @@ fn a_genuine_log_of_a_cpu_says_that_its_collectives_go_over_gloo() {
             .any(|warned| warned.line == 6 && warned.meaning.contains("gloo"))
     );
     assert_eq!(log.starts, 1);
-}
-
-/// SGLang of spring 2026: `srt/server_args.py` (by `srt/entrypoints/engine.py`), `srt/distributed/parallel_state.py`,
-/// `srt/mem_cache/memory_pool.py`, `srt/model_executor/cuda_graph_runner.py`, `srt/managers/scheduler.py`.
-const SGLANG: &str = "\
-[2026-04-14 16:08:19] INFO server_args.py:1830: Attention backend not specified. Use flashinfer backend by default.
-[2026-04-14 16:08:20] INFO engine.py:156: server_args=ServerArgs(model_path='m', skip_tokenizer_init=False, dtype='auto', quantization=None, kv_cache_dtype='auto', max_running_requests=None, chunked_prefill_size=2048, tp_size=2, pp_size=1, dp_size=1, attention_backend='flashinfer', decode_attention_backend=None, disable_radix_cache=False, cuda_graph_max_bs=24, cuda_graph_bs=[1, 2, 4, 8], disable_cuda_graph=False, disable_custom_all_reduce=False, enable_dp_attention=False)
-[2026-04-14 16:08:43 TP0] sglang is using nccl==2.27.5
-[2026-04-14 16:08:44 TP1] Setup Custom allreduce failed with CUDART error: peer access is not supported between these two devices. To silence this warning, specify --disable-custom-all-reduce explicitly.
-[2026-04-14 16:08:44 TP0] Multimodal attention backend not set. Use triton_attn.
-[2026-04-14 16:08:49 TP0] Load weight end. type=Qwen2ForCausalLM, dtype=torch.bfloat16, avail mem=6.09 GB, mem usage=15.54 GB.
-[2026-04-14 16:08:49 TP0] KV Cache is allocated. #tokens: 327310, K size: 2.50 GB, V size: 2.50 GB
-[2026-04-14 16:08:50 TP0] Capture cuda graph bs [1, 2, 4, 8, 12, 16, 24]
-Capturing batches (bs=24 avail_mem=4.00 GB):   0%|          | 0/7 [00:00<?, ?it/s]
-Capturing batches (bs=1 avail_mem=3.80 GB): 100%|██████████| 7/7 [00:04<00:00,  3.31it/s]
-Capturing batches (bs=1 avail_mem=3.80 GB): 100%|██████████| 7/7 [00:04<00:00,  1.72it/s]
-[2026-04-14 16:09:08 TP0] max_total_num_tokens=327310, chunked_prefill_size=2048, max_prefill_tokens=16384, max_running_requests=62, context_len=262144, available_gpu_mem=3.79 GB
-";
-
-#[test]
-fn a_log_of_sglang_says_it_too() {
-    let log = EngineLog::read(SGLANG);
-    assert_eq!(value(&log.engine), Some((Engine::Sglang, 2)));
-    assert_eq!(log.version, None, "SGLang does not say it");
-    assert_eq!(value(&log.tp), Some((2, 2)));
-    assert_eq!(
-        value(&log.attention_backend),
-        Some(("flashinfer".to_owned(), 2))
-    );
-    assert_eq!(value(&log.prefix_cache), Some((true, 2)));
-    assert_eq!(value(&log.dtype), Some(("bfloat16".to_owned(), 6)));
-    assert_eq!(value(&log.max_batched_tokens), Some((2048, 2)));
-    assert_eq!(value(&log.max_num_seqs), Some((62, 12)));
-    assert_eq!(value(&log.kv_cache_tokens), Some((327_310, 7)));
-    // The list of the arguments is not what was captured.
-    let sizes = Some(vec![1, 2, 4, 8, 12, 16, 24]);
-    assert_eq!(value(&log.graphs), Some((Graphs::Captured { sizes }, 8)));
-    assert_eq!(log.captured.len(), 1);
-    assert_eq!(log.captured[0].count, 7);
-    let Some((CustomAllReduce::Off { reason }, 4)) = value(&log.custom_all_reduce) else {
-        panic!("{:?}", log.custom_all_reduce);
-    };
-    assert_eq!(
-        reason,
-        "CUDART error: peer access is not supported between these two devices"
-    );
-    assert!(log.notes.is_empty(), "{:?}", log.notes);
-    let facts = EngineFacts::sglang(2, &around()).with_log(&log).unwrap();
-    assert_eq!(facts.padded(17), 24);
-    assert_eq!(facts.padded(25), 25);
-    assert_eq!(facts.max_num_seqs, Some(62));
-}
-
-/// Later SGLang prints its arguments as a dictionary; `srt/managers/tp_worker.py`.
-#[test]
-fn arguments_as_a_dictionary_are_read_as_well() {
-    let log = EngineLog::read(
-        "[t] server_args={'tp_size': 4, 'disable_custom_all_reduce': True, 'disable_cuda_graph': True, 'chunked_prefill_size': -1, 'enable_dp_attention': True}\n\
-         [t TP0] [AR] All-reduce call path: NCCL (custom AR disabled)\n",
-    );
-    assert_eq!(value(&log.tp), Some((4, 1)));
-    assert_eq!(value(&log.chunked_prefill), Some((false, 1)));
-    assert_eq!(log.max_batched_tokens, None);
-    assert!(matches!(
-        value(&log.graphs),
-        Some((Graphs::Eager { .. }, 1))
-    ));
-    assert!(matches!(
-        value(&log.custom_all_reduce),
-        Some((CustomAllReduce::Off { .. }, 1))
-    ));
-    assert!(log.warnings[0].meaning.contains("data parallel"));
-}
-
-/// On AMD the first line is of other groups; the second is of the tensor parallel one.
-#[test]
-fn a_kernel_that_is_used_outweighs_the_other_groups() {
-    let log = EngineLog::read(
-        "[t DP0 TP0] [AR] All-reduce call path: NCCL (custom AR disabled)\n[t DP0 TP0] [AR] Using AiterCustomAllreduce (AMD default)\n",
-    );
-    assert_eq!(
-        value(&log.custom_all_reduce),
-        Some((CustomAllReduce::Active, 2))
-    );
-}
-
-/// NCCL's and RCCL's own words, as their sources print them (`transport/p2p.cc`, `shm.cc`, `net.cc`).
-#[test]
-fn transports_lose_the_numbers_of_devices() {
-    let lines = [
-        (
-            "Channel 00/0 : 0[0] -> 1[1] via P2P/direct pointer",
-            "P2P/direct pointer",
-        ),
-        (
-            "Channel 00/0 : 2[2] -> 3[3] via P2P/CUMEM/read",
-            "P2P/CUMEM/read",
-        ),
-        (
-            "Channel 00/0 : 0[0] -> 1[1] via P2P/indirect/2[2]",
-            "P2P/indirect",
-        ),
-        (
-            "Channel 00/0 : 0[3000] -> 1[c000] via P2P/IPC comm 0x55d0c8f0 nRanks 02",
-            "P2P/IPC",
-        ),
-        (
-            "Channel 00/0 : 7[7] -> 8[0] [receive] via NET/IB/0/GDRDMA",
-            "NET/IB/GDRDMA",
-        ),
-        (
-            "Channel 00/0 : 0[0] -> 15[7] [send] via NET/IB/7(6)/GDRDMA",
-            "NET/IB/GDRDMA",
-        ),
-        ("Channel 00/02 : 0 -> 1 via NET/Socket/0", "NET/Socket"),
-    ];
-    for (line, name) in lines {
-        let log = EngineLog::read(&format!("h:1:2 [0] NCCL INFO {line}\n"));
-        assert_eq!(log.transports[0].name, name, "{line}");
-    }
-    // An order of ranks is no transport.
-    let log = EngineLog::read("h [0] NCCL INFO Channel 00/24 :    0   1\n");
-    assert!(log.transports.is_empty());
-}
-
-#[test]
-fn a_log_that_says_nothing_is_empty_and_absent_is_shown() {
-    let log = EngineLog::read("INFO:     127.0.0.1:45016 - \"GET /health HTTP/1.1\" 200 OK\n\n");
-    assert!(log.is_empty());
-    assert_eq!(log.lines, 2);
-    assert!(log_table(&log).contains("—"));
-    let json = serde_json::to_string(&EngineLog::read(VLLM_0_13)).unwrap();
-    let back: EngineLog = serde_json::from_str(&json).unwrap();
-    assert_eq!(back, EngineLog::read(VLLM_0_13));
-}
-
-/// 64-bit linear congruential numbers (Knuth's constants), so that a failure can be had again.
-fn random(state: &mut u64) -> usize {
-    *state = state
-        .wrapping_mul(6_364_136_223_846_793_005)
-        .wrapping_add(1_442_695_040_888_963_407);
-    usize::try_from(*state >> 33).unwrap()
-}
-
-#[test]
-fn no_bytes_make_it_panic() {
-    let whole = [VLLM_0_13, VLLM_0_6, VLLM_CPU, SGLANG]
-        .concat()
-        .into_bytes();
-    let mut state = 8;
-    for _ in 0..150 {
-        let mut bytes = whole.clone();
-        // Cut at both ends, then bytes changed, doubled and taken out.
-        bytes.truncate(random(&mut state) % bytes.len() + 1);
-        bytes.drain(..random(&mut state) % bytes.len());
-        for _ in 0..random(&mut state) % 40 {
-            if bytes.is_empty() {
-                break;
-            }
-            let at = random(&mut state) % bytes.len();
-            match random(&mut state) % 4 {
-                0 => bytes[at] = u8::try_from(random(&mut state) % 256).unwrap(),
-                1 => {
-                    bytes.remove(at);
-                }
-                2 => bytes.insert(at, [b'\n', b'\r', 0x1b, 0][random(&mut state) % 4]),
-                _ => bytes.swap(at, 0),
-            }
-        }
-        let log = EngineLog::read_from(bytes.as_slice()).unwrap();
-        drop(log_table(&log));
-        drop(EngineFacts::vllm(2, &around()).with_log(&log));
-    }
-    for _ in 0..50 {
-        let noise: Vec<u8> = (0..2000)
-            .map(|_| u8::try_from(random(&mut state) % 256).unwrap())
-            .collect();
-        drop(EngineLog::read_from(noise.as_slice()).unwrap());
-    }
-}
-
-#[test]
-fn lists_stay_bounded_however_long_the_log_is() {
-    let mut text = String::new();
-    for index in 0..5000 {
-        text.push_str(&format!(
-            "h [0] NCCL INFO NCCL_X{index} set by environment to {index}\nh [0] NCCL INFO Channel 00 : 0 -> 1 via P{index}x/IPC\nvLLM is using nccl=={index}.0\n"
-        ));
-    }
-    let log = EngineLog::read(&text);
-    assert!(log.environment.len() <= 64 && log.transports.len() <= 64 && log.notes.len() <= 64);
-    assert_eq!(log.lines, 15_000);
 }

@@ -1,0 +1,106 @@
+//! What the waterfall leads to, and what stands behind its bars.
+
+use measure::unit::ByteCount;
+
+use super::waterfall::step_decimals;
+use crate::attribute::{Attribution, Cause, Claim, Implied, PublishedTime};
+
+/// What the waterfall leads to.
+pub(super) fn behind(attribution: &Attribution) -> String {
+    let mut text = format!(
+        "step speed-up {}x; {}x if links were free\n",
+        attribution.speed_up.with_decimals(2),
+        attribution.free_links.with_decimals(2)
+    );
+    if let Some(possible) = &attribution.possible {
+        text.push_str(&format!(
+            "speed-up possible at this batch {}x: links free and GEMMs that lose nothing, so that only what never shards and the host are left\n",
+            possible.with_decimals(2)
+        ));
+    }
+    match &attribution.claim {
+        Claim::Estimated => {}
+        Claim::AtMost { reason } => text.push_str(&format!("no bar for communication: {reason}\n")),
+        Claim::None { reason } => {
+            text.push_str(&format!("no claim about communication: {reason}\n"));
+        }
+    }
+    // Which curve in which mode the bar stands on.
+    if let Some(bar) = attribution.bar(Cause::Communication) {
+        text.push_str(&format!(
+            "communication, all-reduce and all-gather together, {} ms ({}): {}\n",
+            bar.ms.with_decimals(step_decimals(attribution)),
+            bar.grade.map_or(String::new(), |grade| grade.to_string()),
+            bar.source
+        ));
+    }
+    for line in half_width(attribution) {
+        text.push_str(&format!("{line}\n"));
+    }
+    if let Some(line) = too_much(attribution) {
+        text.push_str(&format!("{line}\n"));
+    }
+    if let Some(of) = &attribution.implied {
+        text.push_str(&format!("{}\n", implied(of)));
+        for published in &of.published {
+            text.push_str(&format!("   {published}\n"));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// How many draws sum to more than was measured, and what that means; `None` where it is none of them.
+#[must_use]
+pub fn too_much(attribution: &Attribution) -> Option<String> {
+    let means = match attribution.drops_draws() {
+        true => " and were dropped: the ranges fit at their lower ends",
+        false => ": what is unexplained lies below zero there",
+    };
+    (attribution.impossible >= 0.005).then(|| {
+        format!(
+            "{:.0}% of the draws sum to more than was measured{means}",
+            attribution.impossible * 100.0
+        )
+    })
+}
+
+/// What a half-width model measured, in sentences; empty where there is none.
+#[must_use]
+pub fn half_width(attribution: &Attribution) -> Vec<String> {
+    let Some(half) = &attribution.half else {
+        return Vec::new();
+    };
+    let (tp, decimals) = (attribution.tp, step_decimals(attribution));
+    let measured = format!(
+        "half-width model: a step of {} ms, {} ms above 1/{tp} of TP1's (A: narrow GEMMs, never sharded and host together) and {} ms below TP{tp}'s (A: communication and executor)",
+        half.step.with_decimals(decimals),
+        half.loss.with_decimals(decimals),
+        half.difference.with_decimals(decimals),
+    );
+    [Some(measured), half.in_words()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// What one all-reduce would take if all that is left were communication.
+#[must_use]
+pub fn implied(implied: &Implied) -> String {
+    format!(
+        "if all that is left were communication, one all-reduce of {} ({} a step) would take {} us: an upper figure",
+        ByteCount(implied.bytes_per_rank),
+        implied.count,
+        implied.us.with_decimals(1)
+    )
+}
+
+impl std::fmt::Display for PublishedTime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "published {:.1} us, {} ({})",
+            self.us, self.path, self.source
+        )
+    }
+}

@@ -1,0 +1,19 @@
+//! An explanation for the terminal, a file for each part of it.
+
+mod advice;
+mod answer;
+mod behind;
+mod gates;
+mod lists;
+mod waterfall;
+mod whole;
+
+pub(crate) use gates::gates;
+pub(crate) use lists::list;
+
+pub use answer::answer;
+pub use behind::{half_width, implied, too_much};
+pub use gates::{heading, passed};
+pub use lists::prior_shares;
+pub use waterfall::{grades, step_decimals};
+pub use whole::text;

@@ -1,0 +1,166 @@
+//! Inputs that are bad, missing, mixed or contradict each other: one clear sentence, exit code 2 or 3, and never a guess.
+
+use crate::common::{Ran, Scratch};
+
+/// 64 requests of 256 tokens, not streamed; `seconds` each on average.
+fn result(concurrency: u32, seconds: f64) -> serde_json::Value {
+    let rate = f64::from(concurrency) / seconds;
+    serde_json::json!({
+        "model": "Qwen2.5-VL-72B-Instruct-FP8", "concurrency": concurrency, "num_requests": 64, "failed": 0, "max_tokens": 256,
+        "requests_per_s": rate, "prompt_tokens_per_s": rate * 89.0, "output_tokens_per_s": rate * 256.0,
+        "latency_p50_s": seconds, "latency_p95_s": seconds * 1.002, "latency_mean_s": seconds,
+        "latency_min_s": seconds * 0.998, "latency_max_s": seconds * 1.003, "total_time_s": 64.0 / rate,
+    })
+}
+
+fn explain(scratch: &Scratch, tp1: &str, tp2: &str, more: &[&str]) -> Ran {
+    let arguments = [
+        "explain",
+        "--tp1",
+        tp1,
+        "--tp2",
+        tp2,
+        "--model",
+        "qwen2.5-vl-72b-fp8",
+    ];
+    scratch.run(&[&arguments, more].concat())
+}
+
+/// Both files, as TP1 and TP2 are without fault.
+fn good(scratch: &Scratch) -> [String; 2] {
+    let write = |name, seconds| scratch.write(name, &result(16, seconds).to_string());
+    [write("one.json", 15.7242), write("two.json", 11.7622)]
+}
+
+/// The message of a refusal as bad usage: one line that holds these words.
+#[track_caller]
+fn refused(ran: &Ran, words: &[&str]) {
+    ran.expect(2);
+    let message = ran.stderr.trim();
+    assert_eq!(message.lines().count(), 1, "{message}");
+    for word in words {
+        assert!(message.contains(word), "no {word} in {message}");
+    }
+    assert_eq!(ran.stdout, "");
+}
+
+#[test]
+fn a_file_that_is_no_result_is_named_with_what_is_wrong_with_it() {
+    let scratch = Scratch::new();
+    let [one, two] = good(&scratch);
+    explain(&scratch, &one, &two, &[]).expect(0);
+    let pretty = serde_json::to_string_pretty(&result(16, 11.7622)).unwrap();
+    // Cut in the middle of its ninth line.
+    let ninth: usize = pretty.split_inclusive('\n').take(8).map(str::len).sum();
+    let cut = &pretty[..ninth + 6];
+    let bytes = format!("after {} bytes", cut.len());
+    let with = |key: &str, value: &str| {
+        let text = result(16, 11.7622).to_string();
+        let own = result(16, 11.7622)[key].to_string();
+        text.replacen(
+            &format!("\"{key}\":{own}"),
+            &format!("\"{key}\":{value}"),
+            1,
+        )
+    };
+    let nan = with("latency_mean_s", "NaN");
+    let vast = with("requests_per_s", "1e400");
+    let negative = with("latency_mean_s", "-11.7");
+    let other = r#"{"version": "1.0", "results": [{"name": "pytest", "outcome": "passed"}]}"#;
+    for (name, text, words) in [
+        ("cut.json", cut, &["line 9", bytes.as_str(), "cut"][..]),
+        ("empty.json", "", &["no format"][..]),
+        ("other.json", other, &["no format"][..]),
+        ("nan.json", nan.as_str(), &["latency_mean_s", "NaN"][..]),
+        ("vast.json", vast.as_str(), &["out of range"][..]),
+        (
+            "negative.json",
+            negative.as_str(),
+            &["latency_mean_s", "-11.7"][..],
+        ),
+    ] {
+        let bad = scratch.write(name, text);
+        for ran in [
+            explain(&scratch, &one, &bad, &[]),
+            explain(&scratch, &bad, &two, &[]),
+            explain(&scratch, &one, &two, &["--half", &bad]),
+        ] {
+            refused(&ran, &[&[name], words].concat());
+        }
+    }
+    let folder = scratch.join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    let folder = folder.display().to_string();
+    refused(&explain(&scratch, &one, &folder, &[]), &["folder"]);
+    refused(&explain(&scratch, &one, "none.json", &[]), &["none.json"]);
+    for flag in [
+        "--allreduce",
+        "--trace",
+        "--gemm",
+        "--links",
+        "--engine-log",
+    ] {
+        refused(
+            &explain(&scratch, &one, &two, &[flag, &folder]),
+            &["folder"],
+        );
+        let empty = scratch.join("empty.json").display().to_string();
+        refused(
+            &explain(&scratch, &one, &two, &[flag, &empty]),
+            &["empty.json"],
+        );
+    }
+}
+
+#[test]
+fn a_result_that_is_given_twice_is_one_start_and_not_two() {
+    let scratch = Scratch::new();
+    let [one, two] = good(&scratch);
+    // The same under another name, and in another order of lines.
+    let again = serde_json::to_string_pretty(&result(16, 11.7622)).unwrap();
+    let again = scratch.write("again.json", &again);
+    for twice in [&two, &again] {
+        let ran = explain(&scratch, &one, &two, &["--tp2", twice]);
+        refused(&ran, &["hold the same result", "give each run once"]);
+    }
+    let same = explain(&scratch, &two, &again, &[]);
+    refused(&same, &["two.json and", "again.json hold the same result"]);
+    let half = explain(&scratch, &one, &two, &["--half", &again]);
+    refused(&half, &["hold the same result"]);
+}
+
+#[test]
+fn what_contradicts_itself_is_not_attributed() {
+    let scratch = Scratch::new();
+    let [one, two] = good(&scratch);
+    let half_batch = scratch.write("eight.json", &result(8, 11.7622).to_string());
+    let soft = scratch.write(
+        "soft.csv",
+        "op,ranks,element,bytes_per_rank,mode,outcome,time,low,high,n,simulated\n\
+         all_reduce,2,bf16,262144,graph,measured,60,59,61,20,l40x4\n",
+    );
+    let mut other = result(16, 11.7622);
+    other["model"] = "meta-llama/Llama-3.1-8B-Instruct".into();
+    let other = scratch.write("other.json", &other.to_string());
+    for (ran, words) in [
+        (explain(&scratch, &one, &half_batch, &[]), "batch equal"),
+        (
+            explain(&scratch, &one, &two, &["--allreduce", &soft]),
+            "measured or simulated, not both: l40x4 and measured",
+        ),
+        (explain(&scratch, &one, &other, &[]), "same model"),
+    ] {
+        ran.expect(3);
+        assert!(
+            ran.stdout.starts_with("Nothing is attributed: "),
+            "{}",
+            ran.stdout
+        );
+        let first = ran.stdout.lines().next().unwrap();
+        assert!(first.contains(words), "{first}");
+        assert!(!ran.stdout.contains("SIMULATED"), "{}", ran.stdout);
+        // Files that belong together still tell something; others do not.
+        let tells = ran.stdout.contains("still tells");
+        assert_eq!(tells, words == "batch equal", "{}", ran.stdout);
+    }
+}

@@ -1,0 +1,148 @@
+//! Studies of more than two sizes, the demonstration's list, and what is refused before anything is measured.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use crate::common::{Scratch, can_study, own};
+
+#[test]
+fn the_list_has_every_shipped_box_with_its_sizes_and_times() {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&["demo", "--list"]);
+    ran.expect(0);
+    let boxes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../boxes");
+    let files = boxes.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    for file in files {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let mut lines = ran.stdout.lines();
+        let row = lines.find(|line| line.starts_with(&format!("{name} ")));
+        let row = row.unwrap_or_else(|| panic!("no {name} in {}", ran.stdout));
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        let gpus: u32 = cells[1].parse().unwrap();
+        assert_eq!(cells[3], if gpus < 4 { "1,2" } else { "1,2,4" }, "{row}");
+        let seconds = |at: usize| cells[at].parse::<u32>().unwrap();
+        assert!(0 < seconds(4) && seconds(4) < seconds(5), "{row}");
+    }
+    assert!(!scratch.join("tplens-results").exists());
+}
+
+#[test]
+fn a_box_that_is_not_there_is_told_with_the_boxes_that_are() {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&["demo", "--box", "no-such-box"]);
+    ran.expect(2);
+    for part in ["no-such-box", "l40x4", "--box all"] {
+        assert!(ran.stderr.contains(part), "no `{part}` in {}", ran.stderr);
+    }
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_before_anything_is_measured() {
+    let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let scratch = Scratch::new();
+    let ran = scratch.run(&[
+        "study",
+        "--model",
+        "qwen2.5-72b",
+        "--out",
+        "study",
+        "--",
+        "vllm",
+        "serve",
+        "m",
+        "--port",
+        &port,
+    ]);
+    ran.expect(2);
+    assert!(ran.stderr.contains("is in use"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    assert!(!scratch.join("study").exists());
+}
+
+#[test]
+fn a_study_of_three_sizes_explains_each_of_them_with_its_servers_log_and_its_ablation() {
+    if !can_study() {
+        return;
+    }
+    let scratch = Scratch::new();
+    // What vLLM 0.13's v1/engine/core.py says at its start, before the engine that is embedded; the study adds size and port.
+    let script = format!(
+        "tp=$(echo \" $*\" | sed 's/.*--tensor-parallel-size \\([0-9]*\\).*/\\1/')\n\
+         echo \"INFO [core.py:93] Initializing a V1 LLM engine (v0.13.0) with config: model='m', tensor_parallel_size=$tp, enforce_eager=True\"\n\
+         exec '{}' engine --box l40x4 --model llama-3.1-8b \"$@\"\n",
+        own()
+    );
+    let server = scratch.write("vllm", &script);
+    let study: &[&str] = &[
+        "study",
+        "--sim",
+        "l40x4",
+        "--model",
+        "llama-3.1-8b",
+        "--tp",
+        "1,2,4",
+        "--concurrency",
+        "8",
+        "--requests",
+        "16",
+        "--input-tokens",
+        "16",
+        "--output-tokens",
+        "24",
+        "--budget",
+        "1",
+        "--out",
+        "study",
+        "--",
+        "sh",
+        &server,
+    ];
+    let first = scratch.run(study);
+    for (name, tp) in [("explanation-tp2", 2), ("explanation-tp4", 4)] {
+        let explanation = scratch.json(&format!("study/{name}.json"));
+        assert_eq!(explanation["tp"], tp, "{}", first.stderr);
+        let engine = explanation["engine"].as_str().unwrap();
+        // By its flags alone it would run graphs.
+        assert!(engine.contains("eager"), "{engine}");
+        assert!(scratch.join(&format!("study/{name}.html")).exists());
+    }
+    let between = scratch.json("study/explanation-tp2-tp4.json");
+    assert_eq!((&between["from"], &between["to"]), (&2.into(), &4.into()));
+    let page = std::fs::read_to_string(scratch.join("study/report.html")).unwrap();
+    for part in [
+        "2 GPUs against one",
+        "4 GPUs against one",
+        "TP4 against TP2",
+    ] {
+        assert!(page.contains(part), "no `{part}` in the page");
+    }
+    for part in [
+        "---- TP2 ----",
+        "---- TP4 ----",
+        "---- TP4 against TP2 ----",
+    ] {
+        assert!(
+            first.stdout.contains(part),
+            "no `{part}` in {}",
+            first.stdout
+        );
+    }
+    assert!(page.len() < 1 << 20, "{} bytes", page.len());
+
+    // An ablation of another box is left out with the reason, and all else is explained as before.
+    let arms = r#"{"schema": 1, "simulated": "other", "model": "llama-3.1-8b", "tp": 2, "batch": 8, "engine": null, "planned": 65, "arms": []}"#;
+    std::fs::create_dir(scratch.join("study/ablation-tp2")).unwrap();
+    scratch.write("study/ablation-tp2/ablation.json", arms);
+    let again = scratch.run(study);
+    assert_eq!(again.code, first.code, "{}", again.stderr);
+    assert!(
+        again
+            .stderr
+            .contains("ablation-tp2/ablation.json is left out"),
+        "{}",
+        again.stderr
+    );
+    assert_eq!(scratch.json("study/explanation-tp2-tp4.json"), between);
+}

@@ -1,0 +1,152 @@
+//! Pages of `explain`: an ablation beside results, and names that would break a page if they became part of it.
+
+use crate::common::{Ran, Scratch};
+
+/// A name that would run, close or turn around something if it became markup: with a right-to-left override, and long.
+fn hostile() -> String {
+    format!(
+        "<script>alert(1)<\u{2044}script>\"'&\u{202e}{}",
+        "x".repeat(150)
+    )
+}
+
+/// A result of vLLM's client: 16 in flight, 64 requests of 64 tokens in and 128 out.
+fn result(scratch: &Scratch, name: &str, tpot: f64) -> String {
+    // TTFT 200 ms and 127 gaps; four waves of 16.
+    let duration = 4.0 * (200.0 + 127.0 * tpot) / 1e3;
+    let value = serde_json::json!({
+        "model_id": "qwen2.5-72b", "num_prompts": 64, "request_rate": "inf", "max_concurrency": 16,
+        "duration": duration, "completed": 64, "failed": 0, "total_input_tokens": 64 * 64, "total_output_tokens": 64 * 128,
+        "request_throughput": 64.0 / duration, "output_throughput": 64.0 * 128.0 / duration,
+        "mean_ttft_ms": 200.0, "median_ttft_ms": 200.0, "std_ttft_ms": 1.0, "p99_ttft_ms": 201.0,
+        "mean_tpot_ms": tpot, "median_tpot_ms": tpot, "std_tpot_ms": 0.01, "p99_tpot_ms": tpot,
+        "mean_itl_ms": tpot, "median_itl_ms": tpot, "std_itl_ms": 0.01, "p99_itl_ms": tpot,
+    });
+    scratch.write(name, &value.to_string())
+}
+
+/// An arm of five launches around a collective time and a step.
+fn arm(name: &str, change: &str, us: f64, ms: f64) -> serde_json::Value {
+    let around =
+        |mid: f64| serde_json::json!({"low": mid * 0.999, "mid": mid, "high": mid * 1.001});
+    let launches = [-1.0, -0.5, 0.0, 0.5, 1.0].map(|part| {
+        serde_json::json!({
+            "order": 0, "collective_us": around(us * (1.0 + 0.005 * part)), "step_ms": around(ms * (1.0 - 0.001 * part)),
+            "steps": 1000, "folder": null,
+        })
+    });
+    serde_json::json!({"name": name, "change": change, "how": name, "launches": launches})
+}
+
+/// Steps of 30 ms and 161 all-reduces.
+fn ablation(scratch: &Scratch, link_arm: &str) -> String {
+    let step = |us: f64| 30.0 + 161.0 * us / 1e3;
+    let value = serde_json::json!({
+        "schema": 1, "simulated": null, "model": "qwen2.5-72b", "tp": 2, "batch": 16, "engine": null, "planned": 161,
+        "arms": [
+            arm("baseline", "baseline", 60.0, step(60.0)),
+            arm(link_arm, "link", 120.0, step(120.0)),
+            arm("channels-1", "link", 90.0, step(90.0)),
+        ],
+    });
+    scratch.write("arms.json", &value.to_string())
+}
+
+fn curve(scratch: &Scratch, name: &str) -> String {
+    // 60 us at 256 KiB, which is 16 * 8192 * 2.
+    let rows = [131_072, 262_144, 4_194_304].map(|bytes: u32| {
+        let us = 60.0 * f64::from(bytes) / 262_144.0;
+        format!("all_reduce,2,{bytes},{us},graph\n")
+    });
+    scratch.write(name, &format!("op,ranks,bytes,us,mode\n{}", rows.concat()))
+}
+
+fn explain(scratch: &Scratch, [one, two, curve]: [&str; 3], more: &[&str]) -> Ran {
+    let arguments = [
+        "explain",
+        "--tp1",
+        one,
+        "--tp2",
+        two,
+        "--allreduce",
+        curve,
+        "--model",
+        "qwen2.5-72b",
+        "--out",
+        "out",
+    ];
+    scratch.run(&[&arguments, more].concat())
+}
+
+/// The page, which needs nothing beside it.
+fn page(scratch: &Scratch) -> String {
+    let page = std::fs::read_to_string(scratch.join("out/report.html")).unwrap();
+    // Commands that are printed name the server of the machine itself, in words.
+    let page = page.replace("http://127.0.0.1:8000", "URL");
+    for never in [
+        "<script", "http:", "https:", "src=", "href=", "url(", "@import", "NaN",
+    ] {
+        assert!(!page.contains(never), "{never}");
+    }
+    assert!(page.len() < 1_000_000, "{}", page.len());
+    page
+}
+
+#[test]
+fn an_ablation_beside_results_is_in_the_answer_the_page_and_the_inputs() {
+    let scratch = Scratch::new();
+    // 30 ms and 161 * 60 us = 9.7 ms are 39.7; half of 57 is 28.5.
+    let (one, two) = (
+        result(&scratch, "one.json", 57.0),
+        result(&scratch, "two.json", 39.7),
+    );
+    let curve = curve(&scratch, "curve.csv");
+    let arms = ablation(&scratch, "p2p-off");
+    let ran = explain(&scratch, [&one, &two, &curve], &["--ablation", &arms]);
+    ran.expect(0);
+    let first = ran.stdout.lines().next().unwrap();
+    assert!(
+        first.contains("; the ablation bears communication out, 9.7 [")
+            && first.contains("where only the link was varied, the step followed, with"),
+        "{first}"
+    );
+    let page = page(&scratch);
+    for part in [
+        "the ablation bears communication out, 9.7 [",
+        "Does the step follow the link",
+        "planned: 161 a step",
+        "3 arms of an ablation, 15 launches",
+        "<td class=\"short\">p2p-off</td>",
+    ] {
+        assert!(page.contains(part), "no `{part}` in the page");
+    }
+    // Gates that passed are one line, not rows.
+    assert!(page.contains(" passed: measured or simulated") && !page.contains(">passed"));
+    let explanation = scratch.json("out/explanation.json");
+    let inputs = explanation["inputs"].as_array().unwrap();
+    assert!(inputs.iter().any(|input| input["origin"] == arms.as_str()));
+    let next = explanation["outcome"]["next"].to_string();
+    assert!(!next.contains("serve-bench ablate"), "{next}");
+}
+
+#[test]
+fn names_of_others_are_words_on_the_page_and_no_markup() {
+    let scratch = Scratch::new();
+    let hostile = hostile();
+    let (one, two) = (
+        result(&scratch, &format!("{hostile}1.json"), 57.0),
+        result(&scratch, &format!("{hostile}2.json"), 39.7),
+    );
+    let curve = curve(&scratch, &format!("{hostile}.csv"));
+    let arms = ablation(&scratch, &hostile);
+    let ran = explain(&scratch, [&one, &two, &curve], &["--ablation", &arms]);
+    ran.expect(0);
+    let page = page(&scratch);
+    assert!(
+        page.contains("&lt;script&gt;alert(1)"),
+        "no name in the page"
+    );
+    assert!(!page.contains('\u{202e}') && !ran.stdout.contains('\u{202e}'));
+    // In a picture a name is cut, so that it stays in it.
+    assert!(page.contains("…</text>"), "no cut name in a picture");
+}
