@@ -54,8 +54,8 @@ pub use slope::{
     slope_answer, slope_controls, slope_text,
 };
 pub use text::{
-    answer, grades, half_width, heading, implied, passed, prior_shares, step_decimals, text,
-    too_much,
+    answer, gates_of_runs, grades, half_width, heading, implied, passed, prior_shares,
+    step_decimals, text, too_much,
 };
 pub use what_if::{
     Answer, By, CommunicationFrom, LinkRate, Substituted, Substitution, WhatIf, WhatIfError,

@@ -25,11 +25,12 @@ pub fn heading(explanation: &Explanation, batch: Option<u32>) -> String {
 
 pub(crate) fn gates(gates: &[Gate]) -> String {
     let others = gates.iter().filter(|gate| gate.verdict != Verdict::Passed);
-    let mut lines: Vec<String> = others
-        .map(|gate| {
+    let mut lines: Vec<String> = gates_of_runs(others)
+        .into_iter()
+        .map(|(name, gate)| {
             let mut line = format!(
-                "{}: {} ({}); needed: {}",
-                gate.verdict, gate.name, gate.seen, gate.needed
+                "{}: {name} ({}); needed: {}",
+                gate.verdict, gate.seen, gate.needed
             );
             if let Some(run) = &gate.what_to_run {
                 line.push_str(&format!("; {run}"));
@@ -41,10 +42,106 @@ pub(crate) fn gates(gates: &[Gate]) -> String {
     list("gates", &lines)
 }
 
+/// Gates under their names, where those that say the same of several runs of a side stand once, as in `no throttling, TP1 runs 1 2 4`.
+#[must_use]
+pub fn gates_of_runs<'a>(gates: impl IntoIterator<Item = &'a Gate>) -> Vec<(String, &'a Gate)> {
+    let mut grouped: Vec<(&str, Vec<&str>, &Gate)> = vec![];
+    for gate in gates {
+        let (stem, run) = match gate.name.rsplit_once(" run ") {
+            Some((stem, run)) if run.parse::<u32>().is_ok() => (stem, Some(run)),
+            _ => (gate.name.as_str(), None),
+        };
+        let same = |(name, runs, first): &&mut (&str, Vec<&str>, &Gate)| {
+            *name == stem
+                && !runs.is_empty()
+                && first.verdict == gate.verdict
+                && first.seen == gate.seen
+                && first.needed == gate.needed
+                && first.what_to_run == gate.what_to_run
+        };
+        match (run, grouped.iter_mut().find(same)) {
+            (Some(run), Some((_, runs, _))) => runs.push(run),
+            (run, _) => grouped.push((stem, run.into_iter().collect(), gate)),
+        }
+    }
+    let named = grouped.into_iter().map(|(stem, runs, gate)| {
+        let name = match runs.as_slice() {
+            [] | [_] => gate.name.clone(),
+            runs => format!("{stem} runs {}", runs.join(" ")),
+        };
+        (name, gate)
+    });
+    named.collect()
+}
+
 /// How many gates passed, and which; `None` where none did.
 #[must_use]
 pub fn passed(gates: &[Gate]) -> Option<String> {
     let passed = gates.iter().filter(|gate| gate.verdict == Verdict::Passed);
-    let names: Vec<&str> = passed.map(|gate| gate.name.as_str()).collect();
-    (!names.is_empty()).then(|| format!("{} passed: {}", names.len(), names.join("; ")))
+    let passed: Vec<Gate> = passed.map(without_figures).collect();
+    let names: Vec<String> = gates_of_runs(&passed)
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    (!names.is_empty()).then(|| format!("{} passed: {}", passed.len(), names.join("; ")))
+}
+
+/// A gate of which only the name is shown.
+fn without_figures(gate: &Gate) -> Gate {
+    Gate {
+        seen: String::new(),
+        needed: String::new(),
+        ..gate.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate(name: &str, verdict: Verdict, seen: &str) -> Gate {
+        Gate {
+            name: name.to_owned(),
+            verdict,
+            seen: seen.to_owned(),
+            needed: "needed".to_owned(),
+            what_to_run: None,
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_several_runs_stands_once() {
+        let gates = [
+            gate("no throttling, TP1 run 1", Verdict::Unknown, "no monitor"),
+            gate("transport proven", Verdict::Unknown, "no file"),
+            gate("no throttling, TP1 run 2", Verdict::Unknown, "no monitor"),
+            gate("no throttling, TP1 run 3", Verdict::Unknown, "too short"),
+            gate("no throttling, TP2 run 1", Verdict::Unknown, "no monitor"),
+        ];
+        let names: Vec<String> = gates_of_runs(&gates)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "no throttling, TP1 runs 1 2",
+                "transport proven",
+                "no throttling, TP1 run 3",
+                "no throttling, TP2 run 1"
+            ]
+        );
+    }
+
+    #[test]
+    fn passed_gates_are_counted_each_and_named_by_side() {
+        let gates = [
+            gate("no failures, TP1 run 1", Verdict::Passed, "16 of 16"),
+            gate("no failures, TP1 run 2", Verdict::Passed, "15 of 15"),
+        ];
+        assert_eq!(
+            passed(&gates).as_deref(),
+            Some("2 passed: no failures, TP1 runs 1 2")
+        );
+    }
 }

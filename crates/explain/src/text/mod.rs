@@ -13,7 +13,7 @@ pub(crate) use lists::list;
 
 pub use answer::answer;
 pub use behind::{half_width, implied, too_much};
-pub use gates::{heading, passed};
+pub use gates::{gates_of_runs, heading, passed};
 pub use lists::prior_shares;
 pub use waterfall::{grades, step_decimals};
 pub use whole::text;

@@ -1,6 +1,6 @@
 //! Parts that every page has: gates, inputs, lists, curves, bars, and the frame around them.
 
-use ::explain::{Gate, Grade, InputSource, Inputs, Prior, Range, Verdict, passed};
+use ::explain::{Gate, Grade, InputSource, Inputs, Prior, Range, Verdict, gates_of_runs, passed};
 use measure::record::{CallMode, CollectiveKind};
 use program::provenance::now;
 use report::{
@@ -137,9 +137,9 @@ pub(super) fn curves(title: &str, series: Vec<CurveSeries>, marks: Vec<SizeMark>
 /// Gates that did not pass as rows, the others in a line.
 pub(super) fn gates(gates: &[Gate]) -> Section {
     let others = gates.iter().filter(|gate| gate.verdict != Verdict::Passed);
-    let rows = others.map(|gate| {
+    let rows = gates_of_runs(others).into_iter().map(|(name, gate)| {
         vec![
-            format!("{}: {}", gate.verdict, gate.name),
+            format!("{}: {name}", gate.verdict),
             gate.seen.clone(),
             gate.needed.clone(),
             gate.what_to_run.clone().unwrap_or_default(),
