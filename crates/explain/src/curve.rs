@@ -22,6 +22,9 @@ const SHOWS_BANDWIDTH: u64 = 1 << 20;
 /// Half a 95% interval in standard deviations of a normal distribution.
 const DEVIATIONS: f64 = 1.96;
 
+/// The same of a 90% interval.
+const HOLDS: f64 = 1.645;
+
 /// Time over size of one operation at one number of ranks in one mode.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Curve {
@@ -240,6 +243,15 @@ impl Curve {
     }
 }
 
+/// Whether a curve of the library's all-reduces on so many ranks, in whatever mode, tells a size.
+pub(crate) fn reaches_in_a_mode(points: &[CurvePoint], ranks: u32, bytes: u64) -> bool {
+    let kind = CollectiveKind::AllReduce;
+    let modes = points.iter().map(|point| point.mode);
+    modes
+        .filter_map(|mode| Curve::of_points(points, kind, ranks, mode))
+        .any(|curve| curve.reaches(bytes))
+}
+
 /// No time grows by more than this exponent of its size for long: published curves reach it where a protocol ends.
 const STEEPEST: f64 = 1.5;
 
@@ -267,7 +279,7 @@ fn reading(point: &Point, place: Place, beyond: Option<Beyond>) -> Reading {
     }
 }
 
-/// Several measurements of one size: their geometric mean, with what they differ by in the spread.
+/// Several measurements of one size: their geometric mean, with what they differ by in the spread, so that 90% hold every one.
 fn merge(same: &[Point]) -> Point {
     if let [one] = same {
         return *one;
@@ -275,7 +287,9 @@ fn merge(same: &[Point]) -> Point {
     #[expect(clippy::cast_precision_loss, reason = "a handful of points")]
     let n = same.len() as f64;
     let mean = same.iter().map(|p| p.us.ln()).sum::<f64>() / n;
-    let apart = same.iter().map(|p| (p.us.ln() - mean).powi(2)).sum::<f64>() / n;
+    let away = || same.iter().map(|p| (p.us.ln() - mean).powi(2));
+    let farthest = away().fold(0.0, f64::max) / HOLDS.powi(2);
+    let apart = (away().sum::<f64>() / n).max(farthest);
     let own = same.iter().map(|p| p.spread).fold(0.0, f64::max);
     Point {
         bytes: same.first().map_or(0, |p| p.bytes),
@@ -401,6 +415,17 @@ mod tests {
             (got.us - 6.0).abs() < 1e-9 && (got.spread - 0.405).abs() < 1e-3,
             "{got:?}"
         );
+    }
+
+    #[test]
+    fn one_time_of_many_that_lies_apart_is_held_too() {
+        // Nine of 10 us and one of 20: the mean of the logarithm is ln 10 + 0.0693, from which ln 20 lies 0.624 away: over 1.645 0.379,
+        // where the root mean square is 0.208.
+        let mut points = vec![point(1024, 10.0); 9];
+        points.push(point(1024, 20.0));
+        let got = curve(&points).at(1024);
+        assert!((got.spread - 0.379).abs() < 1e-3, "{got:?}");
+        assert!(got.us * (1.645 * got.spread).exp() > 19.99, "{got:?}");
     }
 
     #[test]

@@ -221,6 +221,25 @@ pub fn explain_if(inputs: &Inputs, asked: &[Substitution], seed: u64, draws: u32
     }
 }
 
+/// What is to be said of a curve of these ranks where none of them is explained; else nothing.
+fn of_other_ranks(inputs: &Inputs, ranks: impl Iterator<Item = u32>) -> String {
+    // Without a run of one GPU the fewest are what the most are compared with, and their collectives are taken out.
+    let fewest = inputs.serve.iter().map(|(tp, _)| *tp).min();
+    let is_used = |ranks: u32| ranks == inputs.tp || Some(ranks) == fewest;
+    let mut ranks: Vec<u32> = ranks.collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    if ranks.iter().any(|ranks| is_used(*ranks)) {
+        return String::new();
+    }
+    let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+    format!(
+        ", not used: of {} ranks and not of {}",
+        ranks.join(" and "),
+        inputs.tp
+    )
+}
+
 pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
     let mut sources: Vec<InputSource> = Vec::new();
     let mut add = |origin: &str, taken: String| {
@@ -260,9 +279,16 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
             (None, true) if inputs.is_on_cpus() => ", of the engine on CPUs",
             (None, true) => "",
         };
+        let ranks = match stands {
+            true => of_other_ranks(inputs, points.clone().map(|point| point.ranks)),
+            false => String::new(),
+        };
         add(
             origin,
-            format!("collective times at {} points{marked}", points.count()),
+            format!(
+                "collective times at {} points{marked}{ranks}",
+                points.count()
+            ),
         );
     }
     for log in &inputs.evidence.logs {

@@ -7,6 +7,7 @@
 mod advise;
 mod attribute;
 mod bounded;
+mod contradiction;
 mod curve;
 mod explanation;
 mod first_token;
@@ -30,6 +31,7 @@ pub use attribute::{
     PriorShare, PublishedTime, Refusal, StepFrom, Timed, VarianceShare, attribute, is_another_gpu,
 };
 pub use bounded::{Bounded, ChunkBound, ChunkReduce, FlightBound, FlightPoint, PathBound, bounded};
+pub use contradiction::not_one_curve;
 pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, explain, explain_if};
 pub use first_token::{FirstToken, first_token};
 pub use gates::{Gate, Verdict, counted, gates};
@@ -49,9 +51,9 @@ pub use priors::{Basis, Override, Prior, PriorError, Priors, Shape};
 pub use range::Range;
 pub use seen::{Seen, Variable};
 pub use slope::{
-    Ablation, Arm, ArmSummary, Beside, Change, ConstantPart, DelayControl, HalfCheck, Launch,
-    NegativeControl, Power, Residual, Slope, SlopeEvidence, SlopeFit, SlopeVerdict, slope,
-    slope_answer, slope_controls, slope_text,
+    Ablation, AblationError, Arm, ArmSummary, Beside, Change, ConstantPart, DelayControl,
+    HalfCheck, Launch, NegativeControl, Power, Residual, Slope, SlopeEvidence, SlopeFit,
+    SlopeVerdict, slope, slope_answer, slope_controls, slope_text,
 };
 pub use text::{
     answer, gates_of_runs, grades, half_width, heading, implied, passed, prior_shares,

@@ -227,6 +227,20 @@ fn candidates(inputs: &Inputs, attribution: &Attribution, reported: Reported) ->
             minutes: 2.0 * run,
         });
     }
+    if attribution.prompts_ms.is_some() {
+        all.push(Candidate {
+            settles: Measurement::FirstToken,
+            gives: Gives::Another,
+            what:
+                "gaps between tokens (ITL), which show what other requests' prompts take of a step"
+                    .to_owned(),
+            how: format!(
+                "{}, and the same with one GPU",
+                commands.served_with(inputs.tp, batch, "")
+            ),
+            minutes: 2.0 * run,
+        });
+    }
     let repeats = [1, inputs.tp].map(|tp| inputs.runs(tp).count());
     if repeats.iter().any(|starts| *starts < STARTS) {
         #[expect(clippy::cast_precision_loss, reason = "a handful of starts")]
@@ -307,7 +321,8 @@ fn curve(inputs: &Inputs, attribution: &Attribution, reported: Reported) -> Opti
     let time = Commands::new(inputs).collectives(&attribution.batch.to_string());
     let used = |name: &str| attribution.priors.iter().find(|prior| prior.name == name);
     let is_own = |path: CollectivePath| path == CollectivePath::Custom;
-    if inputs.usable_curve().is_empty() || reported.grade == Some(Grade::D) {
+    let is_poor = reported.grade == Some(Grade::D) && !attribution.is_well_timed();
+    if inputs.usable_curve().is_empty() || is_poor {
         let mut factors = vec!["in_situ"];
         if attribution.collectives.iter().any(|of| is_own(of.path)) {
             factors.push("custom_over_library");

@@ -357,7 +357,7 @@ fn a_time_in_another_unit_is_refused_by_its_line() {
     // 30 us in seconds: 262,144 B / 3e-5 us = 8,738,133 GB/s.
     assert_eq!(
         row("all_reduce,2,262144,0.00003"),
-        ": us of line 2 is 0.00003 us, which is 8738133 GB/s of algorithm bandwidth; expected the time of one call in us; is it in another unit?"
+        ": us of line 2 is 0.00003 us, which is 8738133 GB/s of algorithm bandwidth; expected the time of one call in us; this looks like the wrong unit"
     );
     // The gathered whole counts: 4 * 1 MiB / 1 us = 4194 GB/s, and 2 * 1 MiB / 1 us = 2097 GB/s.
     assert!(row("all_gather,4,1048576,1").contains("4194 GB/s"));

@@ -42,6 +42,7 @@ pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
             ablation.schema
         )));
     }
+    ablation.check().map_err(|error| bad(error.to_string()))?;
     Ok(Slope {
         origin: Some(file.display().to_string()),
         ..slope(&ablation, SEED, DRAWS)

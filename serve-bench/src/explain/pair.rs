@@ -7,13 +7,14 @@ use ::explain::{
     links_text, sizes_text,
 };
 use measure::exit;
+use measure::import::ServeRun;
 use measure::record::{Links, Payload, load};
 use program::{Stop, outputs};
 use serde::Serialize;
 
 use super::args::ExplainArgs;
 use super::pair_args::{PairArgs, Peer, physical};
-use super::sources::Sources;
+use super::sources::{Sources, once_each};
 use super::{Printed, SEED, Wanted, page, write};
 
 /// What the command line says of one side.
@@ -63,6 +64,12 @@ pub(super) fn links(
     let tp = tp(pair)?;
     let side = |said: &Said<'_>| side(args, said, tp, priors).map_err(Stop::Usage);
     let (a, b) = (side(&said[0])?, side(&said[1])?);
+    let of_side = |files: &'_ [PathBuf], side: &LinkSide| -> Vec<(PathBuf, ServeRun)> {
+        let runs = side.inputs.serve.iter().map(|(_, run)| run.clone());
+        files.iter().cloned().zip(runs).collect()
+    };
+    let all = [of_side(&pair.a, &a), of_side(&pair.b, &b)].concat();
+    once_each(all.iter().map(|(file, run)| (file, run))).map_err(Stop::Usage)?;
     let comparison = compare_links(&a, &b, SEED, DRAWS);
     let code = match comparison.outcome {
         LinkOutcome::Compared { .. } => exit::DONE,

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::logs::{self, EngineLogFile};
 use crate::study::engines::NO_OWN_ALL_REDUCE;
-use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen, is_another_gpu};
+use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen, is_another_gpu, not_one_curve};
 use boxfile::BoxFile;
-use measure::import::serve::Throttle;
+use measure::import::serve::{Samples, Throttle};
 use measure::import::{ServeRun, collectives, gemm, serve, trace};
 use measure::record::{Links, Payload, load};
 use topology::PcieLink;
@@ -128,6 +128,9 @@ impl Sources {
                 Err(error) => return Err(error.to_string()),
             }
             troubles.extend(told);
+        }
+        if let Some(why) = not_one_curve(&curve) {
+            return Err(why);
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
         let (mut around, known) = self.the_box(tp)?;
@@ -271,26 +274,30 @@ impl EvidenceFiles {
 /// Refuses a result that is given twice: it is one start of a server and not two.
 ///
 /// # Errors
-/// Two files hold the same result, whatever their names and forms; in words.
+/// Two files hold the same result or the same samples, whatever their names, time stamps and forms; in words.
 pub(super) fn once_each<'a>(
     results: impl Iterator<Item = (&'a PathBuf, &'a ServeRun)>,
 ) -> Result<(), String> {
-    let mut before: Vec<(&Path, ServeRun)> = Vec::new();
+    let mut before: Vec<(&Path, ServeRun, Option<Samples>)> = Vec::new();
     for (file, run) in results {
+        let samples = serve::samples(file).map_err(|error| error.to_string())?;
         // What a run measured, whatever its file is called.
         let measured = ServeRun {
             origin: String::new(),
             tp: None,
             ..run.clone()
         };
-        if let Some((other, _)) = before.iter().find(|(_, other)| *other == measured) {
+        let same = |(_, other, of_other): &&(&Path, ServeRun, Option<Samples>)| {
+            *other == measured || (samples.is_some() && *of_other == samples)
+        };
+        if let Some((other, ..)) = before.iter().find(same) {
             return Err(format!(
                 "{} and {} hold the same result: give each run once",
                 other.display(),
                 file.display()
             ));
         }
-        before.push((file, measured));
+        before.push((file, measured, samples));
     }
     Ok(())
 }

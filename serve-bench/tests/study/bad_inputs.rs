@@ -130,6 +130,93 @@ fn a_result_that_is_given_twice_is_one_start_and_not_two() {
 }
 
 #[test]
+fn times_of_one_size_that_cannot_be_of_one_curve_are_refused_with_both_files() {
+    let scratch = Scratch::new();
+    let [one, two] = good(&scratch);
+    let curve = |name: &str, us: f64| {
+        let text = format!("op,ranks,bytes,us,mode\nall_reduce,2,262144,{us},graph\n");
+        scratch.write(name, &text)
+    };
+    let (first, other) = (curve("first.csv", 60.0), curve("other.csv", 200.0));
+    let ran = explain(
+        &scratch,
+        &one,
+        &two,
+        &["--allreduce", &first, "--allreduce", &other],
+    );
+    // 200 / 60 = 3.33.
+    refused(
+        &ran,
+        &[
+            "256 KiB",
+            "60 us in ",
+            "first.csv",
+            "200 us in ",
+            "other.csv",
+            "3.33 times",
+        ],
+    );
+    // The same time in ns is a hundred times the step: 161 * 60 ms = 9660 ms.
+    let slipped = curve("slipped.csv", 60_000.0);
+    let ran = explain(&scratch, &one, &two, &["--allreduce", &slipped]);
+    ran.expect(3);
+    assert!(
+        ran.stdout.contains("looks like the wrong unit"),
+        "{}",
+        ran.stdout
+    );
+    // And in ms it is more than any link carries: 262,144 B / 0.06 us = 4369 GB/s.
+    let small = curve("small.csv", 0.06);
+    let ran = explain(&scratch, &one, &two, &["--allreduce", &small]);
+    refused(
+        &ran,
+        &["small.csv", "4369 GB/s", "looks like the wrong unit"],
+    );
+}
+
+#[test]
+fn launches_of_an_ablation_that_cannot_be_are_named() {
+    let scratch = Scratch::new();
+    let launch = |order: u32, ms: [f64; 3], steps: u64| {
+        serde_json::json!({
+            "order": order, "collective_us": {"low": 59.0, "mid": 60.0, "high": 61.0},
+            "step_ms": {"low": ms[0], "mid": ms[1], "high": ms[2]}, "steps": steps, "folder": format!("l{order}"),
+        })
+    };
+    let arms = |launches: &[serde_json::Value]| {
+        let value = serde_json::json!({
+            "schema": 1, "simulated": null, "model": "qwen2.5-72b", "tp": 2, "batch": 16, "engine": null, "planned": 161,
+            "arms": [{"name": "base", "change": "baseline", "how": "", "launches": launches}],
+        });
+        scratch.write("arms.json", &value.to_string())
+    };
+    for (launches, words) in [
+        (
+            vec![launch(0, [41.0, 40.0, 39.0], 9)],
+            ["launch 0 of the arm base (l0)", "which is not ascending"],
+        ),
+        (
+            vec![launch(0, [39.0, 40.0, 41.0], 0)],
+            ["launch 0 of the arm base (l0)", "the mean of 0 steps"],
+        ),
+        (
+            vec![
+                launch(0, [39.0, 40.0, 41.0], 9),
+                launch(1, [39.0, 40.0, 41.0], 9),
+            ],
+            [
+                "(l0) and launch 1 of the arm base (l1)",
+                "hold the same samples",
+            ],
+        ),
+    ] {
+        let file = arms(&launches);
+        let ran = scratch.run(&["explain", "--ablation", &file]);
+        refused(&ran, &["arms.json: ", words[0], words[1]]);
+    }
+}
+
+#[test]
 fn what_contradicts_itself_is_not_attributed() {
     let scratch = Scratch::new();
     let [one, two] = good(&scratch);

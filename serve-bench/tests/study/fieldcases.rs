@@ -184,6 +184,12 @@ fn a_prior_that_is_changed_moves_the_interval_as_arithmetic_says() {
     let unknown = explain_case_2(&scratch, &["--prior", "no_such=1..2"]);
     unknown.expect(2);
     assert!(unknown.stderr.contains("no_such"), "{}", unknown.stderr);
+    // Name, form and unit.
+    assert!(
+        wrong.stderr.contains("prior gemm_speedup: `fast` is no range; write gemm_speedup=LOW..HIGH in x for each doubling"),
+        "{}",
+        wrong.stderr
+    );
 }
 
 /// The model at half width, made up: 64 requests in four waves of that latency.
@@ -201,7 +207,10 @@ fn half(scratch: &Scratch, latency_s: f64) -> String {
         high,
         64.0 / rate,
     ];
-    result(scratch, "half.json", numbers)
+    // Served under a name that says what it is.
+    let file = result(scratch, "half.json", numbers);
+    let text = std::fs::read_to_string(&file).unwrap();
+    scratch.write("half.json", &text.replace("-FP8\"", "-FP8-half-tp2\""))
 }
 
 #[test]

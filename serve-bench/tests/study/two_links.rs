@@ -137,6 +137,7 @@ fn files_that_do_not_belong_together_are_told_in_a_sentence() {
     let scratch = Scratch::new();
     let a = result(&scratch, "a.json", &[], 40.0);
     let b = result(&scratch, "b.json", &[], 46.7);
+    let copy = result(&scratch, "copy.json", &[("date", "20261123".into())], 40.0);
     let truncated = scratch.write("cut.json", "{\"model_id\": \"qwen2.5-72b\", \"num_pro");
     let batch = result(
         &scratch,
@@ -161,6 +162,11 @@ fn files_that_do_not_belong_together_are_told_in_a_sentence() {
         ),
         (&["--a", &a, "--b", &b], 2, "--tp"),
         (&["--a", &a, "--b", &a, "--tp", "2"], 2, "both sides"),
+        (
+            &["--a", &a, "--b", &copy, "--tp", "2"],
+            2,
+            "copy.json hold the same result",
+        ),
         (&["--a", &a, "--b", &truncated, "--tp", "2"], 2, "cut.json"),
         (
             &["--a", &a, "--b", &b, "--tp", "2", "--link-a", "x8"],

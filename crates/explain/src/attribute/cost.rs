@@ -249,7 +249,7 @@ impl Curves {
 
     /// Why these curves cannot be read at an all-reduce of the plan; `None` where they can.
     pub(crate) fn too_far(&self, planned: &[PlannedCollective]) -> Option<String> {
-        let mut reduces = planned
+        let reduces = planned
             .iter()
             .filter(|of| of.kind == CollectiveKind::AllReduce);
         let curve = |of: &PlannedCollective| {
@@ -257,13 +257,22 @@ impl Curves {
             let custom = self.custom.as_ref().filter(|_| is_custom);
             custom.unwrap_or(&self.all_reduce)
         };
-        let far = reduces.find(|of| !curve(of).reaches(of.bytes_per_rank))?;
-        Some(format!(
-            "the curve ({}) ends too far from the all-reduces of {} that the model sends, by more than a factor of 2: left out; measure at that size: allreduce-bench --sizes {}",
-            self.source,
-            ByteCount(far.bytes_per_rank),
-            far.bytes_per_rank
-        ))
+        let far = reduces.filter(|of| !curve(of).reaches(of.bytes_per_rank));
+        let mut sizes: Vec<u64> = far.map(|of| of.bytes_per_rank).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let words: Vec<String> = sizes
+            .iter()
+            .map(|size| ByteCount(*size).to_string())
+            .collect();
+        (!sizes.is_empty()).then(|| {
+            format!(
+                "the curve ({}) ends too far from the all-reduces of {} that the model sends, by more than a factor of 2: left out; measure at that size: {}",
+                self.source,
+                words.join(" and "),
+                by_hand(self.all_reduce.ranks, &sizes)
+            )
+        })
     }
 
     /// The curve that a collective is read from, and at how many bytes.
@@ -346,6 +355,12 @@ impl Curves {
         };
         (term, place_in_words(planned, bytes, reading.place))
     }
+}
+
+/// The command that times all-reduces of these sizes.
+pub(crate) fn by_hand(ranks: u32, sizes: &[u64]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    format!("allreduce-bench --sizes {} --tp {ranks}", sizes.join(","))
 }
 
 fn place_in_words(planned: &PlannedCollective, bytes: u64, place: Place) -> Option<String> {

@@ -7,6 +7,7 @@ use super::attention::attention_in_parts_ms;
 use super::cost::Term;
 use super::deck::{Hand, Knob};
 use super::step::StepTime;
+use super::unseen::Unseen;
 
 /// The constants behind every draw.
 #[derive(Debug, Clone)]
@@ -28,6 +29,10 @@ pub(super) struct Workload<'a> {
     pub(super) least_gemm_ms: f64,
     /// Tokens that a sequence has in the cache, half way through its output.
     pub(super) context: f64,
+    /// Prompts that may be in the steps, where no gap between tokens shows them.
+    pub(super) unseen: Option<Unseen>,
+    /// Why the half-width model is not known to be one; `None` where it is, or was not run.
+    pub(super) not_proven: Option<String>,
 }
 
 /// The causes of one draw, ms a step.
@@ -66,6 +71,12 @@ impl Workload<'_> {
     pub(super) fn communication(&self, hand: &Hand) -> f64 {
         let terms = self.terms.iter().flatten();
         terms.map(|term| term.us(hand)).sum::<f64>() / 1e3
+    }
+
+    /// What a step's collectives take as curve or trace have them, ms; 0 where there is neither.
+    pub(super) fn face_ms(&self) -> f64 {
+        let terms = self.terms.iter().flatten();
+        terms.map(Term::base_us).sum::<f64>() / 1e3
     }
 
     pub(super) fn draw(&self, hand: Hand) -> Draw {

@@ -68,6 +68,15 @@ pub(super) fn measured_speedup(inputs: &Inputs, batch: u32) -> (Option<Prior>, O
         .iter()
         .filter(|series| is_of(series, model.weights))
         .collect();
+    if of_weights.is_empty() {
+        return left_out(&format!(
+            "they are of {}, and the weights of {} are {}; measure {}",
+            types(&times.series),
+            model.name,
+            model.weights.name(),
+            shapes(&whole, &narrow)
+        ));
+    }
     let gpu = inputs.known.gpu.as_deref();
     let is_other = |series: &&GemmSeries| {
         let names = series.gpu.as_deref().zip(gpu);
@@ -89,8 +98,11 @@ pub(super) fn measured_speedup(inputs: &Inputs, batch: u32) -> (Option<Prior>, O
             && version.is_some()
             && series.version.as_deref().map(named) == version.map(named)
     };
-    let of_box = of_weights.into_iter().filter(|series| !is_other(series));
-    let gains = of_box.filter_map(|series| {
+    let of_box: Vec<&GemmSeries> = of_weights
+        .into_iter()
+        .filter(|series| !is_other(series))
+        .collect();
+    let gains = of_box.iter().copied().filter_map(|series| {
         let head = times
             .series
             .iter()
@@ -110,13 +122,7 @@ pub(super) fn measured_speedup(inputs: &Inputs, batch: u32) -> (Option<Prior>, O
     let low = gains.iter().map(Gain::low).reduce(f64::min);
     let high = gains.iter().map(Gain::high).reduce(f64::max);
     let Some((low, high)) = low.zip(high) else {
-        return left_out(&format!(
-            "they do not hold the shapes of {} in {} at {batch} rows, at full width and at 1/{}; measure {}",
-            model.name,
-            model.weights.name(),
-            inputs.tp,
-            shapes(&whole, &narrow)
-        ));
+        return left_out(&missing(&of_box, [&whole, &narrow], batch));
     };
     let each: Vec<String> = gains
         .iter()
@@ -155,7 +161,48 @@ pub(super) fn measured_speedup(inputs: &Inputs, batch: u32) -> (Option<Prior>, O
     (Some(prior), said)
 }
 
-/// The shapes that were missing, in words.
+/// What keeps every one of these series from telling a gain, and what to measure: rows, or of the series that lacks least its shapes.
+fn missing(series: &[&GemmSeries], [whole, narrow]: [&[Gemm]; 2], batch: u32) -> String {
+    let grids: Vec<Grid> = series.iter().map(|series| grid(&series.points)).collect();
+    let has_rows = |grid: &&Grid| between(grid, batch, |_| Some((1.0, true))).is_some();
+    let lacks = |grid: &Grid| -> Vec<String> {
+        let of_layers = whole.iter().chain(narrow).filter(|gemm| gemm.quantised);
+        let absent = of_layers.filter(|gemm| time(grid, batch, gemm).is_none());
+        let words = absent.map(|gemm| format!("{} n x k {}x{}", gemm.role, gemm.n, gemm.k));
+        words.collect()
+    };
+    let fewest = grids.iter().filter(has_rows).map(lacks);
+    match fewest.min_by_key(Vec::len) {
+        Some(lacks) => format!(
+            "they lack {}, or sizes close around; measure that at m = {batch}",
+            lacks.join(", ")
+        ),
+        None => {
+            let mut rows: Vec<u32> = grids.iter().flat_map(|grid| grid.keys().copied()).collect();
+            rows.sort_unstable();
+            rows.dedup();
+            let rows: Vec<String> = rows.iter().map(u32::to_string).collect();
+            format!(
+                "they are of m = {} rows, and a step has {batch}; measure {} at m = {batch}",
+                rows.join(", "),
+                shapes(whole, narrow)
+            )
+        }
+    }
+}
+
+/// The types of weights that series name.
+fn types(series: &[GemmSeries]) -> String {
+    let mut types: Vec<&str> = series
+        .iter()
+        .filter_map(|one| one.dtype.as_deref())
+        .collect();
+    types.sort_unstable();
+    types.dedup();
+    types.join(" and ")
+}
+
+/// The shapes of a layer at both widths, in words.
 fn shapes(whole: &[Gemm], narrow: &[Gemm]) -> String {
     let of = |gemm: &Gemm| format!("{}x{}", gemm.n, gemm.k);
     let words = whole.iter().zip(narrow);

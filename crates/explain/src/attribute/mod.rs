@@ -16,6 +16,7 @@ mod substitute;
 mod term;
 mod terms;
 mod traced;
+mod unseen;
 mod waterfall;
 mod work;
 
@@ -30,5 +31,8 @@ pub use sensitivity::{Measurement, PriorShare, VarianceShare};
 pub(crate) use substitute::scaled;
 pub(crate) use substitute::{Bench, Step, Swap, Swapped};
 pub use work::attribute;
+pub(crate) use work::{WRONG_UNIT, wrong_unit};
 
+pub(crate) use cost::by_hand;
+pub(crate) use step::of_bound;
 pub(crate) use terms::{Collectives, Compute, ComputeDeck, Taken, spread_of, step_from};

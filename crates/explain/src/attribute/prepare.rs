@@ -12,7 +12,8 @@ use super::gemm::measured_speedup;
 use super::result::{Grade, StepFrom};
 use super::step::{Side, StepTime};
 use super::traced::traced;
-use crate::gates::RunShape;
+use super::unseen::Unseen;
+use crate::gates::{RunShape, half_not_proven};
 use crate::inputs::Inputs;
 
 /// How many standard deviations of the measurement the causes may exceed it by.
@@ -47,8 +48,8 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     let active = model.parameters as f64 * model.weight_bytes_read(1) / model.weight_bytes as f64;
     // Both sides by the same metric: a gap and a latency of one server differ by more than what is looked for.
     let halves = &inputs.evidence.half;
-    let runs = inputs.runs(1).chain(inputs.runs(tp)).chain(halves);
-    let step_from = StepFrom::common(&runs.collect::<Vec<_>>())?;
+    let used = || inputs.runs(1).chain(inputs.runs(tp)).chain(halves);
+    let step_from = StepFrom::common(&used().collect::<Vec<_>>())?;
     let one = StepTime::new(inputs.runs(1), step_from, Side::One, batch, active)?;
     let several = StepTime::new(inputs.runs(tp), step_from, Side::Several(tp), batch, active)?;
     let half = match halves.as_slice() {
@@ -67,7 +68,12 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         }
     };
     let sides: Vec<&StepTime> = [&one, &several].into_iter().chain(&half).collect();
-    if step_from == StepFrom::Tpot {
+    let unseen = (step_from == StepFrom::Tpot)
+        .then(|| Unseen::new(tp, &one, &several, used()))
+        .flatten();
+    if let Some(unseen) = &unseen {
+        caveats.push(unseen.words.clone());
+    } else if step_from == StepFrom::Tpot {
         caveats.push("the step is the time per output token, which may hold up to 5% of steps with prompts; give results of serve-bench run for gaps of pure decoding".to_owned());
     }
     let tokens: Vec<f64> = sides.iter().filter_map(|side| side.wave_tokens()).collect();
@@ -158,8 +164,10 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
                     }
                 };
                 caveats.push(format!(
-                    "the curve is too short for the messages of a prefill, {} at most, which {from}: measure them with allreduce-bench --prefill-chunk",
-                    ByteCount(largest)
+                    "the curve is too short for the messages of a prefill, {} at most, which {from}: measure them with allreduce-bench --model {} --tp {tp} --batches {batch} --prefill-chunk {}",
+                    ByteCount(largest),
+                    model.name,
+                    largest / row.max(1)
                 ));
             }
             prefill_terms = prefill(inputs, published.as_ref().unwrap_or(curves), tokens);
@@ -211,6 +219,8 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             // Of a mixture of experts at least what one token needs, however the others are routed.
             least_gemm_ms: least_gemm_ms(inputs, model.weight_bytes_read(1)),
             context,
+            unseen,
+            not_proven: half_not_proven(inputs),
         },
         deck,
         step,

@@ -65,6 +65,10 @@ pub struct Attribution {
     pub impossible: f64,
     /// The collectives of a step, with the time that a curve gives them; empty where there is no curve.
     pub collectives: Vec<CollectiveCost>,
+    /// What prompts of other requests may take of the step on several GPUs at most, ms, where no gap between tokens shows it; `None`
+    /// where gaps do, where none is in it, or where nothing bounds it.
+    #[serde(default)]
+    pub prompts_ms: Option<f64>,
     /// What was taken as known without being measured.
     pub priors: Vec<Prior>,
     /// How much each possible measurement would settle.
@@ -262,8 +266,17 @@ impl Attribution {
     /// Whether draws whose causes sum to more than was measured count for no bar.
     #[must_use]
     pub fn drops_draws(&self) -> bool {
-        let bar = self.communication.as_ref();
-        self.half.is_none() && bar.is_some_and(|bar| bar.grade == Some(Grade::D))
+        let by_curve = self.communication.is_some() && !self.collectives.is_empty();
+        self.half.is_none() && by_curve && !self.is_well_timed()
+    }
+
+    /// Whether nine tenths of the collectives' time are better than prior knowledge; what a bar is worth may be less where prompts may
+    /// be in the step.
+    pub(crate) fn is_well_timed(&self) -> bool {
+        let us = |cost: &CollectiveCost| f64::from(cost.count) * cost.us;
+        let whole: f64 = self.collectives.iter().map(us).sum();
+        let good = self.collectives.iter().filter(|of| of.grade < Grade::D);
+        whole > 0.0 && good.map(us).sum::<f64>() >= 0.9 * whole
     }
 
     /// The bar of a cause; `None` where there is none.

@@ -10,6 +10,11 @@ use crate::gates::{MixedIn, RunShape};
 /// more through.
 const MIXED_IN: f64 = 0.05;
 
+/// Prompts that no gap shows take nothing of a time per token in this part of the draws, and in as many less one in twenty anything up
+/// to their bound: with requests of one length that go in waves they take next to nothing, and where each starts alone all of it.
+const IN_WAVES: f64 = 0.5;
+const ALONE: f64 = 0.05;
+
 /// Fewer values than this show no spread.
 const LEAST: u64 = 6;
 
@@ -66,10 +71,19 @@ struct Timed {
     mean_ms: f64,
     /// The part of it that steps with prompts may make up at most, 0 to 1.
     mixed_in: f64,
+    /// The part of it that prompts may take at most which no gap between tokens shows, 0 to 1.
+    unseen: f64,
     /// Relative standard deviation of the mean; `None` where the file gives no spread.
     spread: Option<f64>,
     /// What stands between a latency and a step; `None` where the stream shows the step itself.
     latency: Option<Latency>,
+}
+
+impl Timed {
+    /// Output tokens that the mean is of.
+    fn tokens(&self) -> f64 {
+        self.latency.map_or(1.0, |latency| latency.output)
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -127,13 +141,24 @@ impl StepTime {
         })
     }
 
+    /// The same with whatever prompts are in it, as it was measured: for who takes them out himself.
+    pub(crate) fn as_measured(mut self) -> Self {
+        for run in &mut self.runs {
+            run.unseen = 0.0;
+        }
+        self
+    }
+
     /// Milliseconds of a step. `prefill_comm_ms` is what collectives take in the prefill of one wave.
     pub(crate) fn draw(&self, hand: &Hand, prefill_comm_ms: f64) -> f64 {
         let run = self.run(hand);
         let spread = run.spread.unwrap_or_else(|| hand.get(Knob::UnstatedSpread));
         let mean = run.mean_ms * (1.0 + hand.get(self.knobs.error) * spread);
         let step = match run.latency {
-            None => mean * (1.0 - hand.get(Knob::MixedIn) * run.mixed_in),
+            None => {
+                let drawn = hand.get(Knob::MixedIn);
+                mean * (1.0 - drawn * run.mixed_in - of_bound(drawn) * run.unseen)
+            }
             Some(latency) => {
                 let cached = hand.get(Knob::PrefixCache);
                 let fresh = if latency.unique { 1.0 } else { 1.0 - cached };
@@ -165,6 +190,21 @@ impl StepTime {
         tokens.map(|latency| latency.wave_tokens).reduce(f64::max)
     }
 
+    /// What prompts that no gap shows may take of a time per token at most, ms, and that time, of the run where it is most; `None`
+    /// where there are none, or where none is streamed.
+    pub(super) fn unseen_prompts(&self) -> Option<(f64, f64)> {
+        let runs = self.runs.iter().filter(|run| run.unseen > 0.0);
+        let of = runs.map(|run| (run.unseen * run.mean_ms, run.mean_ms));
+        of.max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    /// The mean of its runs, ms; of latencies what falls to each output token.
+    #[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
+    pub(super) fn rough_ms(&self) -> f64 {
+        let each = |run: &Timed| run.mean_ms / run.tokens();
+        self.runs.iter().map(each).sum::<f64>() / self.runs.len() as f64
+    }
+
     pub(crate) fn has_unstated_spread(&self) -> bool {
         self.runs.iter().any(|run| run.spread.is_none())
     }
@@ -176,9 +216,8 @@ impl StepTime {
     /// Standard deviation of a step's measurement, ms, with a start-to-start offset that is uniform within `offset`.
     pub(super) fn deviation_ms(&self, unstated: f64, offset: f64) -> f64 {
         let of = |run: &Timed| {
-            let tokens = run.latency.map_or(1.0, |latency| latency.output);
             let spread = run.spread.unwrap_or(unstated);
-            run.mean_ms / tokens * (spread * spread + offset * offset / 3.0).sqrt()
+            run.mean_ms / run.tokens() * (spread * spread + offset * offset / 3.0).sqrt()
         };
         self.runs.iter().map(of).fold(0.0, f64::max)
     }
@@ -186,29 +225,31 @@ impl StepTime {
 
 fn timed(run: &ServeRun, metric: StepFrom, batch: u32, active_parameters: f64) -> Option<Timed> {
     let shape = RunShape::new(run);
-    let streamed = |of: Spread, mixed_in: f64| Timed {
+    let streamed = |of: Spread, mixed_in: f64, unseen: f64| Timed {
         mean_ms: of.mean,
         mixed_in,
+        unseen,
         spread: relative_spread(&of),
         latency: None,
     };
     match metric {
-        StepFrom::DecodeGap => Some(streamed(shape.decode_gap()?, 0.0)),
+        StepFrom::DecodeGap => Some(streamed(shape.decode_gap()?, 0.0, 0.0)),
         StepFrom::Tpot => {
             let tpot = run.tpot_ms?;
-            let mixed_in = match shape.mixed_in() {
+            Some(match shape.mixed_in() {
                 // The gate lets no more through.
-                Some(MixedIn::ByGaps(slowed)) => slowed.min(MIXED_IN),
-                // A bound that is loose where prompts start together would move the middle of the step: the gate says it instead.
-                Some(MixedIn::AtMost(_)) | None => 0.0,
-            };
-            Some(streamed(tpot, mixed_in))
+                Some(MixedIn::ByGaps(slowed)) => streamed(tpot, slowed.min(MIXED_IN), 0.0),
+                Some(MixedIn::AtMost(most)) => streamed(tpot, 0.0, most),
+                // That nothing bounds it is said.
+                None => streamed(tpot, 0.0, 0.0),
+            })
         }
         StepFrom::Latency => {
             let latency = run.e2el_ms?;
             Some(Timed {
                 mean_ms: latency.mean,
                 mixed_in: 0.0,
+                unseen: 0.0,
                 spread: relative_spread(&latency),
                 latency: Some(Latency {
                     output: shape.output().filter(|output| *output >= 2.0)?,
@@ -220,6 +261,12 @@ fn timed(run: &ServeRun, metric: StepFrom, batch: u32, active_parameters: f64) -
             })
         }
     }
+}
+
+/// The part of their bound that unseen prompts take, of a number that is uniform in 0..1: the middle of the step stays where it was
+/// measured, and the lower end of its 90% interval is all of the bound below.
+pub(crate) fn of_bound(uniform: f64) -> f64 {
+    ((uniform - IN_WAVES) / (1.0 - IN_WAVES - ALONE)).clamp(0.0, 1.0)
 }
 
 /// Relative standard deviation of a mean. Without an interval a quarter of the range is taken, whatever the number of

@@ -9,6 +9,7 @@ use super::deck::{Deck, Hand, Knob};
 use super::result::{CollectiveCost, Grade, StepFrom};
 use super::step::relative_spread;
 use super::waterfall::grade;
+use crate::contradiction::contradicted;
 use crate::curve::all_reduce_as_large;
 use crate::inputs::Inputs;
 use crate::priors::Prior;
@@ -19,6 +20,7 @@ use crate::random::Random;
 pub(crate) struct Collectives {
     deck: Deck,
     terms: Vec<Term>,
+    is_own: bool,
     pub(crate) caveats: Vec<String>,
 }
 
@@ -69,6 +71,9 @@ impl Collectives {
             return Err(far);
         }
         let (mut terms, mut caveats) = (Vec::new(), curves.caveats.clone());
+        if curves.is_own {
+            caveats.extend(contradicted(inputs));
+        }
         for collective in planned {
             // What is read off the all-reduce's curve must lie within it, or a single point stands for all sizes.
             let as_reduce = PlannedCollective {
@@ -101,6 +106,7 @@ impl Collectives {
         Ok(Self {
             deck,
             terms,
+            is_own: curves.is_own,
             caveats,
         })
     }
@@ -149,6 +155,11 @@ impl Collectives {
     /// The grade of what makes up nine tenths of the time.
     pub(crate) fn grade(&self) -> Grade {
         grade(&self.terms)
+    }
+
+    /// Whether they were read off curves of this box.
+    pub(crate) fn is_own(&self) -> bool {
+        self.is_own
     }
 
     /// Milliseconds of all of them as the curve has it.

@@ -70,8 +70,8 @@ impl<'a> Shown<'a> {
     pub(super) fn bars(&self) -> Option<Vec<Bar>> {
         let mut bars = self.besides()?;
         if *self.claim == Claim::Estimated {
-            bars.extend(self.all_reduce());
-            bars.extend(self.all_gather());
+            let sent = self.all_reduce().into_iter().chain(self.all_gather());
+            bars.extend(sent.map(|bar| self.capped(bar)));
         }
         bars.push(self.unexplained()?);
         Some(bars)
@@ -96,7 +96,7 @@ impl<'a> Shown<'a> {
             (Some(half), _) => {
                 let parted =
                     self.range(|draw| draw.unsharded + draw.host - draw.hand.get(Knob::Executor))?;
-                let (grade, said) = measured(&gemm_ms, parted.high - parted.low);
+                let (grade, said) = self.measured(&gemm_ms, parted.high - parted.low);
                 (
                     grade,
                     format!(
@@ -144,7 +144,8 @@ impl<'a> Shown<'a> {
             // What a curve says of the all-gather is small; all else is measured.
             let ms = self.range(|draw| draw.remainder() - draw.all_gather)?;
             let gathers = self.range(|draw| draw.all_gather)?;
-            let (grade, said) = measured(&ms, self.executor_width() + gathers.high - gathers.low);
+            let assumed = self.executor_width() + gathers.high - gathers.low;
+            let (grade, said) = self.measured(&ms, assumed);
             return Some(Bar {
                 cause: Cause::AllReduce,
                 ms,
@@ -184,6 +185,25 @@ impl<'a> Shown<'a> {
             grade: Some(grade(terms)),
             source: source(terms, &self.transfers(terms)),
         })
+    }
+
+    /// The grade of a bar that the half-width model measured but for what is taken as known in it; and a word on it.
+    fn measured(&self, bar: &Range, assumed_ms: f64) -> (Grade, String) {
+        match &self.workload.not_proven {
+            None => measured(bar, assumed_ms),
+            Some(why) => (
+                Grade::D,
+                format!("; half width not proven ({why}), so that its evidence is D"),
+            ),
+        }
+    }
+
+    /// A bar of collectives as good as prompts that may be in the step let it be.
+    fn capped(&self, bar: Bar) -> Bar {
+        match &self.workload.unseen {
+            Some(unseen) => unseen.capped(bar),
+            None => bar,
+        }
     }
 
     fn terms(&self, kind: CollectiveKind) -> Vec<Term> {
@@ -259,17 +279,17 @@ impl<'a> Shown<'a> {
         let terms = self.workload.terms.as_deref().unwrap_or_default();
         let (grade, source) = match self.is_difference() {
             true => {
-                let (grade, said) = measured(&ms, self.executor_width());
+                let (grade, said) = self.measured(&ms, self.executor_width());
                 (grade, self.difference_in_words() + &said)
             }
             false => (grade(terms), source(terms, &self.transfers(terms))),
         };
-        Some(Bar {
+        Some(self.capped(Bar {
             cause: Cause::Communication,
             ms,
             grade: Some(grade),
             source,
-        })
+        }))
     }
 
     fn difference_in_words(&self) -> String {

@@ -7,9 +7,10 @@ use super::cost::{Term, published_times};
 use super::draws::Draw;
 use super::misfit::{Misfit, Timed};
 use super::prepare::{Prepared, prepare};
-use super::result::{Attribution, Claim, Grade, Implied, Refusal};
+use super::result::{Attribution, Cause, Claim, Grade, Implied, Refusal};
 use super::sensitivity::Shares;
 use super::waterfall::{Shown, grade};
+use crate::contradiction::contradicted;
 use crate::gates::{Gate, Verdict, failed, gates};
 use crate::inputs::Inputs;
 use crate::random::Random;
@@ -23,6 +24,17 @@ const HARDLY: f64 = 0.9;
 
 /// Fewer draws than these have no quantiles.
 const FEWEST: usize = 20;
+
+/// Collectives that take more than so many times the whole step are in another unit than they are read in.
+pub(crate) const WRONG_UNIT: f64 = 3.0;
+
+/// What is said of such times.
+pub(crate) fn wrong_unit(source: &str, collectives_ms: f64, step_ms: f64) -> String {
+    format!(
+        "by {source} the collectives of a step take {collectives_ms:.1} ms, {:.0} times the whole step of {step_ms:.1} ms: that looks like the wrong unit (times are read as us, of one call); give them in us, or the times of these runs",
+        collectives_ms / step_ms
+    )
+}
 
 /// Where the time of a decode step on [`Inputs::tp`] GPUs goes; the same inputs, seed and number of draws give the same result.
 ///
@@ -40,6 +52,10 @@ pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, 
         reasons: vec![Refusal::NO_STEP.to_owned()],
     };
     let prepared = prepare(inputs).ok_or_else(no_step)?;
+    // What is read in another unit makes nonsense of all that comes after.
+    if let Some(why) = prepared.wrong_unit() {
+        return Err(Refusal { reasons: vec![why] });
+    }
     let all = prepared.draws(seed, draws.max(1));
     let fits = |draw: &&Draw| prepared.fits(draw);
     let free: Vec<Draw> = all.iter().filter(fits).copied().collect();
@@ -54,9 +70,16 @@ pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, 
         };
         return Err(Refusal { reasons: vec![why] });
     }
-    prepared
+    let unseen = prepared.workload.unseen.clone();
+    let found = prepared
         .attribution(inputs, &gates, seed, &all, &free)
-        .ok_or_else(no_step)
+        .ok_or_else(no_step)?;
+    let told = found.bar(Cause::Communication).map(|bar| bar.ms);
+    let told = told.unwrap_or(found.remainder);
+    match unseen.and_then(|unseen| unseen.refusal(&told)) {
+        Some(why) => Err(Refusal { reasons: vec![why] }),
+        None => Ok(found),
+    }
 }
 
 impl Prepared<'_> {
@@ -72,6 +95,16 @@ impl Prepared<'_> {
     pub(super) fn fits(&self, draw: &Draw) -> bool {
         let room = draw.gemm_of_one >= self.workload.least_gemm_ms - self.tolerance;
         draw.one > 0.0 && draw.several > 0.0 && room
+    }
+
+    /// Why the times of curve or trace cannot be in the unit that they are read in: they alone are far more than the whole step. `None`
+    /// where they are not.
+    fn wrong_unit(&self) -> Option<String> {
+        let step = self.workload.several.rough_ms();
+        let terms = self.workload.terms.as_deref()?;
+        let source = terms.first().map(|term| term.cost.source.as_str())?;
+        let is_wrong = self.workload.by_own && self.workload.face_ms() > WRONG_UNIT * step;
+        is_wrong.then(|| wrong_unit(source, self.workload.face_ms(), step))
     }
 
     /// Whether what is unexplained is not below zero.
@@ -169,6 +202,7 @@ impl Prepared<'_> {
                 .flatten()
                 .map(|term| term.cost.clone())
                 .collect(),
+            prompts_ms: self.workload.unseen.as_ref().and_then(|of| of.most_ms),
             priors: self.deck.priors(),
             shares: shares.measurements(),
             prior_shares: shares.priors(&self.deck),
@@ -274,7 +308,7 @@ impl Prepared<'_> {
     }
 }
 
-/// Curves that were given and not used, and why.
+/// Curves that were given and not used, and why; and what contradicts itself in those that were.
 fn unused(inputs: &Inputs) -> Vec<String> {
     let mut words = Vec::new();
     if inputs.curve_of_gpus().count() < inputs.curve.len() {
@@ -284,6 +318,7 @@ fn unused(inputs: &Inputs) -> Vec<String> {
         );
     }
     words.extend(hidden(inputs));
+    words.extend(contradicted(inputs));
     let points = inputs.usable_curve();
     if !points.is_empty() && points.iter().all(|point| point.ranks != inputs.tp) {
         let mut ranks: Vec<u32> = points.iter().map(|point| point.ranks).collect();

@@ -1,10 +1,11 @@
 //! Gates on what stands beside the runs: clocks, the way of the collectives, and the half-width model.
 
-use measure::import::ServeRun;
 use measure::import::serve::Throttle;
+use measure::import::{ServeFormat, ServeRun};
 
 use super::compared::compared;
 use super::gate::Gate;
+use super::names::{Kin, kin_of_facts, names_share};
 use super::open::{Open, TOLERANCE};
 use super::shape::RunShape;
 use crate::inputs::{Inputs, PeerState};
@@ -208,4 +209,52 @@ pub(super) fn half_width(inputs: &Inputs) -> Gate {
         Some(half >= share * LEAST_SHARE && half <= several * (1.0 + NOISE)),
         seen,
     )
+}
+
+/// Whether the half-width model is known to be one: by its own name, or by a record of ours of something else than the whole model.
+pub(super) fn half_width_proven(inputs: &Inputs) -> Gate {
+    let gate = Open::new(
+        "half width proven",
+        format!(
+            "the result of the half-width model names a model at 1/{} of the width, or is our record of a model that is not the whole one",
+            inputs.tp
+        ),
+        format!(
+            "serve it under a name that says so, such as --served-model-name MODEL-half-tp{}; serve-bench half-model prints and runs that server",
+            inputs.tp
+        ),
+    );
+    match half_not_proven(inputs) {
+        Some(why) => gate.is(None, format!("half width not proven: {why}")),
+        None => {
+            let names = inputs.evidence.half.iter().map(named);
+            gate.is(Some(true), names.collect::<Vec<_>>().join(" and "))
+        }
+    }
+}
+
+/// Why the half-width model is not known to be one; `None` where it is, or where none was run.
+pub(crate) fn half_not_proven(inputs: &Inputs) -> Option<String> {
+    inputs.evidence.half.iter().find_map(|run| {
+        let Some(name) = run.model.as_deref() else {
+            return Some(format!("{} does not name its model", run.origin));
+        };
+        let is_whole = kin_of_facts(&inputs.model, name) == Kin::Same;
+        if names_share(name, inputs.tp) {
+            None
+        } else if is_whole {
+            Some(format!("{} names {name}, the whole model", run.origin))
+        } else if run.format == ServeFormat::Tplens {
+            None
+        } else {
+            Some(format!(
+                "{} names {name}, which does not say that it is a part of {}",
+                run.origin, inputs.model.name
+            ))
+        }
+    })
+}
+
+fn named(run: &ServeRun) -> String {
+    run.model.clone().unwrap_or_else(|| run.origin.clone())
 }

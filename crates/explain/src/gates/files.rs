@@ -12,15 +12,13 @@ use crate::inputs::{Inputs, MEASURED};
 /// Name of the gate on measured beside simulated.
 pub(super) const BOTH_ORIGINS: &str = "measured or simulated, not both";
 
+/// Name of the same gate where nothing is measured, and the files are of several soft boxes.
+pub(super) const TWO_BOXES: &str = "one soft box, not two";
+
 /// More than any GPU reads of its memory in a second, GB/s.
 const FASTEST_MEMORY: f64 = 12_000.0;
 
 pub(super) fn one_origin(inputs: &Inputs) -> Gate {
-    let gate = Open::new(
-        BOTH_ORIGINS,
-        "serving results, curves, links, traces and GEMM times of one box: a simulated figure says nothing about a real one",
-        "leave the simulated files out, or use only them",
-    );
     let runs = compared(inputs).map(|run| run.simulated.as_deref());
     let points = inputs.curve.iter().map(|point| point.simulated.as_deref());
     // Nothing simulates a trace or GEMM times.
@@ -37,6 +35,19 @@ pub(super) fn one_origin(inputs: &Inputs) -> Gate {
         .collect();
     origins.sort_unstable();
     origins.dedup();
+    let is_of_two = origins.len() > 1 && !origins.contains(&MEASURED);
+    let gate = match is_of_two {
+        true => Open::new(
+            TWO_BOXES,
+            "serving results, curves and links of one box: what two boxes differ by is not what links or sizes differ by",
+            "give files of one soft box, made with the same --sim or --box",
+        ),
+        false => Open::new(
+            BOTH_ORIGINS,
+            "serving results, curves, links, traces and GEMM times of one box: a simulated figure says nothing about a real one",
+            "leave the simulated files out, or use only them",
+        ),
+    };
     gate.is(Some(origins.len() <= 1), origins.join(" and "))
 }
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks::{OF_A_RUN, OF_COMPARED, OF_FILES};
-use super::evidence::half_width;
-use super::files::BOTH_ORIGINS;
+use super::evidence::{half_width, half_width_proven};
+use super::files::{BOTH_ORIGINS, TWO_BOXES};
 use crate::inputs::Inputs;
 
 /// One thing that must hold before a serving result says anything about links.
@@ -82,6 +82,7 @@ pub fn gates(inputs: &Inputs) -> Vec<Gate> {
     // What is not there is no gate that was passed.
     if !inputs.evidence.half.is_empty() {
         gates.push(half_width(inputs));
+        gates.push(half_width_proven(inputs));
     }
     gates
 }
@@ -107,15 +108,20 @@ pub(crate) fn belong_together(gates: &[Gate]) -> bool {
     !failed(gates).any(|gate| OF_ONE_BOX.contains(&gate.name.as_str()))
 }
 
-/// The soft box behind the figures; `None` where measured files stand beside it, which are refused together and give none.
+/// The soft box behind the figures, or both of two; `None` where measured files stand beside it, which are refused together and give
+/// none.
 pub(crate) fn all_simulated(soft: Option<String>, gates: &[Gate]) -> Option<String> {
-    let mixed = failed(gates).any(|gate| gate.name == BOTH_ORIGINS);
-    soft.filter(|_| !mixed)
+    let named = |name: &str| failed(gates).find(|gate| gate.name == name);
+    if named(BOTH_ORIGINS).is_some() {
+        return None;
+    }
+    named(TWO_BOXES).map(|gate| gate.seen.clone()).or(soft)
 }
 
 /// Gates of files that are of several boxes or models, or of another model than the one asked about.
-const OF_ONE_BOX: [&str; 5] = [
+const OF_ONE_BOX: [&str; 6] = [
     BOTH_ORIGINS,
+    TWO_BOXES,
     "same model",
     "the model asked about",
     "weights fit",

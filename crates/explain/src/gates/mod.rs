@@ -13,6 +13,7 @@ mod shape;
 
 pub use gate::{Gate, Verdict, counted, gates};
 
+pub(crate) use evidence::half_not_proven;
 pub(crate) use gate::{all_simulated, belong_together, failed};
 pub(crate) use pair::{is_of_decode, pair_gates};
 pub(crate) use shape::{MixedIn, RunShape};

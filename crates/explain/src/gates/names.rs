@@ -7,6 +7,9 @@ use tp_plan::ModelFacts;
 /// Words of a model's name that change neither its shape nor its weights' type.
 const OF_NO_SHAPE: [&str; 6] = ["instruct", "chat", "it", "hf", "dynamic", "base"];
 
+/// Words that say that a model is a part of another one.
+const OF_A_SHARE: [&str; 4] = ["half", "quarter", "eighth", "share"];
+
 /// How two names stand to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kin {
@@ -35,6 +38,14 @@ pub(super) fn kin_of_facts(facts: &ModelFacts, name: &str) -> Kin {
         Some(other) => when((other.hidden, other.layers) == (facts.hidden, facts.layers)),
         None => by_words(&facts.name, name),
     }
+}
+
+/// Whether a name says that it is of a rank's share, such as `qwen2.5-72b-half-tp2`, `quarter-of-qwen` or `qwen2.5-72b, 1/2`.
+pub(super) fn names_share(name: &str, ranks: u32) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let parts = [format!("1/{ranks}"), format!("1of{ranks}")];
+    let mut words = last_part(&lower).split(|c: char| !c.is_alphanumeric());
+    words.any(|word| OF_A_SHARE.contains(&word)) || parts.iter().any(|part| lower.contains(part))
 }
 
 fn when(same: bool) -> Kin {
@@ -108,6 +119,22 @@ mod tests {
             ("acme/nova-7b", "acme/nova-13b"),
         ] {
             assert_eq!(kin(a, b), Kin::Other, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_known_by_its_name_alone() {
+        for name in [
+            "qwen2.5-72b-fp8-half-tp2",
+            "/models/half_of_qwen",
+            "qwen2.5-72b-fp8, 1/2",
+            "Half-Qwen",
+        ] {
+            assert!(names_share(name, 2), "{name}");
+        }
+        // A folder above, a word that begins alike, and another part.
+        for name in ["/half/qwen2.5-72b", "halfling-7b", "qwen2.5-72b, 1/4"] {
+            assert!(!names_share(name, 2), "{name}");
         }
     }
 

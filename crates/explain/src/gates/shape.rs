@@ -69,12 +69,37 @@ impl<'a> RunShape<'a> {
         if let Some(median) = self.run.itl_ms.and_then(|itl| itl.median) {
             return Some(MixedIn::ByGaps((1.0 - median / each).max(0.0)));
         }
-        // While a request decodes, each of the others starts once. What a start adds to a step is its time to first token less
-        // the step in which the others decode all the same, or less where it waits or where several start together.
+        // What a start adds to the steps of those that decode is its time to first token less the step that they do all the same,
+        // or less where it waits or where several start together.
         let added = (self.first_ms()? - each).max(0.0);
-        let others = (self.in_flight()? - 1.0).max(0.0);
-        let whole = each * (self.output()? - 1.0).max(1.0);
-        Some(MixedIn::AtMost((others * added / whole).min(1.0)))
+        let steps = (self.output()? - 1.0).max(1.0);
+        let starts = self.starts_seen()? / steps;
+        // The time per token from which that step is taken holds prompts itself: with a share s of it, s * each = starts * (added +
+        // s * each). Where as many start as there are steps, nothing bounds it.
+        let share = match starts < 1.0 {
+            true => starts * added / each / (1.0 - starts),
+            false => 1.0,
+        };
+        Some(MixedIn::AtMost(share.min(1.0)))
+    }
+
+    /// How many others start while a request decodes, on average and at most: each of the other slots is filled again once, but not
+    /// in the last wave. Those that start together, as all do at first, wait for each other in their times to first token, which
+    /// holds about as much as their decoding sees of each other.
+    fn starts_seen(&self) -> Option<f64> {
+        let slots = self.in_flight()?;
+        let others = (slots - 1.0).max(0.0);
+        let first_wave = (slots / count(self.run.completed.max(1))).min(1.0);
+        Some(others * (1.0 - first_wave) + others.min(1.0) * first_wave)
+    }
+
+    /// The part of the time per token that other requests' prompts may take at most, where a stream tells no gaps between tokens: 0
+    /// to 1. `None` where gaps tell, or where nothing bounds it since nobody timed a first token.
+    pub(crate) fn prompts_at_most(&self) -> Option<f64> {
+        match self.mixed_in()? {
+            MixedIn::AtMost(share) => Some(share),
+            MixedIn::ByGaps(_) => None,
+        }
     }
 
     /// Mean time to first token, ms; as latency and time per token leave it where nobody timed it.

@@ -1,8 +1,7 @@
 //! Times of the runs of two sides, and draws of their means.
 
-use measure::import::Spread;
-
-use crate::attribute::spread_of;
+use super::step::RunTime;
+use crate::attribute::{of_bound, spread_of};
 use crate::inputs::Inputs;
 use crate::priors::Prior;
 use crate::random::Random;
@@ -26,17 +25,21 @@ pub(super) struct Measured {
 struct Run {
     mean: f64,
     spread: Option<f64>,
+    /// The part of it that prompts which no gap shows may take at most.
+    unseen: f64,
 }
 
 impl Measured {
     /// These times; `None` where a side has none, or a prior is missing.
-    pub(super) fn new(inputs: &Inputs, a: &[Spread], b: &[Spread]) -> Option<Self> {
-        let runs = |of: &[Spread]| -> Vec<Run> {
-            of.iter()
-                .filter(|spread| spread.mean.is_finite() && spread.mean > 0.0)
-                .map(|spread| Run {
-                    mean: spread.mean,
-                    spread: spread_of(spread),
+    pub(super) fn new(inputs: &Inputs, a: &[RunTime], b: &[RunTime]) -> Option<Self> {
+        let runs = |times: &[RunTime]| -> Vec<Run> {
+            times
+                .iter()
+                .filter(|time| time.of.mean.is_finite() && time.of.mean > 0.0)
+                .map(|time| Run {
+                    mean: time.of.mean,
+                    spread: spread_of(&time.of),
+                    unseen: time.unseen,
                 })
                 .collect()
         };
@@ -53,8 +56,21 @@ impl Measured {
         })
     }
 
-    /// One draw of both means. With repeats it is Student's: the spread between runs holds all that differs from start to start.
+    /// One draw of both means, less what prompts that no gap shows take of them: the same part of what bounds them on both sides, whose
+    /// load is the same.
     pub(super) fn draw(&self, random: &mut Random) -> (f64, f64) {
+        let (a, b) = self.draw_whole(random);
+        let [of_a, of_b] = [&self.a, &self.b].map(|runs| unseen(runs));
+        // Draws of runs that have none stay as they were.
+        if of_a.max(of_b) <= 0.0 {
+            return (a, b);
+        }
+        let part = of_bound(random.uniform());
+        (a * (1.0 - part * of_a), b * (1.0 - part * of_b))
+    }
+
+    /// With repeats it is Student's: the spread between runs holds all that differs from start to start.
+    fn draw_whole(&self, random: &mut Random) -> (f64, f64) {
         let Some((deviation, degrees)) = self.between else {
             return (self.assumed(&self.a, random), self.assumed(&self.b, random));
         };
@@ -98,6 +114,12 @@ impl Measured {
 #[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
 fn mean(runs: &[Run]) -> f64 {
     runs.iter().map(|run| run.mean).sum::<f64>() / runs.len() as f64
+}
+
+/// What unseen prompts may take of a side's times at most, as a part of them, on average over its runs.
+#[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
+fn unseen(runs: &[Run]) -> f64 {
+    runs.iter().map(|run| run.unseen).sum::<f64>() / runs.len() as f64
 }
 
 /// Relative standard deviation between runs of a side, both sides pooled.

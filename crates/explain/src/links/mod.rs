@@ -6,6 +6,7 @@
 mod compare;
 mod measured;
 mod pair;
+mod protocol;
 mod result;
 mod sent;
 mod settle;

@@ -1,17 +1,18 @@
 //! A pair under comparison: its decode step and its time to first token, as measured, by curves, and by bytes over the wire.
 
-use measure::import::{ServeFormat, ServeRun, Spread};
-use measure::record::PlannedCollective;
+use measure::import::{ServeFormat, ServeRun};
+use measure::record::{CollectiveKind, PlannedCollective};
 use tp_plan::plan;
 
 use super::measured::Measured;
 use super::result::{Difference, LinkFigures, TimeOf, WireDifference};
 use super::sent::{Drawn, OnSide, Planned, Prompts};
 use super::side::LinkSide;
-use super::step::step_time;
+use super::step::{RunTime, step_time};
 use super::verdict::LinkVerdict;
 use super::wire::{Bytes, needed, wire};
-use crate::attribute::{Collectives, StepFrom, step_from};
+use crate::attribute::{Collectives, StepFrom, WRONG_UNIT, step_from, wrong_unit};
+use crate::curve::reaches_in_a_mode;
 use crate::first_token::{alone, prefill_plan, prompt_tokens};
 use crate::gates::RunShape;
 use crate::inputs::Inputs;
@@ -33,8 +34,8 @@ pub(super) struct Pair<'a> {
 struct Times {
     of: TimeOf,
     step_from: Option<StepFrom>,
-    a: Vec<Spread>,
-    b: Vec<Spread>,
+    a: Vec<RunTime>,
+    b: Vec<RunTime>,
 }
 
 impl<'a> Pair<'a> {
@@ -89,9 +90,7 @@ impl<'a> Pair<'a> {
         };
         let planned = self.sides().map(|inputs| Planned {
             own: self.of_step(inputs),
-            prompts: (from == StepFrom::Latency)
-                .then(|| self.in_latency(inputs))
-                .flatten(),
+            prompts: self.in_step(inputs),
         });
         self.difference(figures, &times, &planned, |inputs, planned| {
             Collectives::of(inputs, inputs.is_eager(self.batch), planned)
@@ -99,8 +98,9 @@ impl<'a> Pair<'a> {
     }
 
     pub(super) fn first_token(&self, figures: &mut LinkFigures) -> Result<Difference, String> {
-        let of = |inputs: &Inputs| -> Result<Vec<Spread>, String> {
-            inputs.runs(inputs.tp).map(alone).collect()
+        let of = |inputs: &Inputs| -> Result<Vec<RunTime>, String> {
+            let runs = inputs.runs(inputs.tp);
+            runs.map(|run| alone(run).map(RunTime::from)).collect()
         };
         let times = Times {
             of: TimeOf::FirstToken,
@@ -161,6 +161,11 @@ impl<'a> Pair<'a> {
         }
         figures.priors.extend(measured.priors());
         let sent = self.sent(figures, planned, by);
+        let why_not = sent.as_ref().err().cloned();
+        let sent = sent.ok();
+        if let Some(sent) = &sent {
+            self.in_one_unit(sent, times)?;
+        }
         let has_prompts = planned.iter().any(|of| of.prompts.is_some());
         let cached = (has_prompts && !self.has_unique_prompts())
             .then(|| self.a.inputs.prior("prefix_cache_share"))
@@ -190,7 +195,7 @@ impl<'a> Pair<'a> {
         let wired = figures.wire.iter().find(|wire| wire.of == times.of);
         let verdict = match &predicted {
             Some(by) => LinkVerdict::by_curves(&seen, by),
-            None => LinkVerdict::by_bytes(&seen, wired.map(|wire| &wire.difference_ms)),
+            None => LinkVerdict::by_bytes(&seen, wired, &why_not.unwrap_or_default()),
         };
         Ok(Difference {
             of: times.of,
@@ -206,14 +211,15 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Both sides' collectives by their curves; `None`, said in the caveats, where one has none.
+    /// Both sides' collectives by their curves; the error, which stands in the caveats too, says what a curve lacks.
     fn sent(
         &self,
         figures: &mut LinkFigures,
         planned: &[Planned; 2],
         by: impl Fn(&Inputs, &[PlannedCollective]) -> Result<Collectives, String>,
-    ) -> Option<[OnSide; 2]> {
+    ) -> Result<[OnSide; 2], String> {
         let mut sides = Vec::new();
+        let mut lacking = Vec::new();
         for (side, planned) in [self.a, self.b].into_iter().zip(planned) {
             match OnSide::new(&side.inputs, planned, &by) {
                 Ok(on_side) => {
@@ -223,10 +229,83 @@ impl<'a> Pair<'a> {
                     }
                     sides.push(on_side);
                 }
-                Err(why) => figures.caveats.push(format!("{}: {why}", side.name)),
+                Err(why) => lacking.push(format!("{}: {why}", side.name)),
             }
         }
-        sides.try_into().ok()
+        figures.caveats.extend(lacking.iter().cloned());
+        // Where a side has no curve at all, all sizes are lacking.
+        let why = match self.sides().iter().all(|side| has_curve(side)) {
+            true => lacking.join("; "),
+            false => "there is no curve of both links (--allreduce-a and --allreduce-b)".to_owned(),
+        };
+        sides.try_into().map_err(|_| why)
+    }
+
+    /// Whether the curves can be in the unit that they are read in.
+    ///
+    /// # Errors
+    /// The collectives alone are far more than the whole time, in words.
+    fn in_one_unit(&self, sent: &[OnSide; 2], times: &Times) -> Result<(), String> {
+        let sides = [(self.a, &times.a), (self.b, &times.b)];
+        for ((side, runs), sent) in sides.into_iter().zip(sent) {
+            let slowest = runs.iter().map(|run| run.of.mean).fold(0.0, f64::max);
+            let whole = sent.face_ms();
+            if whole > WRONG_UNIT * slowest {
+                let source = format!("{}'s curve ({})", side.name, sent.source());
+                return Err(wrong_unit(&source, whole, slowest));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sizes of all-reduces that a side sends and its curve does not tell, ascending; empty where a side has no curve, or where all
+    /// are told.
+    pub(super) fn lacking_sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = Vec::new();
+        for inputs in self.sides() {
+            let points = inputs.usable_curve();
+            if !has_curve(inputs) {
+                return Vec::new();
+            }
+            let first = self.run().and_then(prompt_tokens);
+            let first = first.filter(|_| self.run().is_some_and(|run| alone(run).is_ok()));
+            let sent = [
+                self.of_step(inputs),
+                self.in_step(inputs).map_or_else(Vec::new, |of| of.all),
+                first.map_or_else(Vec::new, |tokens| of_prompt(inputs, tokens)),
+            ];
+            let reduces = sent
+                .iter()
+                .flatten()
+                .filter(|one| one.kind == CollectiveKind::AllReduce);
+            sizes.extend(
+                reduces
+                    .map(|one| one.bytes_per_rank)
+                    .filter(|bytes| !reaches_in_a_mode(&points, inputs.tp, *bytes)),
+            );
+        }
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// Tokens of the largest chunk of prompts that is in the times under comparison; `None` where the file does not tell.
+    pub(super) fn chunk(&self) -> Option<u32> {
+        let inputs = &self.a.inputs;
+        let tokens = self.run().and_then(prompt_tokens)?;
+        let together = match self.step_from() {
+            Some(StepFrom::Latency) => tokens.saturating_mul(self.batch),
+            _ => tokens,
+        };
+        let most = inputs.engine(inputs.tp).map(|of| of.max_batched_tokens);
+        Some(together.min(most.unwrap_or(together)))
+    }
+
+    /// Prompts in the time of a step, where that is taken from latencies.
+    fn in_step(&self, inputs: &Inputs) -> Option<Prompts> {
+        (self.step_from() == Some(StepFrom::Latency))
+            .then(|| self.in_latency(inputs))
+            .flatten()
     }
 
     /// What bytes make of a decode step, of a prompt and of all prompts; empty where a link is not known.
@@ -238,9 +317,7 @@ impl<'a> Pair<'a> {
         let over =
             |of, words, bytes: &[Bytes<'_>]| wire((self.a, self.b), of, words, bytes, &share);
         let step = self.of_step(inputs);
-        let prompts = (self.step_from() == Some(StepFrom::Latency))
-            .then(|| self.in_latency(inputs))
-            .flatten();
+        let prompts = self.in_step(inputs);
         let mut of_step = vec![Bytes::times(&step, 1.0)];
         let words = match &prompts {
             None => format!("a decode step of {} sequences", self.batch),
@@ -280,6 +357,12 @@ impl<'a> Pair<'a> {
         }
         found
     }
+}
+
+/// Whether there are times of collectives at this size of the comparison.
+fn has_curve(inputs: &Inputs) -> bool {
+    let points = inputs.usable_curve();
+    inputs.tp == 1 || points.iter().any(|point| point.ranks == inputs.tp)
 }
 
 /// Collectives of a prompt's chunks.

@@ -208,6 +208,10 @@ pub struct WireDifference {
     pub b: WireTime,
     /// The other less the base, ms, all collectives.
     pub difference_ms: Range,
+    /// What bytes can make of the difference at most, ms: at the lowest share of the raw rate, with all that the library's protocols
+    /// carry beside a message. `None` in files from before it was told.
+    #[serde(default)]
+    pub most_ms: Option<f64>,
 }
 
 /// A message over one link.

@@ -82,6 +82,22 @@ impl OnSide {
         (on_a, on_b)
     }
 
+    /// What the curve gives the collectives of the time itself, ms, without its prompts.
+    pub(super) fn face_ms(&self) -> f64 {
+        match &self.own {
+            Sent::Nothing => 0.0,
+            Sent::ByCurve(of) => of.face_ms(),
+        }
+    }
+
+    /// What the collectives of the time itself were read from.
+    pub(super) fn source(&self) -> String {
+        match &self.own {
+            Sent::Nothing => String::new(),
+            Sent::ByCurve(of) => of.source(),
+        }
+    }
+
     fn grade(&self) -> Grade {
         // Where nothing is sent, nothing is in doubt.
         let grades = self.found().map(Collectives::grade);

@@ -1,9 +1,11 @@
 //! What would settle more of a comparison, each with its command.
 
+use measure::unit::ByteCount;
+
 use super::pair::Pair;
 use super::result::LinkFigures;
 use super::verdict::LinkVerdict;
-use crate::first_token::prompt_tokens;
+use crate::attribute::by_hand;
 
 impl Pair<'_> {
     /// What would settle more, the most telling first.
@@ -12,12 +14,23 @@ impl Pair<'_> {
         let (model, tp, batch) = (&inputs.model.name, inputs.tp, self.batch);
         let differences = || figures.decode.iter().chain(&figures.first_token);
         let any = |is: fn(&LinkVerdict) -> bool| differences().any(|one| is(&one.verdict));
-        let tokens = self.run().and_then(prompt_tokens);
-        let chunk = tokens.map_or(String::new(), |tokens| format!(" --prefill-chunk {tokens}"));
+        let chunk = self.chunk();
+        let chunk = chunk.map_or(String::new(), |tokens| format!(" --prefill-chunk {tokens}"));
         let bench = format!("allreduce-bench --model {model} --tp {tp} --batches {batch}{chunk}");
         let both = "on each, then explain with --allreduce-a and --allreduce-b";
         let mut next = Vec::new();
-        if differences().any(|one| one.predicted.is_none()) && tp > 1 {
+        let lacking = self.lacking_sizes();
+        if !lacking.is_empty() {
+            let words: Vec<String> = lacking
+                .iter()
+                .map(|size| ByteCount(*size).to_string())
+                .collect();
+            next.push(format!(
+                "the all-reduces of {} that the curves lack, on both links: {}, each beside the file that is there (--allreduce-a and --allreduce-b may be given several times)",
+                words.join(" and "),
+                by_hand(tp, &lacking)
+            ));
+        } else if differences().any(|one| one.predicted.is_none()) && tp > 1 {
             next.push(format!("the collectives on both links: {bench} {both}"));
         } else if any(|verdict| matches!(verdict, LinkVerdict::LinkCould { .. })) {
             next.push(format!(

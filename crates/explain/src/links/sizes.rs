@@ -1,14 +1,14 @@
 //! TPm against TPn where there is no run of one GPU: what more GPUs gain, with the communication of the fewer taken out first, by
 //! the best curve that there is of it.
 
-use measure::import::Spread;
 use tp_plan::{ModelFacts, plan};
 
 use super::measured::Measured;
 use super::sizes_result::{SizeAttribution, SizeBar, SizeCause, SizeComparison, SizeOutcome};
-use super::step::step_time;
+use super::step::{RunTime, step_time};
 use crate::attribute::{
-    Claim, Collectives, Compute, ComputeDeck, Grade, Refusal, StepFrom, step_from,
+    Claim, Collectives, Compute, ComputeDeck, Grade, Refusal, StepFrom, WRONG_UNIT, step_from,
+    wrong_unit,
 };
 use crate::explanation::{SCHEMA, sources};
 use crate::gates::{Gate, RunShape, Verdict, all_simulated, failed, pair_gates};
@@ -104,7 +104,7 @@ fn attribution(
     let from = step_from(&all)
         .filter(|from| *from != StepFrom::Latency)
         .ok_or_else(|| why("a result has no time per token of a stream, and a latency does not tell two sizes apart: run with a stream"))?;
-    let times = |inputs: &Inputs| -> Vec<Spread> {
+    let times = |inputs: &Inputs| -> Vec<RunTime> {
         let runs = inputs.runs(inputs.tp);
         runs.filter_map(|run| step_time(&RunShape::new(run), run, from))
             .collect()
@@ -125,6 +125,15 @@ fn attribution(
         )]
     })?;
     let of_more = sent(more);
+    for (inputs, of) in [(fewer, Some(&of_fewer)), (more, of_more.as_ref().ok())] {
+        let slowest = times(inputs)
+            .iter()
+            .map(|time| time.of.mean)
+            .fold(0.0, f64::max);
+        if let Some(of) = of.filter(|of| of.is_own() && of.face_ms() > WRONG_UNIT * slowest) {
+            return Err(vec![wrong_unit(&of.source(), of.face_ms(), slowest)]);
+        }
+    }
     let compute = ComputeDeck::new(more, eager).ok_or_else(|| why("a prior is missing"))?;
     let context = more.runs(more.tp).next().map_or(0.0, |run| {
         let shape = RunShape::new(run);

@@ -6,16 +6,36 @@ use measure::stats::Interval;
 use crate::attribute::StepFrom;
 use crate::gates::RunShape;
 
+/// A time of a run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RunTime {
+    /// Its mean, ms, and what is known of its spread.
+    pub(super) of: Spread,
+    /// The part of it that other requests' prompts may take at most which no gap between tokens shows, 0 to 1.
+    pub(super) unseen: f64,
+}
+
+impl From<Spread> for RunTime {
+    /// A time without prompts of others.
+    fn from(of: Spread) -> Self {
+        Self { of, unseen: 0.0 }
+    }
+}
+
 /// The mean decode step, ms; of a latency what falls to each output token.
-pub(super) fn step_time(shape: &RunShape<'_>, run: &ServeRun, from: StepFrom) -> Option<Spread> {
-    match from {
-        StepFrom::DecodeGap => shape.decode_gap(),
-        StepFrom::Tpot => run.tpot_ms,
+pub(super) fn step_time(shape: &RunShape<'_>, run: &ServeRun, from: StepFrom) -> Option<RunTime> {
+    Some(match from {
+        StepFrom::DecodeGap => shape.decode_gap()?.into(),
+        StepFrom::Tpot => RunTime {
+            of: run.tpot_ms?,
+            // That nothing bounds it, a gate says.
+            unseen: shape.prompts_at_most().unwrap_or(0.0),
+        },
         StepFrom::Latency => {
             let latency = run.e2el_ms?;
             let output = shape.output().filter(|output| *output >= 2.0)?;
             let each = |ms: f64| ms / output;
-            Some(Spread {
+            RunTime::from(Spread {
                 n: latency.n,
                 mean: each(latency.mean),
                 mean_interval: latency.mean_interval.map(|interval| Interval {
@@ -29,5 +49,5 @@ pub(super) fn step_time(shape: &RunShape<'_>, run: &ServeRun, from: StepFrom) ->
                 p99: latency.p99.map(each),
             })
         }
-    }
+    })
 }

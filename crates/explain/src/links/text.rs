@@ -186,7 +186,7 @@ fn sentence(comparison: &LinkComparison, figures: &LinkFigures, of: &Difference)
             "and cannot differ visibly: the two links make {most_ms:.3} ms at most, and these runs tell differences from {seen_from_ms:.2} ms on"
         ),
         LinkVerdict::MoreThanBytes { most_ms } => format!(
-            "more than bytes over the two links can make ({most_ms:.3} ms at most): latency of another path, or something beside the link ({})",
+            "more than bytes over the two links can make ({most_ms:.3} ms at most, with what the library's protocol may carry beside a message): latency of another path, or something beside the link ({})",
             suspects(figures)
         ),
         LinkVerdict::LinkCould { doubt: None } => "which bytes over the two links could make; without curves of both it is not proven".to_owned(),
@@ -259,7 +259,8 @@ fn table(comparison: &LinkComparison, of: &Difference) -> String {
                 by.planned
             ));
         }
-        None => text.push_str(" no prediction: a curve of both links is missing\n"),
+        None => text
+            .push_str(" no prediction: the curves do not tell both sides (see the reservations)\n"),
     }
     if let Some(needed) = &of.needed {
         let rate = needed.gb_per_s.zip(longer(comparison, of));
@@ -281,7 +282,7 @@ impl std::fmt::Display for WireDifference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{}: {} all-reduces{}, {} at least {:.2} against {:.2} us on the wire; all {} against {} ms, {} ms apart",
+            "{}: {} all-reduces{}, {} at least {:.2} against {:.2} us on the wire; all {} against {} ms, {} ms apart{}",
             self.words,
             self.count,
             match self.of {
@@ -293,7 +294,10 @@ impl std::fmt::Display for WireDifference {
             self.b.least_us,
             self.a.all_ms.with_decimals(3),
             self.b.all_ms.with_decimals(3),
-            self.difference_ms.with_decimals(3)
+            self.difference_ms.with_decimals(3),
+            self.most_ms.map_or_else(String::new, |most| format!(
+                ", {most:.3} at most with what the library's protocol may carry beside a message"
+            ))
         )
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::result::LinkPrediction;
+use super::result::{LinkPrediction, WireDifference};
 use crate::attribute::Grade;
 use crate::range::Range;
 
@@ -36,7 +36,7 @@ pub enum LinkVerdict {
     },
     /// No curves: the step differs by more than bytes over these links can.
     MoreThanBytes {
-        /// What bytes can make at most, ms.
+        /// What bytes can make at most, ms, with what the library's protocols carry beside a message.
         most_ms: f64,
     },
     /// It could be the link, and that is not proven.
@@ -99,18 +99,23 @@ impl LinkVerdict {
         }
     }
 
-    /// By bytes alone: what was measured, and from how much to how much bytes can differ; `None` where a link is not known.
-    pub(super) fn by_bytes(measured: &Range, wire: Option<&Range>) -> Self {
+    /// By bytes alone: what was measured, and from how much to how much bytes can differ; `None` where a link is not known. `why` says
+    /// why the curves do not tell.
+    pub(super) fn by_bytes(measured: &Range, bytes: Option<&WireDifference>, why: &str) -> Self {
         let told = measured.is_told();
-        let Some(wire) = wire else {
+        let Some(bytes) = bytes else {
             return Self::NotTold {
-                reason: "there is no curve of both links, and the links are not known: give --allreduce-a and --allreduce-b, or --link-a and --link-b".to_owned(),
+                reason: format!(
+                    "{why}, and the links are not known: measure that, or give --link-a and --link-b"
+                ),
             };
         };
+        let wire = &bytes.difference_ms;
         if told && measured.mid * wire.mid < 0.0 {
             return Self::AgainstLink;
         }
-        let most_ms = wire.low.abs().max(wire.high.abs());
+        let plain = wire.low.abs().max(wire.high.abs());
+        let most_ms = bytes.most_ms.map_or(plain, |most| most.max(plain));
         let seen_from_ms = (measured.high - measured.low) / 2.0;
         let least = if told {
             measured.low.abs().min(measured.high.abs())

@@ -2,6 +2,7 @@
 
 use measure::record::{CollectiveKind, PlannedCollective};
 
+use super::protocol::carried;
 use super::result::{Needed, TimeOf, WireDifference, WireTime};
 use super::side::{LinkSide, PhysicalLink};
 use crate::priors::Prior;
@@ -44,10 +45,10 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Bytes over a link of one sending of all.
-    fn each(&self, ranks: u32) -> f64 {
+    /// Bytes over a link of one sending of all, each times what is carried for a byte of it.
+    fn each(&self, ranks: u32, carried: impl Fn(&PlannedCollective) -> f64) -> f64 {
         let all = self.planned.iter();
-        all.map(|one| f64::from(one.count) * on_link(one, ranks))
+        all.map(|one| f64::from(one.count) * on_link(one, ranks) * carried(one))
             .sum()
     }
 }
@@ -64,9 +65,17 @@ pub(super) fn wire(
     let (link_a, link_b) = (a.link.as_ref()?, b.link.as_ref()?);
     let tp = a.inputs.tp;
     let sum = |times: fn(&Bytes<'_>) -> f64| -> f64 {
-        bytes.iter().map(|of| of.each(tp) * times(of)).sum()
+        bytes
+            .iter()
+            .map(|of| of.each(tp, |_| 1.0) * times(of))
+            .sum()
     };
     let ends = [sum(|of| of.least), sum(|of| of.most)];
+    let with_flags: f64 = bytes
+        .iter()
+        .map(|of| of.each(tp, |one| carried(one, [a, b])) * of.most)
+        .sum();
+    let apart = 1.0 / link_b.raw_gb_per_s - 1.0 / link_a.raw_gb_per_s;
     let reduces = bytes
         .first()?
         .planned
@@ -85,7 +94,8 @@ pub(super) fn wire(
         bytes_per_rank: largest.bytes_per_rank,
         a: time(link_a),
         b: time(link_b),
-        difference_ms: range(1.0 / link_b.raw_gb_per_s - 1.0 / link_a.raw_gb_per_s),
+        difference_ms: range(apart),
+        most_ms: Some(with_flags * apart.abs() / 1e6 / share.low),
     })
 }
 

@@ -134,13 +134,15 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let runs: Vec<&ServeRun> = of_tp.runs(1).collect();
     let step_of = |runs: &[&ServeRun], side: Side| {
         let from = StepFrom::common(runs)?;
-        StepTime::new(
+        let step = StepTime::new(
             runs.iter().copied(),
             from,
             side,
             inputs.batch,
             active_parameters(model),
-        )
+        )?;
+        // What prompts add to it is worked out here, and taken off.
+        Some(step.as_measured())
     };
     let one = if runs.is_empty() {
         None

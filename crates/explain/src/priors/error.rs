@@ -3,22 +3,45 @@
 /// A prior cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PriorError {
-    /// The text is not `name=low..high`.
-    #[error("`{0}` is not a prior; write name=low..high, such as gemm_speedup=1.9..2.0")]
+    /// The text has no name and no value.
+    #[error("`{0}` is not a prior; write NAME=LOW..HIGH, such as gemm_speedup=1.9..2.0")]
     NotAPrior(String),
+    /// The value of a prior that is known is no range.
+    #[error(
+        "prior {name}: `{given}` is no range; write {name}=LOW..HIGH in {unit}, such as {name}={example}"
+    )]
+    NotARange {
+        /// Its name.
+        name: String,
+        /// What was given.
+        given: String,
+        /// Unit of both ends.
+        unit: String,
+        /// The range that is taken where none is given.
+        example: String,
+    },
     /// There is no prior of that name.
-    #[error("there is no prior `{name}`; known are {known}")]
+    #[error("there is no prior `{name}`; nearest are {nearest}, and --help lists all")]
     Unknown {
         /// The name that was given.
         name: String,
-        /// The names that exist.
-        known: String,
+        /// The names that are most like it.
+        nearest: String,
     },
     /// The ends are not finite, the lower one lies above the upper one, or a logarithm has none.
     #[error(
-        "prior `{0}` has no such range; both ends must be finite, the lower one first, and above zero where it is a factor"
+        "prior {name} cannot be {given}; write {name}=LOW..HIGH in {unit}, LOW first, both {bounds}"
     )]
-    BadRange(String),
+    BadRange {
+        /// Its name.
+        name: String,
+        /// The range that was given.
+        given: String,
+        /// Unit of both ends.
+        unit: String,
+        /// Between what both ends must lie, in words.
+        bounds: String,
+    },
     /// The file of priors does not read.
     #[error("priors do not read: {0}")]
     File(String),

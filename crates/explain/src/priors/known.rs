@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::PriorError;
 use super::file::{Candidate, parse};
+use super::nearest::nearest;
 
 const FILE: &str = include_str!("../../priors.toml");
 
@@ -137,27 +138,25 @@ impl Priors {
     /// # Errors
     /// There is no prior of that name, or the range has no sense.
     pub fn set(&mut self, given: Override) -> Result<(), PriorError> {
-        let Some(candidate) = self.candidates.iter().find(|c| c.prior.name == given.name) else {
-            let mut known: Vec<&str> = self
-                .candidates
-                .iter()
-                .map(|c| c.prior.name.as_str())
-                .collect();
-            known.dedup();
-            return Err(PriorError::Unknown {
-                name: given.name,
-                known: known.join(", "),
-            });
-        };
         Prior {
             low: given.low,
             high: given.high,
-            ..candidate.prior.clone()
+            ..self.named(&given.name)?.clone()
         }
         .check()?;
         self.overrides.retain(|o| o.name != given.name);
         self.overrides.push(given);
         Ok(())
+    }
+
+    /// The first entry of that name, whose unit all have.
+    fn named(&self, name: &str) -> Result<&Prior, PriorError> {
+        let mut all = self.candidates.iter().map(|candidate| &candidate.prior);
+        all.find(|prior| prior.name == name)
+            .ok_or_else(|| PriorError::Unknown {
+                name: name.to_owned(),
+                nearest: nearest(name, &self.names()).join(", "),
+            })
     }
 
     /// The prior of that name for a GPU and a weight format; `None` where none applies.
@@ -236,7 +235,20 @@ impl Prior {
         if finite && self.low >= floor && self.high <= ceiling {
             return Ok(());
         }
-        Err(PriorError::BadRange(self.name.clone()))
+        // A factor has no lower end that a reader would want to see.
+        let from = match floor {
+            f64::MIN_POSITIVE => "above 0".to_owned(),
+            floor => format!("from {floor} on"),
+        };
+        Err(PriorError::BadRange {
+            name: self.name.clone(),
+            given: format!("{}..{}", self.low, self.high),
+            unit: self.unit.clone(),
+            bounds: match ceiling {
+                f64::MAX => from,
+                ceiling => format!("{from} and at most {ceiling}"),
+            },
+        })
     }
 }
 
@@ -263,14 +275,27 @@ impl std::str::FromStr for Override {
 
     /// `name=low..high`, or `name=value`.
     fn from_str(text: &str) -> Result<Self, PriorError> {
-        let bad = || PriorError::NotAPrior(text.to_owned());
-        let (name, range) = text.split_once('=').ok_or_else(bad)?;
+        let (name, range) = text
+            .split_once('=')
+            .map(|(name, range)| (name.trim(), range.trim()))
+            .ok_or_else(|| PriorError::NotAPrior(text.to_owned()))?;
         let (low, high) = range.split_once("..").unwrap_or((range, range));
-        let number = |text: &str| text.trim().parse::<f64>().map_err(|_| bad());
-        Ok(Self {
-            name: name.trim().to_owned(),
-            low: number(low)?,
-            high: number(high)?,
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        if let (Some(low), Some(high)) = (number(low), number(high)) {
+            return Ok(Self {
+                name: name.to_owned(),
+                low,
+                high,
+            });
+        }
+        // What its unit is says the file of priors.
+        let known = Priors::builtin()?;
+        let prior = known.named(name)?;
+        Err(PriorError::NotARange {
+            name: name.to_owned(),
+            given: range.to_owned(),
+            unit: prior.unit.clone(),
+            example: format!("{}..{}", prior.low, prior.high),
         })
     }
 }
@@ -324,7 +349,7 @@ mod tests {
         ] {
             let given: Override = bad.parse().unwrap();
             assert!(
-                matches!(priors.set(given), Err(PriorError::BadRange(_))),
+                matches!(priors.set(given), Err(PriorError::BadRange { .. })),
                 "{bad}"
             );
         }
@@ -334,6 +359,36 @@ mod tests {
         ));
         assert!("gemm_speedup".parse::<Override>().is_err());
         assert!("gemm_speedup=a..b".parse::<Override>().is_err());
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_prior_names_it_its_unit_and_what_it_may_be() {
+        let said = |text: &str| {
+            let mut priors = Priors::builtin().unwrap();
+            let set = |given: Override| priors.set(given);
+            text.parse().and_then(set).unwrap_err().to_string()
+        };
+        assert_eq!(
+            said("host_ms=fast"),
+            "prior host_ms: `fast` is no range; write host_ms=LOW..HIGH in ms a step, such as host_ms=0.1..1"
+        );
+        assert_eq!(
+            said("host_ms=-1..1"),
+            "prior host_ms cannot be -1..1; write host_ms=LOW..HIGH in ms a step, LOW first, both from 0 on"
+        );
+        assert!(said("gemm_speedup=1.9..2.1").ends_with("both from 1 on and at most 2"));
+        assert!(said("in_situ=0..1").ends_with("both above 0"));
+        // One letter is missing, and a word is too much.
+        for wrong in ["gem_speedup=1.9..2", "gem_speedup=x"] {
+            assert!(
+                said(wrong)
+                    .starts_with("there is no prior `gem_speedup`; nearest are gemm_speedup, "),
+                "{}",
+                said(wrong)
+            );
+        }
+        assert!(said("host=1..2").contains("nearest are host_ms, "));
+        assert!(said("host_ms").contains("NAME=LOW..HIGH"));
     }
 
     #[test]

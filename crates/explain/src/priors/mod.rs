@@ -3,6 +3,7 @@
 mod error;
 mod file;
 mod known;
+mod nearest;
 
 pub use error::PriorError;
 pub use known::{Basis, Override, Prior, Priors, Shape};

@@ -4,6 +4,7 @@ mod arms;
 mod constant;
 mod controls;
 mod fitted;
+mod impossible;
 mod launches;
 mod line;
 mod result;
@@ -16,6 +17,7 @@ mod verdict;
 pub use arms::{Ablation, Arm, Change, Launch};
 pub(crate) use constant::SAME_LOAD;
 pub use constant::{ConstantPart, HalfCheck};
+pub use impossible::AblationError;
 pub use result::{
     ArmSummary, Beside, DelayControl, NegativeControl, Power, Residual, Slope, SlopeEvidence,
     SlopeFit, SlopeVerdict,

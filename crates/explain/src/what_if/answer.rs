@@ -104,7 +104,7 @@ impl std::fmt::Display for Substituted {
         };
         write!(
             f,
-            "a step of {} ms (change {}), {}x the step rate of one GPU, {}x the tokens/s of today, {} tokens/s{simulated}",
+            "a step of {} ms (change {} ms), {}x the step rate of one GPU, {}x the tokens/s of today, {} tokens/s{simulated}",
             self.step_ms.with_decimals(1),
             self.change_ms.with_decimals(2),
             self.speed_up.with_decimals(2),

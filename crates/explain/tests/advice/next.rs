@@ -80,6 +80,7 @@ fn what_was_given_is_not_asked_for() {
     let mut given = rtxpro6000_mig();
     given.evidence.trace = Some(traced());
     let mut half = given.serve[0].1.clone();
+    half.model = Some("half-tp2".to_owned());
     // 33.3 ms a token instead of 61.4.
     half.e2el_ms = Some(mean(33.3 * 256.0));
     half.duration_s = 4.0 * 33.3 * 0.256;

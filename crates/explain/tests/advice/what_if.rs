@@ -96,9 +96,18 @@ fn without_communication_the_step_is_at_most_what_free_links_bound() {
 }
 
 #[test]
+fn every_figure_of_a_what_if_has_its_unit() {
+    let words = predicted(&rtxpro6000_mig(), "comm=x0").to_string();
+    let change = words.split("(change ").nth(1).unwrap();
+    let (figure, _) = change.split_once(')').unwrap();
+    assert!(figure.ends_with("] ms"), "{words}");
+}
+
+#[test]
 fn what_a_half_width_model_leaves_is_taken_out_whole() {
     let mut inputs = rtxpro6000_mig();
     let mut half = inputs.serve[0].1.clone();
+    half.model = Some("half-tp2".to_owned());
     // 33.3 ms a token, latency over tokens as in the others.
     half.e2el_ms = Some(mean(33.3 * 256.0));
     half.duration_s = 4.0 * 33.3 * 0.256;

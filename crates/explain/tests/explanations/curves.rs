@@ -1,7 +1,9 @@
 //! Which curve is taken, in which mode, and what is said of it.
 
 use crate::boxes::{GRAPH_ALL_GATHER, nvidia, point, rtxpro6000_mig};
-use explain::{Attribution, Cause, Claim, Grade, Inputs, attribute, explain, text};
+use explain::{
+    Attribution, Cause, Claim, Grade, Inputs, Outcome, attribute, explain, not_one_curve, text,
+};
 use measure::record::{CallMode, CollectiveKind, PeerVerdict};
 use tp_plan::EngineFacts;
 
@@ -149,4 +151,87 @@ fn an_engines_hot_graph_beside_the_librarys_interleaved_curve_is_said() {
     inputs.curve.pop();
     inputs.curve.push(own);
     assert!(!is_said(&attribute(&inputs, 1, DRAWS).unwrap()));
+}
+
+#[test]
+fn times_of_one_size_that_contradict_each_other_are_said_and_both_held() {
+    let with = |us: f64| {
+        let mut inputs = with_curve(CallMode::Graph);
+        for known in ["in_situ=1", "exposed=1"] {
+            inputs.priors.set(known.parse().unwrap()).unwrap();
+        }
+        let mut again = point(CollectiveKind::AllReduce, 256 << 10, us);
+        again.origin = "again.csv".to_owned();
+        inputs.curve.push(again);
+        inputs
+    };
+    let contradiction = |got: &Attribution| {
+        let mut said = got.caveats.iter();
+        said.find(|said| said.contains("contradict each other"))
+            .cloned()
+    };
+    // 60 and 62 us lie within what starts differ by.
+    assert_eq!(
+        contradiction(&attribute(&with(62.0), 1, DRAWS).unwrap()),
+        None
+    );
+    // 161 * 60 us + 0.4 ms = 10.06 ms and 161 * 90 us + 0.4 ms = 14.89 ms, though only 12 ms or so are left of the step.
+    let inputs = with(90.0);
+    assert_eq!(not_one_curve(&inputs.curve), None);
+    let got = attribute(&inputs, 1, DRAWS).unwrap();
+    let said = contradiction(&got).unwrap();
+    assert!(
+        said.contains("all_reduce of 256 KiB on 2 ranks, graph: 60 us in allreduce/record.json and 90 us in again.csv, 1.50 times"),
+        "{said}"
+    );
+    let bar = got.bar(Cause::Communication).unwrap();
+    assert!(bar.ms.low < 10.1 && bar.ms.high > 14.8, "{bar:?}");
+    // 200 over 60 is 3.3: not of one curve.
+    let why = not_one_curve(&with(200.0).curve).unwrap();
+    assert!(why.contains("200 us in again.csv, 3.33 times"), "{why}");
+}
+
+#[test]
+fn a_curve_that_takes_many_times_the_whole_step_is_of_another_unit() {
+    // 60 us written as 60,000: 161 * 60 ms + 0.4 s = 10,060 ms beside a step of 45.9.
+    let mut inputs = with_curve(CallMode::Graph);
+    for point in &mut inputs.curve {
+        point.us *= 1e3;
+        (point.low, point.high) = (None, None);
+    }
+    let explanation = explain(&inputs, 1, 500);
+    let Outcome::Refused { refusal } = &explanation.outcome else {
+        panic!("{:?}", explanation.outcome);
+    };
+    let why = refusal.to_string();
+    assert!(
+        why.contains(
+            "10060.0 ms, 219 times the whole step of 45.9 ms: that looks like the wrong unit"
+        ),
+        "{why}"
+    );
+    // Twice the step is no slip of a unit but a curve that does not fit: 161 * 560 us = 90 ms.
+    let mut twice = with_curve(CallMode::Graph);
+    twice.curve[0].us = 560.0;
+    assert!(attribute(&twice, 1, 500).is_ok());
+}
+
+#[test]
+fn a_curve_of_other_ranks_is_listed_as_not_used() {
+    let listed = |ranks: [u32; 2]| {
+        let mut inputs = with_curve(CallMode::Graph);
+        for (point, ranks) in inputs.curve.iter_mut().zip(ranks) {
+            point.ranks = ranks;
+        }
+        let explanation = explain(&inputs, 1, 200);
+        let mut sources = explanation.inputs.iter();
+        let source = sources.find(|source| source.origin == "allreduce/record.json");
+        source.unwrap().taken.clone()
+    };
+    assert_eq!(listed([2, 2]), "collective times at 2 points");
+    assert_eq!(
+        listed([4, 8]),
+        "collective times at 2 points, not used: of 4 and 8 ranks and not of 2"
+    );
+    assert_eq!(listed([2, 4]), "collective times at 2 points");
 }

@@ -1,12 +1,12 @@
 //! What takes the place of priors: a half-width model, GEMM times.
 
 use crate::boxes::rtxpro6000_mig;
-use crate::planted::{SEEDS, Truth, count, holds, streamed, with_curve};
+use crate::planted::{SEEDS, Truth, count, half, holds, streamed, with_curve};
 use explain::{
     Attribution, Cause, Claim, Grade, Inputs, KnownBox, Measurement, Verdict, attribute, explain,
     gates, text,
 };
-use measure::import::gemm;
+use measure::import::{ServeFormat, gemm};
 use measure::record::{CallMode, CollectiveKind};
 use tp_plan::{EngineFacts, Surroundings, Vendor};
 
@@ -18,7 +18,7 @@ fn with_half() -> Inputs {
     // Nobody published a curve of this GPU.
     inputs.known.gpu = None;
     inputs.serve = vec![streamed(1, 60.9, 0.0), streamed(2, 45.3, 0.0)];
-    inputs.evidence.half = vec![streamed(1, 33.3, 0.0).1];
+    inputs.evidence.half = vec![half(33.3)];
     inputs
 }
 
@@ -129,7 +129,9 @@ fn communication_that_was_planted_is_measured_by_a_half_width_model_whatever_gem
             streamed(tp, step * start, truth.normal())
         };
         inputs.serve = vec![run(1, 60.9), run(2, half + communication + executor)];
-        inputs.evidence.half = vec![run(1, half).1];
+        let mut served = run(1, half).1;
+        served.model = Some("half-tp2".to_owned());
+        inputs.evidence.half = vec![served];
         let got = attribute(&inputs, seed, 1500).unwrap();
         let bar = got.bar(Cause::Communication).unwrap();
         far.set(far.get() + u64::from((bar.ms.mid / communication - 1.0).abs() > 0.15));
@@ -167,12 +169,62 @@ fn a_half_width_model_of_another_load_or_width_is_refused() {
     refused(&failures, "no failures, half-width model");
     // 1.02 * 45.3 = 46.2 is the most, 0.95 * 30.45 = 28.9 the least.
     for step in [46.5, 28.0] {
-        let other_width = change(&|inputs| inputs.evidence.half = vec![streamed(1, step, 0.0).1]);
+        let other_width = change(&|inputs| inputs.evidence.half = vec![half(step)]);
         refused(&other_width, "half-width model");
     }
     let soft = change(&|inputs| inputs.evidence.half[0].simulated = Some("l40x4".to_owned()));
     refused(&soft, "measured or simulated");
     assert!(text(&explain(&soft, 1, 200)).contains("leave the simulated files out"));
+}
+
+#[test]
+fn a_half_width_model_that_nobody_names_as_one_is_told_as_perhaps() {
+    let named = |name: Option<&str>, format: ServeFormat| {
+        let mut inputs = with_half();
+        inputs.evidence.half[0].model = name.map(str::to_owned);
+        inputs.evidence.half[0].format = format;
+        inputs
+    };
+    let whole = "Qwen2.5-VL-72B-Instruct-FP8";
+    for (name, format, says) in [
+        (None, ServeFormat::Vllm, "does not name its model"),
+        (Some(whole), ServeFormat::Vllm, "the whole model"),
+        (Some(whole), ServeFormat::Tplens, "the whole model"),
+        (
+            Some("my-model"),
+            ServeFormat::Vllm,
+            "does not say that it is a part of",
+        ),
+    ] {
+        let inputs = named(name, format);
+        assert_eq!(verdict(&inputs, "half width proven"), Verdict::Unknown);
+        let got = attribute(&inputs, 1, DRAWS).unwrap();
+        // What it leaves is the same, 11.85 ms, and is evidence of grade D.
+        let bar = got.bar(Cause::Communication).unwrap();
+        assert!((bar.ms.mid - 11.85).abs() < 0.1, "{bar:?}");
+        assert_eq!(bar.grade, Some(Grade::D), "{bar:?}");
+        assert!(bar.source.contains("half width not proven"), "{bar:?}");
+        assert_eq!(got.bar(Cause::AllReduce).unwrap().grade, Some(Grade::D));
+        let explanation = explain(&inputs, 1, DRAWS);
+        let first = &explain::answer(&explanation)[0];
+        assert!(first.contains("communication perhaps 11.8"), "{first}");
+        let lines = got
+            .caveats
+            .iter()
+            .filter(|said| said.contains("half width not proven"));
+        let lines: Vec<&String> = lines.collect();
+        assert!(lines.len() == 1 && lines[0].contains(says), "{lines:?}");
+    }
+    // A name that says so, or our own record of something that is not the whole model, such as the folder of a written share.
+    for (name, format) in [
+        ("Qwen2.5-VL-72B-Instruct-FP8-half-tp2", ServeFormat::Vllm),
+        ("out/config", ServeFormat::Tplens),
+    ] {
+        let inputs = named(Some(name), format);
+        assert_eq!(verdict(&inputs, "half width proven"), Verdict::Passed);
+        let got = attribute(&inputs, 1, DRAWS).unwrap();
+        assert_eq!(got.bar(Cause::Communication).unwrap().grade, Some(Grade::A));
+    }
 }
 
 /// FP8 GEMMs of a layer at 16 rows on RTX PRO 6000 with vLLM 0.19 (aiconfigurator rtx_pro_6000_server), qkv, o, gate_up and
@@ -282,15 +334,27 @@ fn measured_gemms_take_the_place_of_the_prior() {
     let cut = one.replace("0.19.0,fp8,16,8192,14784,121\n", "");
     let got = attribute(&with(&cut), 1, DRAWS).unwrap();
     assert_eq!((prior(&got).low, prior(&got).high), (1.72, 1.95));
+    // Only what is missing is asked for.
     assert!(
-        says(&got, "down n x k 8192x29568 and 8192x14784"),
+        says(
+            &got,
+            "they lack down n x k 8192x14784, or sizes close around; measure that at m = 16"
+        ),
         "{:?}",
         got.caveats
     );
-    assert!(says(
-        &attribute(&with(&one.replace("fp8", "int8")), 1, DRAWS).unwrap(),
-        "left out"
-    ));
+    let left_out = |text: &str, why: &str| {
+        let got = attribute(&with(text), 1, DRAWS).unwrap();
+        assert!(says(&got, why), "{why}: {:?}", got.caveats);
+    };
+    left_out(
+        &one.replace("fp8", "int8"),
+        "left out: they are of bfloat16 and int8, and the weights of qwen2.5-vl-72b-fp8 are fp8; measure ",
+    );
+    left_out(
+        &one.replace(",16,", ",1,"),
+        "left out: they are of m = 1 rows, and a step has 16; measure ",
+    );
     let mut given = with(&one);
     given
         .priors

@@ -1,7 +1,7 @@
 //! Where a curve ends, does not fit, or is contradicted; where ranges do not fit the step on one GPU.
 
 use crate::boxes::{GRAPH_ALL_GATHER, point, rtxpro6000_mig};
-use crate::planted::{streamed, with_curve};
+use crate::planted::{half, streamed, with_curve};
 use explain::{
     Attribution, Cause, Claim, Grade, Inputs, Outcome, Range, Timed, answer, attribute, explain,
 };
@@ -145,7 +145,7 @@ fn a_curve_without_the_sizes_of_a_prefill_leaves_no_less_doubt_than_a_published_
 /// The half-width model takes 33.3 ms and leaves so many for communication and executor.
 fn with_half(left_ms: f64) -> Inputs {
     let mut inputs = steps(33.3 + left_ms);
-    inputs.evidence.half = vec![streamed(1, 33.3, 0.0).1];
+    inputs.evidence.half = vec![half(33.3)];
     inputs
 }
 

@@ -67,6 +67,15 @@ pub(super) fn streamed(tp: u32, step_ms: f64, error: f64) -> (u32, ServeRun) {
     (tp, run)
 }
 
+/// The model at half width on one GPU, served under a name that says so.
+pub(super) fn half(step_ms: f64) -> ServeRun {
+    let (_, run) = streamed(1, step_ms, 0.0);
+    ServeRun {
+        model: Some("Qwen2.5-VL-72B-Instruct-FP8-half-tp2".to_owned()),
+        ..run
+    }
+}
+
 /// Two steps of which everything is known: the GEMMs of one GPU take 58 ms and are `s` times as fast at half width, and
 /// 80 layers * (18 us attention + 12 us elementwise) + 0.5 ms host = 2.9 ms are on every GPU.
 /// `other_ms` has a cause that nobody knows of.

@@ -64,6 +64,7 @@ fn attribution() -> Attribution {
         replicas: range(1.49, 1.5, 1.51),
         impossible: 0.12,
         collectives: vec![],
+        prompts_ms: None,
         priors: vec![],
         shares: vec![],
         prior_shares: vec![],

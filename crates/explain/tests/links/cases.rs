@@ -34,7 +34,8 @@ pub(super) fn timed(mean: f64) -> Spread {
     }
 }
 
-/// A streamed closed loop: `concurrency` in flight, prompts of `input` tokens, 128 tokens out.
+/// A streamed closed loop: `concurrency` in flight, prompts of `input` tokens, 128 tokens out. Gaps between tokens, half of which are
+/// the time per token, show that no prompts are in it.
 pub(super) fn run(
     origin: &str,
     tp: u32,
@@ -67,7 +68,10 @@ pub(super) fn run(
         e2el_ms: Some(timed(latency)),
         ttft_ms: Some(timed(ttft_ms)),
         tpot_ms: Some(timed(tpot_ms)),
-        itl_ms: None,
+        itl_ms: Some(Spread {
+            median: Some(tpot_ms),
+            ..timed(tpot_ms)
+        }),
         decode_gap_ms: None,
     }
 }

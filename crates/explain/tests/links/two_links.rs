@@ -330,3 +330,122 @@ fn a_comparison_reads_back_and_has_its_own_kind() {
         comparison
     );
 }
+
+#[test]
+fn sizes_that_the_curves_lack_are_named_with_the_command_that_measures_them() {
+    // Not streamed: a latency holds the prompts, 16 * 64 = 1024 tokens of 16 KiB, 16 MiB, where the curves end at 256 KiB.
+    let unstreamed = |name: &str, step_ms: f64| {
+        let mut side = decode(name, 20.0, &[step_ms]);
+        side.inputs.curve.truncate(1);
+        for (_, run) in &mut side.inputs.serve {
+            run.streamed = false;
+            (run.ttft_ms, run.tpot_ms, run.itl_ms) = (None, None, None);
+        }
+        side
+    };
+    let comparison = compared(&unstreamed("A", 40.0), &unstreamed("B", 46.6));
+    let figures = figures(&comparison.outcome);
+    let LinkVerdict::NotTold { reason } = &figures.decode.as_ref().unwrap().verdict else {
+        panic!("{figures:?}");
+    };
+    // 1024 * 8192 * 2 bytes.
+    let command = "allreduce-bench --sizes 16777216 --tp 2";
+    assert!(
+        reason.contains("A: the prompts in its time: the curve (")
+            && reason.contains("all-reduces of 16 MiB")
+            && reason.contains(command)
+            && !reason.contains("there is no curve"),
+        "{reason}"
+    );
+    assert!(
+        figures.next[0].starts_with("the all-reduces of 16 MiB that the curves lack")
+            && figures.next[0].contains(command),
+        "{:?}",
+        figures.next
+    );
+    // Without any curve the command measures the chunk that all prompts of a wave make together.
+    let bare = |name: &str, step_ms: f64| {
+        let mut side = unstreamed(name, step_ms);
+        side.inputs.curve.clear();
+        side
+    };
+    let comparison = compared(&bare("A", 40.0), &bare("B", 46.6));
+    let figures = crate::cases::figures(&comparison.outcome);
+    assert!(
+        figures.next[0].contains("--prefill-chunk 1024"),
+        "{:?}",
+        figures.next
+    );
+}
+
+#[test]
+fn two_soft_boxes_are_two_boxes_and_not_measured_beside_simulated() {
+    let of = |name: &str, soft: &str, us: f64, step_ms: f64| {
+        let mut side = decode(name, us, &[step_ms]);
+        for (_, run) in &mut side.inputs.serve {
+            run.simulated = Some(soft.to_owned());
+        }
+        for point in &mut side.inputs.curve {
+            point.simulated = Some(soft.to_owned());
+        }
+        side
+    };
+    let comparison = compared(
+        &of("A", "l40x4", 20.0, 40.0),
+        &of("B", "r9700-x8", 60.0, 46.6),
+    );
+    let answer = links_answer(&comparison);
+    assert!(
+        answer[0].contains("one soft box, not two: l40x4 and r9700-x8")
+            && !answer[0].contains("measured"),
+        "{answer:?}"
+    );
+    assert!(
+        answer[1].contains("give files of one soft box"),
+        "{answer:?}"
+    );
+    assert_eq!(comparison.simulated.as_deref(), Some("l40x4 and r9700-x8"));
+}
+
+#[test]
+fn times_that_are_many_times_the_whole_step_are_of_another_unit() {
+    // 20 and 60 us written in ns: 161 * 20 ms = 3.2 s beside a step of 40 ms.
+    let comparison = compared(&decode("A", 20e3, &[40.0]), &decode("B", 60e3, &[46.6]));
+    let LinkOutcome::Refused { refusal } = &comparison.outcome else {
+        panic!("{:?}", comparison.outcome);
+    };
+    let why = refusal.to_string();
+    assert!(why.contains("looks like the wrong unit"), "{why}");
+}
+
+#[test]
+fn prompts_that_no_gap_shows_widen_the_difference() {
+    // Each of 16 slots starts again 11.5 times (15 * 3/4 + 1/4) in 127 steps: 0.0906 a token. 160 ms later than a step of 40 they take
+    // 0.0906 * 160 / (1 - 0.0906) = 15.93 ms at most, and 153.4 ms later than one of 46.6 15.28: 0.65 ms of the 6.6 between them.
+    let without_gaps = |name: &str, us: f64, step_ms: f64| {
+        let mut side = decode(name, us, &[step_ms]);
+        for (_, run) in &mut side.inputs.serve {
+            run.itl_ms = None;
+        }
+        side
+    };
+    let of = |a: &LinkSide, b: &LinkSide| {
+        let comparison = compared(a, b);
+        let decode = figures(&comparison.outcome).decode.clone().unwrap();
+        (decode.measured, decode.verdict)
+    };
+    let (shown, _) = of(&decode("A", 20.0, &[40.0]), &decode("B", 60.0, &[46.6]));
+    let (hidden, verdict) = of(
+        &without_gaps("A", 20.0, 40.0),
+        &without_gaps("B", 60.0, 46.6),
+    );
+    // Half of the draws have none of them.
+    near(hidden.mid, shown.mid, 0.25);
+    near(hidden.low, shown.low, 0.15);
+    assert!(
+        hidden.high > shown.high + 0.4 && hidden.high < shown.high + 0.75,
+        "{shown:?} {hidden:?}"
+    );
+    // 0.65 ms are a tenth of the difference: the link explains it all the same.
+    assert_eq!(verdict, LinkVerdict::ExplainedByLink);
+}

@@ -5,6 +5,7 @@
 #[expect(dead_code, reason = "what only pairs of links need")]
 mod cases;
 mod controls;
+mod impossible;
 mod made;
 mod power;
 mod verdicts;

@@ -5,6 +5,7 @@ use crate::made::{Design, Truth, ablation, arm};
 use explain::{
     Cause, Change, ConstantPart, Explanation, Grade, Outcome, Slope, explain, slope, slope_text,
 };
+use measure::import::ServeRun;
 use measure::record::CallMode;
 use tp_plan::EngineFacts;
 
@@ -72,7 +73,10 @@ fn explained(wait_us: f64, half_ms: Option<f64>) -> Explanation {
         .push((1, run("tp1.json", 1, 16, 64, 90.0, 24.0)));
     inputs.engines.push(EngineFacts::vllm(1, &around));
     inputs.evidence.half = half_ms
-        .map(|ms| run("half.json", 1, 16, 64, 60.0, ms))
+        .map(|ms| ServeRun {
+            model: Some("llama-3.1-8b-half-tp2".to_owned()),
+            ..run("half.json", 1, 16, 64, 60.0, ms)
+        })
         .into_iter()
         .collect();
     explain(&inputs, 1, 4_000).with_slope(tested(wait_us))

@@ -137,7 +137,15 @@ impl HalfModel {
     #[must_use]
     pub fn command(&self, model: &str) -> Option<Vec<String>> {
         let overrides = Value::Object(self.overrides.clone()?).to_string();
-        Some(self.words(model, &[self.flags().overrides, &overrides]))
+        // Results then say what they are of.
+        let served = format!("{}-half-tp{}", last_part(model), self.tp);
+        let more = [
+            self.flags().overrides,
+            &overrides,
+            "--served-model-name",
+            &served,
+        ];
+        Some(self.words(model, &more))
     }
 
     /// The server's command for a folder that holds [`HalfModel::config_json`], with the tokenizer of the model itself where it
@@ -168,6 +176,12 @@ impl HalfModel {
             Engine::Sglang => &SGLANG,
         }
     }
+}
+
+/// The model's own name in an id or a path.
+fn last_part(model: &str) -> &str {
+    let model = model.trim_end_matches('/');
+    model.rsplit('/').next().unwrap_or(model)
 }
 
 /// An engine's words.

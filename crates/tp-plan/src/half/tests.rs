@@ -314,6 +314,8 @@ fn a_qwen2_runs_as_a_llama_with_its_biases() {
         ]
     );
     assert_eq!(words[7], "--hf-overrides");
+    // What is served says that it is a share.
+    assert_eq!(words[9..], ["--served-model-name", "Qwen2.5-72B-half-tp2"]);
     let sglang = HalfModel::resolve("qwen2.5-72b", 2, Engine::Sglang).unwrap();
     assert_eq!(
         sglang.overrides.clone().unwrap()["attention_bias"],

@@ -333,7 +333,7 @@ fn plain_format(keys: &Keys<'_>, assumed: &mut Vec<String>) -> Result<WeightForm
         Some("bfloat16") => Ok(WeightFormat::Bf16),
         Some("float16") => Ok(WeightFormat::F16),
         Some("float32") => {
-            assumed.push("torch_dtype is float32: served at 16 bits, as engines do".to_owned());
+            assumed.push("torch_dtype is float32: taken at 16 bits, as vLLM and SGLang serve it; started with --dtype float32 every message has twice the bytes".to_owned());
             Ok(WeightFormat::Bf16)
         }
         None => {

@@ -4,7 +4,7 @@ use crate::calls::Series;
 use crate::import::error::ImportError;
 use crate::import::links::TroubleKind;
 use crate::quantity::TimeSource;
-use crate::record::{BufferCache, BufferPlacement, ElementType};
+use crate::record::{BufferCache, BufferPlacement, CollectivePoint, ElementType};
 use crate::stats::Interval;
 
 use super::curve::CurvePoint;
@@ -142,6 +142,9 @@ const SHORTEST_US: f64 = 0.1;
 /// No box moves more, GB/s of algorithm bandwidth; more is another unit, such as seconds.
 const FASTEST_GB_PER_S: f64 = 3000.0;
 
+/// No link between GPUs carries more, GB/s of bus bandwidth: the fastest of 2026 carry 1800 in both directions together.
+const FASTEST_BUS_GB_PER_S: f64 = 2000.0;
+
 impl CallValue {
     /// Refuses a time that cannot be one in microseconds; `key` says where it stands.
     pub(super) fn plausible(self, origin: &str, key: &str) -> Result<Self, ImportError> {
@@ -152,11 +155,17 @@ impl CallValue {
         let bytes =
             self.bytes_per_rank as f64 * f64::from(self.series.kind.parts(self.series.ranks));
         let speed = bytes / (self.us * 1e3);
+        let bus = speed * CollectivePoint::bus_factor(self.series.kind, self.series.ranks);
         let seen = if self.us > LONGEST_US {
             format!("{} us, which is {} s a call", self.us, self.us / 1e6)
         } else if speed > FASTEST_GB_PER_S {
             format!(
                 "{} us, which is {speed:.0} GB/s of algorithm bandwidth",
+                self.us
+            )
+        } else if bus > FASTEST_BUS_GB_PER_S {
+            format!(
+                "{} us, which is {bus:.0} GB/s of bus bandwidth, more than any link between GPUs carries",
                 self.us
             )
         } else if self.us < SHORTEST_US {
@@ -168,7 +177,7 @@ impl CallValue {
             origin: origin.to_owned(),
             key: key.to_owned(),
             seen,
-            want: "the time of one call in us; is it in another unit?".to_owned(),
+            want: "the time of one call in us; this looks like the wrong unit".to_owned(),
         })
     }
 }
