@@ -142,7 +142,7 @@ impl StepTime {
     }
 
     /// The same with whatever prompts are in it, as it was measured: for who takes them out himself.
-    pub(crate) fn as_measured(mut self) -> Self {
+    pub(crate) fn with_its_prompts(mut self) -> Self {
         for run in &mut self.runs {
             run.unseen = 0.0;
         }

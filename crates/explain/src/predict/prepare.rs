@@ -142,7 +142,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
             active_parameters(model),
         )?;
         // What prompts add to it is worked out here, and taken off.
-        Some(step.as_measured())
+        Some(step.with_its_prompts())
     };
     let one = if runs.is_empty() {
         None
