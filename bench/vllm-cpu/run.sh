@@ -102,7 +102,7 @@ over() {
 serve() {
     port=$(free_port)
     PYTHONPATH=$(over "${5-}") VLLM_CPU_OMP_THREADS_BIND=$4 setpriv --pdeathsig TERM "$python" -m vllm.entrypoints.openai.api_server \
-        --model "$2" --served-model-name model --host 127.0.0.1 --port "$port" --tensor-parallel-size "$3" \
+        --model "$2" --served-model-name "$(basename "$2")" --host 127.0.0.1 --port "$port" --tensor-parallel-size "$3" \
         --max-model-len 512 --max-num-seqs "$concurrency" --dtype bfloat16 --enforce-eager --no-enable-prefix-caching \
         --load-format dummy --skip-tokenizer-init > "$results/$1-server.log" 2>&1 &
     servers+=($!)
