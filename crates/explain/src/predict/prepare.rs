@@ -13,15 +13,8 @@ use crate::attribute::deck::{Deck, Knob};
 use crate::attribute::prepare::prefill;
 use crate::attribute::step::{Side, StepTime};
 use crate::attribute::{CollectiveCost, StepFrom};
-use crate::gates::{RunShape, failed, gates};
-use crate::inputs::{Inputs, MEASURED};
+use crate::inputs::Inputs;
 use crate::priors::{Basis, Prior};
-
-/// How far a result's load may lie from the one that is asked about.
-const TOLERANCE: f64 = 0.05;
-
-/// The gate that a prediction has no use for: it starts from one size on purpose.
-const BOTH_RUNS: &str = "a run of one GPU and one of several";
 
 /// The half-width model is the model at the width of one of so many ranks.
 const RANKS_OF_HALF: u32 = 2;
@@ -43,70 +36,6 @@ pub(super) struct Prepared<'a> {
     pub(super) source: String,
     /// Where the peak rates come from; empty where none is needed.
     pub(super) peak_source: String,
-}
-
-/// Fails where the files contradict each other or what is asked.
-pub(super) fn check(inputs: &PredictInputs) -> Result<(), PredictError> {
-    let of_one = Inputs {
-        tp: 1,
-        ..inputs.base.clone()
-    };
-    let broken = |reasons: Vec<String>, file: &str| match reasons.is_empty() {
-        true => Ok(()),
-        false => Err(PredictError::Refused {
-            file: file.to_owned(),
-            reason: reasons.join("; "),
-        }),
-    };
-    let told = |gate: &crate::gates::Gate| format!("{}: {}", gate.name, gate.seen);
-    let all = gates(&of_one);
-    let reasons = failed(&all).filter(|gate| gate.name != BOTH_RUNS);
-    let file = of_one
-        .runs(1)
-        .next()
-        .map_or("these files", |run| &run.origin);
-    broken(reasons.map(told).collect(), file)?;
-    for half in &inputs.half {
-        // What is known of the whole model does not hold of the half, and the run's own gates do.
-        let of_half = Inputs {
-            serve: vec![(1, half.clone())],
-            ..of_one.clone()
-        };
-        let all = gates(&of_half);
-        let reasons = failed(&all).filter(|gate| gate.name.contains(", TP1"));
-        broken(reasons.map(told).collect(), &half.origin)?;
-        let soft = half.simulated.as_deref().unwrap_or(MEASURED);
-        let others = of_one.serve.iter().map(|(_, run)| run.simulated.as_deref());
-        let curve = of_one.curve.iter().map(|point| point.simulated.as_deref());
-        let mut others = others.chain(curve).map(|of| of.unwrap_or(MEASURED));
-        if let Some(other) = others.find(|other| *other != soft) {
-            let reason = format!("it is of {soft}, and another file of {other}");
-            return broken(vec![reason], &half.origin);
-        }
-    }
-    let mut runs = inputs.base.runs(1).chain(&inputs.half);
-    runs.try_for_each(|run| same_load(inputs, run))
-}
-
-/// Whether a result is of the load that is asked about.
-fn same_load(inputs: &PredictInputs, run: &ServeRun) -> Result<(), PredictError> {
-    let shape = RunShape::new(run);
-    let flight = run.concurrency_asked.or_else(|| shape.in_flight());
-    for (seen, asked, what) in [
-        (flight, f64::from(inputs.batch), "in flight"),
-        (shape.input(), inputs.input_tokens, "prompt tokens"),
-        (shape.output(), inputs.output_tokens, "output tokens"),
-    ] {
-        let far = seen.filter(|seen| (seen / asked - 1.0).abs() > TOLERANCE);
-        if let Some(seen) = far {
-            return Err(PredictError::OtherLoad {
-                file: run.origin.clone(),
-                seen: format!("{seen:.1} {what}"),
-                asked: format!("{asked:.1}"),
-            });
-        }
-    }
-    Ok(())
 }
 
 /// What the size `tp` is drawn from.

@@ -1,8 +1,9 @@
 //! The prediction itself: draws of every size, and their quantiles.
 
+use super::check::check;
 use super::inputs::PredictInputs;
 use super::parts::Drawn;
-use super::prepare::{Prepared, check, prepare};
+use super::prepare::{Prepared, prepare};
 use super::result::{
     Level, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted, Prediction, Serving,
 };

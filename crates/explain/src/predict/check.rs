@@ -1,0 +1,80 @@
+//! Whether the files that a prediction starts from agree with each other and with the load that is asked about.
+//!
+//! It reads no file, and what is missing is not its business.
+
+use measure::import::ServeRun;
+
+use super::inputs::PredictInputs;
+use super::result::PredictError;
+use crate::gates::{RunShape, failed, gates};
+use crate::inputs::{Inputs, MEASURED};
+
+/// How far a result's load may lie from the one that is asked about.
+const TOLERANCE: f64 = 0.05;
+
+/// The gate that a prediction has no use for: it starts from one size on purpose.
+const BOTH_RUNS: &str = "a run of one GPU and one of several";
+
+/// Fails where the files contradict each other or what is asked.
+pub(super) fn check(inputs: &PredictInputs) -> Result<(), PredictError> {
+    let of_one = Inputs {
+        tp: 1,
+        ..inputs.base.clone()
+    };
+    let broken = |reasons: Vec<String>, file: &str| match reasons.is_empty() {
+        true => Ok(()),
+        false => Err(PredictError::Refused {
+            file: file.to_owned(),
+            reason: reasons.join("; "),
+        }),
+    };
+    let told = |gate: &crate::gates::Gate| format!("{}: {}", gate.name, gate.seen);
+    let all = gates(&of_one);
+    let reasons = failed(&all).filter(|gate| gate.name != BOTH_RUNS);
+    let file = of_one
+        .runs(1)
+        .next()
+        .map_or("these files", |run| &run.origin);
+    broken(reasons.map(told).collect(), file)?;
+    for half in &inputs.half {
+        // What is known of the whole model does not hold of the half, and the run's own gates do.
+        let of_half = Inputs {
+            serve: vec![(1, half.clone())],
+            ..of_one.clone()
+        };
+        let all = gates(&of_half);
+        let reasons = failed(&all).filter(|gate| gate.name.contains(", TP1"));
+        broken(reasons.map(told).collect(), &half.origin)?;
+        let soft = half.simulated.as_deref().unwrap_or(MEASURED);
+        let others = of_one.serve.iter().map(|(_, run)| run.simulated.as_deref());
+        let curve = of_one.curve.iter().map(|point| point.simulated.as_deref());
+        let mut others = others.chain(curve).map(|of| of.unwrap_or(MEASURED));
+        if let Some(other) = others.find(|other| *other != soft) {
+            let reason = format!("it is of {soft}, and another file of {other}");
+            return broken(vec![reason], &half.origin);
+        }
+    }
+    let mut runs = inputs.base.runs(1).chain(&inputs.half);
+    runs.try_for_each(|run| same_load(inputs, run))
+}
+
+/// Whether a result is of the load that is asked about.
+fn same_load(inputs: &PredictInputs, run: &ServeRun) -> Result<(), PredictError> {
+    let shape = RunShape::new(run);
+    let flight = run.concurrency_asked.or_else(|| shape.in_flight());
+    for (seen, asked, what) in [
+        (flight, f64::from(inputs.batch), "in flight"),
+        (shape.input(), inputs.input_tokens, "prompt tokens"),
+        (shape.output(), inputs.output_tokens, "output tokens"),
+    ] {
+        let far = seen.filter(|seen| (seen / asked - 1.0).abs() > TOLERANCE);
+        if let Some(seen) = far {
+            return Err(PredictError::OtherLoad {
+                file: run.origin.clone(),
+                seen: format!("{seen:.1} {what}"),
+                asked: format!("{asked:.1}"),
+            });
+        }
+    }
+    Ok(())
+}
