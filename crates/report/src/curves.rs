@@ -2,8 +2,8 @@
 
 use measure::unit::ByteCount;
 
-use crate::grid::grid;
-use crate::scale::Log;
+use crate::axes::{Area, Axes, BELOW, NARROW, Paper, ROW, WIDE, key, number, row, sizes, ticks};
+use crate::scale::{Log, count, range_above_zero, size};
 use crate::svg::{Anchor, Drawing};
 
 /// Curves of one collective.
@@ -62,34 +62,9 @@ impl SizeMark {
     }
 }
 
-/// Where things stand in the picture.
-struct Layout {
-    /// The pages that show it.
-    pages: &'static str,
-    width: f64,
-    left: f64,
-    right: f64,
-    /// Height of the plot.
-    plot: f64,
-}
+/// The pages that show it, with the plot's height.
+const PAGES: [(Paper, f64); 2] = [(WIDE, 300.0), (NARROW, 260.0)];
 
-const WIDE: Layout = Layout {
-    pages: "wide",
-    width: 900.0,
-    left: 64.0,
-    right: 880.0,
-    plot: 300.0,
-};
-
-const NARROW: Layout = Layout {
-    pages: "narrow",
-    width: 380.0,
-    left: 44.0,
-    right: 370.0,
-    plot: 260.0,
-};
-
-const LINE: f64 = 17.0;
 /// Units that a character of a legend takes.
 const CHARACTER: f64 = 6.6;
 
@@ -97,55 +72,43 @@ impl Curves {
     /// The picture as SVG elements, one for wide pages and one for narrow ones; empty where there is no point to draw.
     #[must_use]
     pub fn svg(&self) -> String {
-        [WIDE, NARROW]
+        PAGES
             .iter()
-            .filter_map(|layout| self.drawn(layout))
+            .filter_map(|(paper, height)| self.drawn(paper, *height))
             .collect()
     }
 
-    fn drawn(&self, layout: &Layout) -> Option<String> {
-        let &Layout { left, right, .. } = layout;
+    fn drawn(&self, paper: &Paper, height: f64) -> Option<String> {
         let points = || self.series.iter().flat_map(|series| &series.points);
-        #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
-        let sizes: Vec<f64> = points()
-            .map(|point| point.bytes)
-            .chain(self.marks.iter().map(|mark| mark.bytes))
-            .map(|bytes| bytes.max(1) as f64)
-            .collect();
-        let times: Vec<f64> = points()
-            .flat_map(|point| {
-                let (low, high) = point
-                    .interval
-                    .unwrap_or((point.microseconds, point.microseconds));
-                [low, point.microseconds, high]
-            })
-            .filter(|time| time.is_finite() && *time > 0.0)
-            .collect();
-        let ((least, most), (fastest, slowest)) = (range(&sizes)?, range(&times)?);
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a picture has a handful of lines"
-        )]
-        let head = 24.0 + LINE * (self.series.len() + self.marks.len()) as f64;
-        let (top, bottom) = (head, head + layout.plot);
+        let marked = self.marks.iter().map(|mark| mark.bytes);
+        let bytes = points().map(|point| point.bytes).chain(marked).map(size);
+        let times = points().flat_map(|point| {
+            let time = point.microseconds;
+            let (low, high) = point.interval.unwrap_or((time, time));
+            [low, time, high]
+        });
+        let (least, most) = range_above_zero(bytes)?;
+        let (fastest, slowest) = range_above_zero(times)?;
+        let top = 24.0 + ROW * count(self.series.len() + self.marks.len());
+        let area = Area {
+            left: paper.left,
+            right: paper.right,
+            top,
+            bottom: top + height,
+        };
         let mut drawing =
-            Drawing::begin_for(layout.pages, layout.width, bottom + 46.0, &self.title);
-        let across = Log::over(least / 1.2, most * 1.2, left, right);
-        let up = Log::over(fastest / 1.25, slowest * 1.25, bottom, top);
-        grid(&mut drawing, (&across, &up), (left, right), (top, bottom));
-        drawing.text("tick", (left - 8.0, top - 8.0), Anchor::End, "us");
-        drawing.text(
-            "tick",
-            (right, bottom + 38.0),
-            Anchor::End,
-            "bytes of each rank's message",
-        );
-        self.draw_marks(&mut drawing, layout, &across, (top, bottom));
+            Drawing::begin_for(paper.pages, paper.width, area.bottom + BELOW, &self.title);
+        let across = Log::over(least / 1.2, most * 1.2, area.left, area.right);
+        let up = Log::over(fastest / 1.25, slowest * 1.25, area.bottom, area.top);
+        let axes = Axes {
+            across: ("bytes of each rank's message", sizes(&across, area)),
+            up: ("us", ticks(up.ticks(), |at| up.at(at), number)),
+        };
+        axes.draw(&mut drawing, area);
+        self.draw_marks(&mut drawing, (paper, area), &across);
         for (index, series) in self.series.iter().enumerate() {
             let class = format!("series{}", index % 4);
-            #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
-            let place =
-                |bytes: u64, time: f64| (across.at(bytes.max(1) as f64), up.at(time.max(fastest)));
+            let place = |bytes: u64, time: f64| (across.at(size(bytes)), up.at(time.max(fastest)));
             let through: Vec<(f64, f64)> = series
                 .points
                 .iter()
@@ -161,63 +124,36 @@ impl Curves {
                     place(point.bytes, point.microseconds),
                 );
             }
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "a picture has a handful of lines"
-            )]
-            let y = 14.0 + LINE * index as f64;
-            drawing.line(
-                &format!("curve {class}"),
-                (left, y - 4.0),
-                (left + 24.0, y - 4.0),
-            );
-            drawing.text("legend", (left + 32.0, y), Anchor::Start, &series.name);
+            let at = (area.left, row(count(index)));
+            key(&mut drawing, &format!("curve {class}"), at, &series.name);
         }
         Some(drawing.end())
     }
 
     /// A dashed line at each marked size, its label on a line of its own above the plot.
-    fn draw_marks(
-        &self,
-        drawing: &mut Drawing,
-        layout: &Layout,
-        across: &Log,
-        (top, bottom): (f64, f64),
-    ) {
+    fn draw_marks(&self, drawing: &mut Drawing, (paper, area): (&Paper, Area), across: &Log) {
+        let middle = f64::midpoint(area.left, area.right);
         for (index, mark) in self.marks.iter().enumerate() {
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "a picture has a handful of lines"
-            )]
-            let y = 14.0 + LINE * (self.series.len() + index) as f64;
-            #[expect(clippy::cast_precision_loss, reason = "places in a picture")]
-            let x = across.at(mark.bytes.max(1) as f64);
+            let y = row(count(self.series.len() + index));
+            let x = across.at(size(mark.bytes));
             let words = mark.words();
-            #[expect(clippy::cast_precision_loss, reason = "words are short")]
-            let length = words.chars().count() as f64 * CHARACTER;
-            let fits = if x > f64::midpoint(layout.left, layout.right) {
+            let length = count(words.chars().count()) * CHARACTER;
+            let fits = if x > middle {
                 x - 6.0 - length >= 0.0
             } else {
-                x + 6.0 + length <= layout.width
+                x + 6.0 + length <= paper.width
             };
             // Words that fit beside their line stand there; others stand above its end.
             let (at, anchor, from) = if fits {
-                let (at, anchor) = SizeMark::beside(x, f64::midpoint(layout.left, layout.right));
+                let (at, anchor) = SizeMark::beside(x, middle);
                 (at, anchor, y - 4.0)
             } else {
-                (layout.right, Anchor::End, y + 5.0)
+                (area.right, Anchor::End, y + 5.0)
             };
-            drawing.line("mark", (x, from), (x, bottom));
-            drawing.text("legend", (at, y.min(top)), anchor, &words);
+            drawing.line("mark", (x, from), (x, area.bottom));
+            drawing.text("legend", (at, y.min(area.top)), anchor, &words);
         }
     }
-}
-
-fn range(values: &[f64]) -> Option<(f64, f64)> {
-    let first = *values.first()?;
-    Some(values.iter().fold((first, first), |(low, high), value| {
-        (low.min(*value), high.max(*value))
-    }))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! One hue from light to dark, so that it reads the same without colours; the number stands in every cell in any case.
 
-use crate::scale::Linear;
+use crate::scale::{Linear, count};
 use crate::svg::{Anchor, Drawing};
 
 /// A number for each pair.
@@ -197,14 +197,6 @@ fn shown(value: f64) -> String {
         0.0 => "0".to_owned(),
         _ => format!("{value:.2}"),
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a picture has a handful of cells"
-)]
-fn count(number: usize) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

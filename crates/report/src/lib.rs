@@ -6,9 +6,9 @@
 //! This crate works nothing out: every number on a page comes from its caller.
 #![forbid(unsafe_code)]
 
+mod axes;
 mod beside;
 mod curves;
-mod grid;
 mod heat_map;
 mod page;
 mod plot;

@@ -3,8 +3,9 @@
 //! Lines differ by dashes, not by colour only. It is drawn narrower than other pictures, so that its words can still be read on
 //! a telephone.
 
+use crate::axes::{Area, Axes, BELOW, ROW, key, number, row, ticks};
 use crate::beside::Labels;
-use crate::scale::{Linear, Log};
+use crate::scale::{Linear, Log, count, range};
 use crate::svg::{Anchor, Drawing};
 
 /// A picture of one or more series.
@@ -78,7 +79,6 @@ const WIDTH: f64 = 640.0;
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 622.0;
 const PLOT: f64 = 220.0;
-const LINE: f64 = 18.0;
 /// Part of a linear axis beyond the largest value.
 const ROOM: f64 = 0.06;
 /// Units that a character of the legend takes.
@@ -115,13 +115,7 @@ impl Axis {
 
     fn scale(&self, values: impl Iterator<Item = f64>, from: f64, to: f64) -> Option<Scale> {
         let asked = self.range.into_iter().flat_map(|(low, high)| [low, high]);
-        let (low, high) = values
-            .chain(asked)
-            .filter(|value| self.takes(*value))
-            .fold(None, |range: Option<(f64, f64)>, value| {
-                let (low, high) = range.unwrap_or((value, value));
-                Some((low.min(value), high.max(value)))
-            })?;
+        let (low, high) = range(values.chain(asked).filter(|value| self.takes(*value)))?;
         Some(if self.logarithmic {
             Scale::Log(Log::over(low / 1.15, high * 1.15, from, to))
         } else if self.range.is_some() {
@@ -149,7 +143,7 @@ impl Plot {
         }
         let places = self.legend();
         let rows = places.last().map_or(0.0, |(_, row)| row + 1.0);
-        let top = 34.0 + LINE * rows;
+        let top = 34.0 + ROW * rows;
         let bottom = top + PLOT;
         let ends = |point: &PlotPoint| {
             let (low, high) = point.interval.unwrap_or((point.y, point.y));
@@ -162,8 +156,23 @@ impl Plot {
         let (Some(across), Some(up)) = (across, up) else {
             return String::new();
         };
-        let mut drawing = Drawing::begin(WIDTH, bottom + 46.0, &self.title);
-        self.frame(&mut drawing, (&across, &up), (top, bottom));
+        let mut drawing = Drawing::begin(WIDTH, bottom + BELOW, &self.title);
+        let area = Area {
+            left: LEFT,
+            right: RIGHT,
+            top,
+            bottom,
+        };
+        let along = |axis: &Scale| ticks(axis.ticks(), |at| axis.at(at), digits);
+        let axes = Axes {
+            across: (&self.across.label, along(&across)),
+            up: (&self.up.label, along(&up)),
+        };
+        axes.draw(&mut drawing, area);
+        if self.simulated {
+            let above = (RIGHT, top - 8.0);
+            drawing.text("simulated", above, Anchor::End, "SIMULATED");
+        }
         let mut labels = Labels::between(LEFT, RIGHT);
         for (index, series) in self.series.iter().enumerate() {
             let class = format!("plot{}", index % DISTINCT_SERIES);
@@ -189,56 +198,28 @@ impl Plot {
                     drawing.text("tick", place, anchor, label);
                 }
             }
-            let (x, row) = places[index];
-            let y = 14.0 + LINE * row;
-            drawing.path(
+            let (x, index) = places[index];
+            let name = shown(&series.name);
+            key(
+                &mut drawing,
                 &format!("curve {class}"),
-                &[(x, y - 4.0), (x + 24.0, y - 4.0)],
+                (x, row(index)),
+                &name,
             );
-            drawing.text("legend", (x + 30.0, y), Anchor::Start, &shown(&series.name));
         }
         drawing.end()
     }
 
-    /// The lines and labels behind the series.
-    fn frame(
-        &self,
-        drawing: &mut Drawing,
-        (across, up): (&Scale, &Scale),
-        (top, bottom): (f64, f64),
-    ) {
-        for tick in up.ticks() {
-            let y = up.at(tick);
-            drawing.line("grid", (LEFT, y), (RIGHT, y));
-            drawing.text("tick", (LEFT - 8.0, y + 4.0), Anchor::End, &digits(tick));
-        }
-        for tick in across.ticks() {
-            let x = across.at(tick);
-            drawing.line("grid", (x, top), (x, bottom));
-            drawing.text("tick", (x, bottom + 18.0), Anchor::Middle, &digits(tick));
-        }
-        drawing.text("tick", (8.0, top - 10.0), Anchor::Start, &self.up.label);
-        drawing.text(
-            "tick",
-            (RIGHT, bottom + 38.0),
-            Anchor::End,
-            &self.across.label,
-        );
-        if self.simulated {
-            drawing.text("simulated", (RIGHT, top - 10.0), Anchor::End, "SIMULATED");
-        }
-    }
-
     /// Where each name of the legend begins, and its row.
     fn legend(&self) -> Vec<(f64, f64)> {
-        let (mut x, mut row) = (LEFT, 0.0);
+        let (mut x, mut index) = (LEFT, 0.0);
         let mut places = Vec::new();
         for series in &self.series {
             let width = 30.0 + CHARACTER * count(shown(&series.name).chars().count()) + 22.0;
             if x > LEFT && x + width > RIGHT {
-                (x, row) = (LEFT, row + 1.0);
+                (x, index) = (LEFT, index + 1.0);
             }
-            places.push((x, row));
+            places.push((x, index));
             x += width;
         }
         places
@@ -266,22 +247,13 @@ fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// A number without zeros at its end, thousands as `k` and millions as `M`.
-fn digits(number: f64) -> String {
-    let (number, unit) = match number.abs() {
-        n if n >= 1e6 => (number / 1e6, "M"),
-        n if n >= 1e4 => (number / 1e3, "k"),
-        _ => (number, ""),
+fn digits(value: f64) -> String {
+    let (value, unit) = match value.abs() {
+        n if n >= 1e6 => (value / 1e6, "M"),
+        n if n >= 1e4 => (value / 1e3, "k"),
+        _ => (value, ""),
     };
-    let text = format!("{number:.4}");
-    format!("{}{unit}", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a picture has a handful of lines"
-)]
-fn count(number: usize) -> f64 {
-    number as f64
+    number(value) + unit
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! From values to places: linear and logarithmic axes with round ticks.
+//! From values to places: linear and logarithmic axes with round ticks, and what they have to reach.
 
 /// A linear axis from `from` to `to`.
 pub(crate) struct Linear {
@@ -116,6 +116,36 @@ impl Log {
     }
 }
 
+/// The least and the largest of what is finite; `None` where nothing is.
+pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values
+        .filter(|value| value.is_finite())
+        .fold(None, |range: Option<(f64, f64)>, value| {
+            let (low, high) = range.unwrap_or((value, value));
+            Some((low.min(value), high.max(value)))
+        })
+}
+
+/// The same of what is above zero, for a logarithmic axis.
+pub(crate) fn range_above_zero(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    range(values.filter(|value| *value > 0.0))
+}
+
+/// A number of rows or characters.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a picture has a handful of either"
+)]
+pub(crate) fn count(number: usize) -> f64 {
+    number as f64
+}
+
+/// Bytes on a logarithmic axis.
+#[expect(clippy::cast_precision_loss, reason = "places in a picture")]
+pub(crate) fn size(bytes: u64) -> f64 {
+    bytes.max(1) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,5 +182,13 @@ mod tests {
     fn an_axis_of_one_value_is_still_one() {
         assert!(Linear::over(3.0, 3.0, 0.0, 1.0).at(3.0).is_finite());
         assert!(Log::over(3.0, 3.0, 0.0, 1.0).at(3.0).is_finite());
+    }
+
+    #[test]
+    fn what_has_no_place_widens_no_axis() {
+        let values = [f64::NAN, -2.0, f64::INFINITY, 0.0, 7.0, 3.0];
+        assert_eq!(range(values.into_iter()), Some((-2.0, 7.0)));
+        assert_eq!(range_above_zero(values.into_iter()), Some((3.0, 7.0)));
+        assert_eq!(range([f64::NAN].into_iter()), None);
     }
 }

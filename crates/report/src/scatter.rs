@@ -1,8 +1,9 @@
 //! Points with intervals on both axes and straight lines: whether one number follows another as it should.
 
+use crate::axes::{Area, Axes, BELOW, NARROW, Paper, ROW, WIDE, key, number, row, ticks};
 use crate::beside::Labels;
-use crate::scale::Linear;
-use crate::svg::{Anchor, Drawing};
+use crate::scale::{Linear, count, range};
+use crate::svg::Drawing;
 
 /// Points and lines.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -43,32 +44,9 @@ pub struct ScatterLine {
     pub slope: f64,
 }
 
-/// Where things stand in the picture.
-struct Layout {
-    pages: &'static str,
-    width: f64,
-    left: f64,
-    right: f64,
-    height: f64,
-}
+/// The pages that show it, with the plot's height.
+const PAGES: [(Paper, f64); 2] = [(WIDE, 280.0), (NARROW, 240.0)];
 
-const WIDE: Layout = Layout {
-    pages: "wide",
-    width: 900.0,
-    left: 64.0,
-    right: 880.0,
-    height: 280.0,
-};
-
-const NARROW: Layout = Layout {
-    pages: "narrow",
-    width: 380.0,
-    left: 44.0,
-    right: 370.0,
-    height: 240.0,
-};
-
-const LINE: f64 = 18.0;
 /// Part of the span of the values that is left free beyond them.
 const ROOM: f64 = 0.08;
 /// Characters of a label that are shown.
@@ -78,35 +56,41 @@ impl Scatter {
     /// The picture as SVG elements, one for wide pages and one for narrow ones; empty where there is no point.
     #[must_use]
     pub fn svg(&self) -> String {
-        [WIDE, NARROW]
+        PAGES
             .iter()
-            .filter_map(|layout| self.drawn(layout))
+            .filter_map(|(paper, height)| self.drawn(paper, *height))
             .collect()
     }
 
-    fn drawn(&self, layout: &Layout) -> Option<String> {
+    fn drawn(&self, paper: &Paper, height: f64) -> Option<String> {
         let drawn = || self.points.iter().filter(|point| is_finite(point));
-        #[expect(clippy::cast_precision_loss, reason = "a handful of lines")]
-        let top = 24.0 + LINE * self.lines.len() as f64 + 14.0;
-        let bottom = top + layout.height;
-        let across = axis(drawn().map(|point| point.x), layout.left, layout.right)?;
-        let up = axis(drawn().map(|point| point.y), bottom, top)?;
+        let top = 24.0 + ROW * count(self.lines.len()) + 14.0;
+        let area = Area {
+            left: paper.left,
+            right: paper.right,
+            top,
+            bottom: top + height,
+        };
+        let across = axis(drawn().map(|point| point.x), (area.left, area.right))?;
+        let up = axis(drawn().map(|point| point.y), (area.bottom, area.top))?;
         let mut drawing =
-            Drawing::begin_for(layout.pages, layout.width, bottom + 44.0, &self.title);
-        self.frame(&mut drawing, layout, (&across, &up), (top, bottom));
+            Drawing::begin_for(paper.pages, paper.width, area.bottom + BELOW, &self.title);
+        let along = |axis: &Linear| ticks(axis.ticks(), |at| axis.at(at), number);
+        let axes = Axes {
+            across: (&self.across, along(&across)),
+            up: (&self.up, along(&up)),
+        };
+        axes.draw(&mut drawing, area);
         for (index, line) in self.lines.iter().enumerate() {
             let class = format!("curve plot{index}");
             if let Some([from, to]) = across.within(&up, line.through, line.slope) {
                 let place = |(x, y): (f64, f64)| (across.at(x), up.at(y));
                 drawing.path(&class, &[place(from), place(to)]);
             }
-            #[expect(clippy::cast_precision_loss, reason = "a handful of lines")]
-            let y = 14.0 + LINE * index as f64;
-            let left = layout.left;
-            drawing.path(&class, &[(left, y - 4.0), (left + 24.0, y - 4.0)]);
-            drawing.text("legend", (left + 30.0, y), Anchor::Start, &line.name);
+            let at = (area.left, row(count(index)));
+            key(&mut drawing, &class, at, &line.name);
         }
-        let mut labels = Labels::between(layout.left, layout.right);
+        let mut labels = Labels::between(area.left, area.right);
         for point in drawn() {
             let (x, y) = (across.at(point.x.1), up.at(point.y.1));
             let ends = |axis: &Linear, of: (f64, f64, f64)| (axis.at(of.0), axis.at(of.2));
@@ -127,30 +111,6 @@ impl Scatter {
         }
         Some(drawing.end())
     }
-
-    /// The lines and words behind the points.
-    fn frame(
-        &self,
-        drawing: &mut Drawing,
-        layout: &Layout,
-        (across, up): (&Linear, &Linear),
-        (top, bottom): (f64, f64),
-    ) {
-        for tick in up.ticks() {
-            let y = up.at(tick);
-            drawing.line("grid", (layout.left, y), (layout.right, y));
-            let at = (layout.left - 6.0, y + 4.0);
-            drawing.text("tick", at, Anchor::End, &digits(tick));
-        }
-        for tick in across.ticks() {
-            let x = across.at(tick);
-            drawing.line("grid", (x, top), (x, bottom));
-            drawing.text("tick", (x, bottom + 17.0), Anchor::Middle, &digits(tick));
-        }
-        drawing.text("tick", (4.0, top - 8.0), Anchor::Start, &self.up);
-        let at = (layout.right, bottom + 36.0);
-        drawing.text("tick", at, Anchor::End, &self.across);
-    }
 }
 
 fn is_finite(point: &ScatterPoint) -> bool {
@@ -161,14 +121,8 @@ fn is_finite(point: &ScatterPoint) -> bool {
 }
 
 /// An axis over values with their intervals, and some room; `None` where there is none.
-fn axis(values: impl Iterator<Item = (f64, f64, f64)>, from: f64, to: f64) -> Option<Linear> {
-    let (low, high) = values.flat_map(|(low, mid, high)| [low, mid, high]).fold(
-        None,
-        |range: Option<(f64, f64)>, value| {
-            let (low, high) = range.unwrap_or((value, value));
-            Some((low.min(value), high.max(value)))
-        },
-    )?;
+fn axis(values: impl Iterator<Item = (f64, f64, f64)>, (from, to): (f64, f64)) -> Option<Linear> {
+    let (low, high) = range(values.flat_map(|(low, mid, high)| [low, mid, high]))?;
     let room = (high - low) * ROOM;
     Some(Linear::over(low - room, high + room, from, to))
 }
@@ -179,13 +133,6 @@ fn shown(label: &str) -> String {
         true => label.to_owned(),
         false => label.chars().take(LABEL).chain(['…']).collect(),
     }
-}
-
-/// A tick without zeros at its end.
-fn digits(tick: f64) -> String {
-    let text = format!("{tick:.4}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0" } else { text }.to_owned()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A number over the size of a copy, both logarithmic, intervals as bars; lines differ by dashes and marks, not by colour only.
 
+use crate::axes::{Area, Axes, number, sizes, ticks};
 use crate::curves::SizeMark;
-use crate::grid::grid;
-use crate::scale::Log;
+use crate::scale::{Log, count, range_above_zero, size};
 use crate::svg::{Anchor, Drawing};
 
 /// Curves of one case.
@@ -60,12 +60,12 @@ impl Sweep {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let ends = |point: &SweepPoint| point.interval.unwrap_or((point.value, point.value));
         let marked = self.marks.iter().map(|mark| size(mark.bytes));
-        let sizes = range(points().map(|point| size(point.bytes)).chain(marked));
-        let values = range(points().flat_map(|point| {
+        let reached = range_above_zero(points().map(|point| size(point.bytes)).chain(marked));
+        let values = range_above_zero(points().flat_map(|point| {
             let (low, high) = ends(point);
             [low, point.value, high]
         }));
-        let (Some((least, most)), Some((low, high))) = (sizes, values) else {
+        let (Some((least, most)), Some((low, high))) = (reached, values) else {
             return String::new();
         };
         let mark = self
@@ -93,11 +93,17 @@ impl Sweep {
         }
         let across = Log::over(least / 1.2, most * 1.2, LEFT, RIGHT);
         let up = Log::over(low / 1.25, high * 1.25, bottom, top);
-        grid(&mut drawing, (&across, &up), (LEFT, RIGHT), (top, bottom));
-        let unit = (LEFT - 8.0, top - 8.0);
-        drawing.text("tick", unit, Anchor::End, &self.unit);
-        let below = (RIGHT, bottom + 38.0);
-        drawing.text("tick", below, Anchor::End, &self.axis);
+        let area = Area {
+            left: LEFT,
+            right: RIGHT,
+            top,
+            bottom,
+        };
+        let axes = Axes {
+            across: (&self.axis, sizes(&across, area)),
+            up: (&self.unit, ticks(up.ticks(), |at| up.at(at), number)),
+        };
+        axes.draw(&mut drawing, area);
         // Thin ones first, so that named ones lie above them.
         let thin = self.series.iter().filter(|series| series.name.is_none());
         let all = thin.map(|series| (None, series));
@@ -143,29 +149,6 @@ impl Sweep {
         }
         drawing.end()
     }
-}
-
-/// The least and the largest of numbers above zero.
-fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    values
-        .filter(|value| value.is_finite() && *value > 0.0)
-        .fold(None, |range, value| {
-            let (low, high) = range.unwrap_or((value, value));
-            Some((f64::min(low, value), f64::max(high, value)))
-        })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "places in a picture")]
-fn size(bytes: u64) -> f64 {
-    bytes.max(1) as f64
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a picture has a handful of lines"
-)]
-fn count(number: usize) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

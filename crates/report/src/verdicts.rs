@@ -1,6 +1,7 @@
 //! Statistics as parts of their limits over load, both logarithmic, each with its interval, and the verdict on each load.
 
-use crate::scale::Log;
+use crate::axes::{ROW, key, number, row};
+use crate::scale::{Log, count, range_above_zero};
 use crate::svg::{Anchor, Drawing};
 
 /// The curve of a search for the largest load.
@@ -34,7 +35,8 @@ const WIDTH: f64 = 900.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 880.0;
 const PLOT: f64 = 280.0;
-const LINE: f64 = 17.0;
+/// Loads are shown to so many parts of one.
+const PARTS: f64 = 1e4;
 
 impl Verdicts {
     /// The picture as an SVG element; empty where there is no load to draw.
@@ -47,11 +49,13 @@ impl Verdicts {
             [low, *part, high]
         });
         // The limit itself is always in the picture.
-        let (Some((least, most)), Some((low, high))) = (range(loads), range(parts.chain([1.0])))
-        else {
+        let (Some((least, most)), Some((low, high))) = (
+            range_above_zero(loads),
+            range_above_zero(parts.chain([1.0])),
+        ) else {
             return String::new();
         };
-        let top = 30.0 + LINE * count(self.series.len());
+        let top = 30.0 + ROW * count(self.series.len());
         let bottom = top + PLOT;
         let mut drawing = Drawing::begin(WIDTH, bottom + 130.0, &self.title);
         let across = Log::over(least / 1.2, most * 1.2, LEFT, RIGHT);
@@ -59,7 +63,7 @@ impl Verdicts {
         for tick in up.ticks() {
             drawing.line("grid", (LEFT, up.at(tick)), (RIGHT, up.at(tick)));
             let label = (LEFT - 8.0, up.at(tick) + 4.0);
-            drawing.text("tick", label, Anchor::End, &digits(tick));
+            drawing.text("tick", label, Anchor::End, &number(tick));
         }
         drawing.line("whisker", (LEFT, up.at(1.0)), (RIGHT, up.at(1.0)));
         let limit = (RIGHT, up.at(1.0) - 5.0);
@@ -82,11 +86,9 @@ impl Verdicts {
                 }
                 drawing.dot(&format!("dot {class}"), place(*load, *part));
             }
-            let y = 14.0 + LINE * count(index);
-            let line = [(LEFT, y - 4.0), (LEFT + 24.0, y - 4.0)];
-            drawing.path(&format!("curve {class}"), &line);
             let name = format!("{}, as a part of its limit", series.name);
-            drawing.text("legend", (LEFT + 32.0, y), Anchor::Start, &name);
+            let at = (LEFT, row(count(index)));
+            key(&mut drawing, &format!("curve {class}"), at, &name);
         }
         // Loads near the answer lie close together, so their words take turns on four lines.
         let mut sorted: Vec<&(f64, String)> = self.loads.iter().collect();
@@ -98,32 +100,12 @@ impl Verdicts {
                 (across.at(*load), top),
                 (across.at(*load), y - 12.0),
             );
-            let words = format!("{} {verdict}", digits(*load));
+            let words = format!("{} {verdict}", number((load * PARTS).round() / PARTS));
             drawing.text("tick", (across.at(*load), y), Anchor::Middle, &words);
         }
         drawing.text("tick", (RIGHT, bottom + 120.0), Anchor::End, &self.axis);
         drawing.end()
     }
-}
-
-/// A number without zeros at its end.
-fn digits(number: f64) -> String {
-    let text = format!("{number:.4}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    values
-        .filter(|value| value.is_finite() && *value > 0.0)
-        .fold(None, |range, value| {
-            let (low, high) = range.unwrap_or((value, value));
-            Some((f64::min(low, value), f64::max(high, value)))
-        })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a handful of lines")]
-fn count(number: usize) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The waterfall: from the step time of one GPU over its ideal part to that of several, one cause a row.
 
-use crate::scale::Linear;
+use crate::axes::number;
+use crate::scale::{Linear, count};
 use crate::svg::{Anchor, Drawing};
 
 /// Rows of a waterfall, in order from the top.
@@ -47,6 +48,8 @@ struct Layout {
     width: f64,
     /// The axis begins and ends here.
     axis: (f64, f64),
+    /// Where the axis' unit stands.
+    unit: (f64, Anchor),
     row: f64,
     top: f64,
     /// From a row's top to the middle of its bar.
@@ -64,6 +67,7 @@ const WIDE: Layout = Layout {
     pages: "wide",
     width: 900.0,
     axis: (250.0, 660.0),
+    unit: (674.0, Anchor::Start),
     row: 34.0,
     top: 34.0,
     bar: 15.0,
@@ -77,7 +81,8 @@ const WIDE: Layout = Layout {
 const NARROW: Layout = Layout {
     pages: "narrow",
     width: 380.0,
-    axis: (6.0, 352.0),
+    axis: (6.0, 344.0),
+    unit: (376.0, Anchor::End),
     row: 52.0,
     top: 34.0,
     bar: 32.0,
@@ -95,11 +100,7 @@ impl Waterfall {
     }
 
     fn drawn(&self, layout: &Layout) -> String {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a waterfall has a handful of rows"
-        )]
-        let height = layout.top + layout.row * self.bars.len() as f64 + 34.0;
+        let height = layout.top + layout.row * count(self.bars.len()) + 34.0;
         let mut drawing = Drawing::begin_for(layout.pages, layout.width, height, &self.title);
         let placed = self.placed();
         let reach = placed
@@ -113,15 +114,10 @@ impl Waterfall {
         for tick in axis.ticks() {
             let x = axis.at(tick);
             drawing.line("grid", (x, layout.top - 8.0), (x, bottom));
-            drawing.text(
-                "tick",
-                (x, bottom + 16.0),
-                Anchor::Middle,
-                &format!("{}", round(tick)),
-            );
+            drawing.text("tick", (x, bottom + 16.0), Anchor::Middle, &number(tick));
         }
-        let unit = layout.axis.1 + 14.0;
-        drawing.text("tick", (unit, bottom + 16.0), Anchor::Start, &self.unit);
+        let (x, anchor) = layout.unit;
+        drawing.text("tick", (x, bottom + 16.0), anchor, &self.unit);
         let (x, anchor) = layout.value;
         let head = layout.top - 14.0;
         match layout.grade {
@@ -132,11 +128,7 @@ impl Waterfall {
             None => drawing.text("tick", (x, head), anchor, "median [5%, 95%], evidence"),
         }
         for (index, (bar, row)) in self.bars.iter().zip(&placed).enumerate() {
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "a waterfall has a handful of rows"
-            )]
-            let y = layout.top + layout.row * index as f64;
+            let y = layout.top + layout.row * count(index);
             let (middle, words) = (y + layout.bar, y + layout.words);
             let (left, right) = (axis.at(row.from.min(row.to)), axis.at(row.from.max(row.to)));
             drawing.rectangle(class(bar.kind), (left, middle - 10.0), (right - left, 20.0));
@@ -188,7 +180,7 @@ impl Bar {
     /// Its number with the interval where there is one, causes with their sign.
     fn value(&self, decimals: usize) -> String {
         let (low, mid, high) = self.low_mid_high;
-        let number = |value: f64| {
+        let decimal = |value: f64| {
             let text = format!("{value:.decimals$}");
             // What rounds to zero has no sign.
             let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
@@ -199,8 +191,8 @@ impl Bar {
             };
             kept.to_owned()
         };
-        let shown = number(mid);
-        let sign = if self.kind == BarKind::Total || mid <= 0.0 || shown == number(0.0) {
+        let shown = decimal(mid);
+        let sign = if self.kind == BarKind::Total || mid <= 0.0 || shown == decimal(0.0) {
             ""
         } else {
             "+"
@@ -208,7 +200,7 @@ impl Bar {
         if (high - low).abs() < 5e-4 {
             format!("{sign}{shown}")
         } else {
-            format!("{sign}{shown} [{}, {}]", number(low), number(high))
+            format!("{sign}{shown} [{}, {}]", decimal(low), decimal(high))
         }
     }
 }
@@ -225,11 +217,6 @@ fn class(kind: BarKind) -> &'static str {
         BarKind::Cause => "bar cause",
         BarKind::Unexplained => "bar unexplained",
     }
-}
-
-/// A tick without the crumbs of binary fractions.
-fn round(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
 }
 
 #[cfg(test)]
