@@ -178,6 +178,44 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// The attribution; `None` where the case is refused.
+    #[must_use]
+    pub fn attribution(&self) -> Option<&Attribution> {
+        match self {
+            Self::Attributed { attribution, .. } => Some(attribution),
+            Self::Refused { .. } => None,
+        }
+    }
+
+    /// What to do; nothing where the case is refused.
+    #[must_use]
+    pub fn advice(&self) -> &[Advice] {
+        match self {
+            Self::Attributed { advice, .. } => advice,
+            Self::Refused { .. } => &[],
+        }
+    }
+
+    /// What to measure; nothing where the case is refused.
+    #[must_use]
+    pub fn to_measure(&self) -> &[NextStep] {
+        match self {
+            Self::Attributed { next, .. } => next,
+            Self::Refused { .. } => &[],
+        }
+    }
+
+    /// What was asked to be put in the place of the collectives; nothing where the case is refused.
+    #[must_use]
+    pub fn what_if(&self) -> &[WhatIf] {
+        match self {
+            Self::Attributed { what_if, .. } => what_if,
+            Self::Refused { .. } => &[],
+        }
+    }
+}
+
 /// Gates, attribution, advice and next measurements of these inputs.
 #[must_use]
 pub fn explain(inputs: &Inputs, seed: u64, draws: u32) -> Explanation {

@@ -56,7 +56,7 @@ pub use slope::{
     SlopeVerdict, slope, slope_answer, slope_controls, slope_text,
 };
 pub use text::{
-    answer, gates_of_runs, grades, half_width, heading, implied, passed, prior_shares,
+    Topic, answer, gates_of_runs, grades, half_width, heading, implied, passed, prior_shares,
     step_decimals, text, too_much,
 };
 pub use what_if::{

@@ -4,7 +4,7 @@ use measure::control::is_unseen;
 
 use crate::explanation::InputSource;
 use crate::gates::{Gate, Verdict};
-use crate::text::list;
+use crate::text::{Topic, list};
 
 /// What stands where there is nothing to show.
 pub(crate) const ABSENT: &str = "—";
@@ -27,7 +27,7 @@ pub(crate) fn inputs(sources: &[InputSource]) -> String {
         .iter()
         .map(|source| format!("{}: {}", source.origin, source.taken))
         .collect();
-    list("inputs", &lines)
+    list(Topic::Inputs.title(), &lines)
 }
 
 /// What to run first where gates refuse: what the first failed gate asks for, else `otherwise`.

@@ -3,7 +3,7 @@
 use super::sizes_result::{SizeAttribution, SizeCause, SizeComparison, SizeOutcome};
 use crate::attribute::{Claim, Grade};
 use crate::range::Range;
-use crate::text::{gates, list};
+use crate::text::{Topic, gates, lines, list};
 use crate::words::{inputs, or_unknown, printable, simulated, what_to_run_first};
 
 /// The comparison as text; lines are not wrapped.
@@ -27,9 +27,11 @@ pub fn sizes_text(comparison: &SizeComparison) -> String {
     }
     text.push_str(&gates(&comparison.gates));
     if let SizeOutcome::Attributed { attribution } = &comparison.outcome {
-        text.push_str(&list("reservations", &attribution.caveats));
-        let priors: Vec<String> = attribution.priors.iter().map(ToString::to_string).collect();
-        text.push_str(&list("taken as known", &priors));
+        text.push_str(&list(Topic::Reservations.title(), &attribution.caveats));
+        text.push_str(&list(
+            Topic::TakenAsKnown.title(),
+            &lines(&attribution.priors),
+        ));
     }
     text.push_str(&inputs(&comparison.inputs));
     printable(&text)

@@ -6,7 +6,7 @@ use super::result::{Difference, LinkComparison, LinkFigures, LinkOutcome, TimeOf
 use super::verdict::LinkVerdict;
 use crate::attribute::StepFrom;
 use crate::range::Range;
-use crate::text::{gates, list};
+use crate::text::{Topic, gates, lines, list};
 use crate::words::{ABSENT, inputs, printable, simulated, what_to_run_first};
 
 /// The comparison as text; lines are not wrapped.
@@ -21,21 +21,19 @@ pub fn links_text(comparison: &LinkComparison) -> String {
         for difference in figures.decode.iter().chain(&figures.first_token) {
             text.push_str(&table(comparison, difference));
         }
-        let wires: Vec<String> = figures.wire.iter().map(ToString::to_string).collect();
         text.push_str(&list(
             "what bytes over the wire make of it (no latency in it)",
-            &wires,
+            &lines(&figures.wire),
         ));
         text.push_str(&list("not judged", &figures.not_judged));
         text.push_str(&list(
             "what else differs between the sides",
             &figures.confounders,
         ));
-        text.push_str(&list("what to measure next", &figures.next));
+        text.push_str(&list(Topic::ToMeasure.title(), &figures.next));
         text.push_str(&gates(&comparison.gates));
-        text.push_str(&list("reservations", &figures.caveats));
-        let priors: Vec<String> = figures.priors.iter().map(ToString::to_string).collect();
-        text.push_str(&list("taken as known", &priors));
+        text.push_str(&list(Topic::Reservations.title(), &figures.caveats));
+        text.push_str(&list(Topic::TakenAsKnown.title(), &lines(&figures.priors)));
     } else {
         text.push_str(&gates(&comparison.gates));
     }

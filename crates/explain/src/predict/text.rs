@@ -4,7 +4,8 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::result::{Predicted, Prediction};
 use crate::range::Range;
-use crate::words::{ABSENT, printable, simulated};
+use crate::text::{Topic, lines, list};
+use crate::words::{ABSENT, inputs, printable, simulated};
 
 /// The prediction as text; lines are not wrapped.
 #[must_use]
@@ -27,25 +28,16 @@ pub fn prediction_text(prediction: &Prediction) -> String {
     for size in &prediction.sizes {
         text.push_str(&parts(size));
     }
-    let list = |title: &str, lines: Vec<String>| {
-        let lines: Vec<String> = lines.iter().map(|line| format!("  {line}\n")).collect();
-        match lines.is_empty() {
-            true => String::new(),
-            false => format!("\n{title}\n{}", lines.concat()),
-        }
-    };
-    text.push_str(&list("reservations", prediction.caveats.clone()));
-    let priors = prediction.priors.iter().map(ToString::to_string);
+    text.push('\n');
+    text.push_str(&list(Topic::Reservations.title(), &prediction.caveats));
     text.push_str(&list(
         "assumed or published, not measured here",
-        priors.collect(),
+        &lines(&prediction.priors),
     ));
-    let inputs = prediction.inputs.iter();
-    let inputs = inputs.map(|source| format!("{}: {}", source.origin, source.taken));
-    text.push_str(&list("inputs", inputs.collect()));
+    text.push_str(&inputs(&prediction.inputs));
     // Tables are padded to their widest cell, which is a source of a hundred characters here.
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    printable(&(lines.join("\n") + "\n"))
+    printable(&format!("{}\n", lines.join("\n").trim_end()))
 }
 
 fn table(header: &[&str]) -> Table {

@@ -1,6 +1,7 @@
 //! What was compared, and the gates: those that passed in one line, the others in a line each.
 
 use super::lists::list;
+use super::topic::Topic;
 use crate::explanation::Explanation;
 use crate::gates::{Gate, Verdict, counted};
 
@@ -39,7 +40,7 @@ pub(crate) fn gates(gates: &[Gate]) -> String {
         })
         .collect();
     lines.extend(passed(gates));
-    list("gates", &lines)
+    list(Topic::Gates.title(), &lines)
 }
 
 /// Gates under their names, where those that say the same of several runs of a side stand once, as in `no throttling, TP1 runs 1 2 4`.

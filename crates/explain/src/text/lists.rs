@@ -15,7 +15,7 @@ pub(crate) fn list(title: &str, lines: &[String]) -> String {
 }
 
 /// A line each.
-pub(super) fn lines<T: ToString>(items: &[T]) -> Vec<String> {
+pub(crate) fn lines<T: ToString>(items: &[T]) -> Vec<String> {
     items.iter().map(ToString::to_string).collect()
 }
 

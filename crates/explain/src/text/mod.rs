@@ -5,15 +5,17 @@ mod answer;
 mod behind;
 mod gates;
 mod lists;
+mod topic;
 mod waterfall;
 mod whole;
 
 pub(crate) use gates::gates;
-pub(crate) use lists::list;
+pub(crate) use lists::{lines, list};
 
 pub use answer::answer;
 pub use behind::{half_width, implied, too_much};
 pub use gates::{gates_of_runs, heading, passed};
 pub use lists::prior_shares;
+pub use topic::Topic;
 pub use waterfall::{grades, step_decimals};
 pub use whole::text;

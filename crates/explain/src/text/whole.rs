@@ -1,11 +1,14 @@
-//! The whole text: two sentences first, then the waterfall, then everything behind them.
+//! The whole text: two sentences first, then the topics in their order.
 
 use super::answer::answer;
 use super::behind::behind;
 use super::gates::{gates, heading};
 use super::lists::{lines, list, prior_shares};
+use super::topic::Topic;
 use super::waterfall::waterfall;
-use crate::explanation::{Explanation, Outcome};
+use crate::attribute::Attribution;
+use crate::bounded::Bounded;
+use crate::explanation::Explanation;
 use crate::slope::slope_body;
 use crate::words::{inputs, printable, simulated};
 
@@ -17,55 +20,46 @@ pub fn text(explanation: &Explanation) -> String {
         text.push_str(&format!("{sentence}\n"));
     }
     text.push('\n');
-    match &explanation.outcome {
-        Outcome::Attributed {
-            attribution,
-            advice,
-            next,
-            what_if,
-        } => {
-            text.push_str(&heading(explanation, Some(attribution.batch)));
-            text.push_str(&waterfall(attribution, explanation.simulated.is_some()));
-            text.push_str(&behind(attribution));
-            text.push_str(&arms(explanation));
-            text.push_str(&gates(&explanation.gates));
-            text.push_str(&list("what to do", &lines(advice)));
-            text.push_str(&list("what if", &lines(what_if)));
-            text.push_str(&list("what to measure next", &lines(next)));
-            text.push_str(&list("reservations", &attribution.caveats));
-            text.push_str(&list("taken as known", &lines(&attribution.priors)));
-            text.push_str(&list(
-                "what is taken as known makes of the width",
-                &prior_shares(&attribution.prior_shares),
-            ));
-        }
-        Outcome::Refused { .. } => {
-            text.push_str(&heading(explanation, None));
-            text.push_str(&still_told(explanation));
-            text.push_str(&arms(explanation));
-            text.push_str(&gates(&explanation.gates));
-        }
+    for topic in Topic::ALL {
+        text.push_str(&told(topic, explanation));
     }
-    if let Some(first) = &explanation.first_token {
-        text.push_str(&list("time to first token", &[first.to_string()]));
-    }
-    text.push_str(&inputs(&explanation.inputs));
     printable(&text)
 }
 
-/// What a refused case still tells.
-fn still_told(explanation: &Explanation) -> String {
-    let said = explanation.bounded.iter();
-    let said: Vec<String> = said.flat_map(crate::bounded::Bounded::sentences).collect();
-    list("what this case still tells", &said)
-}
-
-/// The arms of an ablation that was given.
-fn arms(explanation: &Explanation) -> String {
-    explanation
-        .slope
-        .as_ref()
-        .map_or_else(String::new, |slope| {
-            format!("does the step follow the link\n{}\n", slope_body(slope))
-        })
+/// What is told of a topic; nothing where there is nothing to tell.
+fn told(topic: Topic, explanation: &Explanation) -> String {
+    let outcome = &explanation.outcome;
+    let attributed = outcome.attribution();
+    let list_of = |lines: Vec<String>| list(topic.title(), &lines);
+    let of_step = |told: fn(&Attribution) -> Vec<String>| attributed.map_or_else(Vec::new, told);
+    match topic {
+        Topic::Compared => heading(explanation, attributed.map(|of| of.batch)),
+        Topic::Step => attributed.map_or_else(String::new, |of| {
+            waterfall(of, explanation.simulated.is_some()) + &behind(of)
+        }),
+        Topic::StillTold => {
+            let bounded = explanation.bounded.iter();
+            list_of(bounded.flat_map(Bounded::sentences).collect())
+        }
+        Topic::Ablation => explanation
+            .slope
+            .as_ref()
+            .map_or_else(String::new, |slope| {
+                format!("{}\n{}\n", topic.title(), slope_body(slope))
+            }),
+        // A text has no picture of the curve; the waterfall and what stands behind it name the times.
+        Topic::Collectives => String::new(),
+        Topic::ToDo => list_of(lines(outcome.advice())),
+        Topic::WhatIf => list_of(lines(outcome.what_if())),
+        Topic::ToMeasure => list_of(lines(outcome.to_measure())),
+        Topic::Gates => gates(&explanation.gates),
+        Topic::Reservations => list_of(of_step(|of| of.caveats.clone())),
+        Topic::FirstToken => {
+            let first = explanation.first_token.iter();
+            list_of(first.map(ToString::to_string).collect())
+        }
+        Topic::TakenAsKnown => list_of(of_step(|of| lines(&of.priors))),
+        Topic::Widths => list_of(of_step(|of| prior_shares(&of.prior_shares))),
+        Topic::Inputs => inputs(&explanation.inputs),
+    }
 }

@@ -162,19 +162,19 @@ fn the_first_screen_answers_and_the_rest_is_behind_it() {
     if all that is left were communication, one all-reduce of 256 KiB (161 a step) would take 64.0 [51.0, 77.0] us: an upper figure
        published 18.5 us, library, peer access (somebody)
 
-    gates
-     - FAILED: no failures, TP1 (2 of 64 requests failed); needed: every request succeeds; run again until none fails
-
     what to do
      - serve 2 replicas of TP1: these GPUs are MIG instances; 1.50 [1.49, 1.51]x tokens/s of TP2 [somebody]
 
     what to measure next
      - the model at 1/2 width on one GPU: vllm serve (settles 78% of the variance of communication as reported: from 4.2 to about 2.0 ms between 5% and 95%; about 6 minutes)
 
+    gates: what had to hold before anything was claimed
+     - FAILED: no failures, TP1 (2 of 64 requests failed); needed: every request succeeds; run again until none fails
+
     reservations
      - one start of a server each
 
-    inputs
+    where each input came from
      - tp1.json: TP1: time per output token of 64 requests
     "#);
 }
@@ -193,10 +193,10 @@ fn a_refusal_says_why_and_what_to_run() {
     What to do first: run again until none fails.
 
     qwen2.5-72b-fp8, TP2 against TP1; vLLM 0.13.0, graphs up to 512; box rtxpro6000-mig, GPU unknown; gates: 0 passed, 0 unknown, 1 failed
-    gates
+    gates: what had to hold before anything was claimed
      - FAILED: no failures, TP1 (2 of 64 requests failed); needed: every request succeeds; run again until none fails
 
-    inputs
+    where each input came from
      - tp1.json: TP1: time per output token of 64 requests
     "#);
 }

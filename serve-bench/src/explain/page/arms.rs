@@ -1,12 +1,12 @@
 //! Arms of an ablation: the line through them beside the planned one, and a row for each.
 
 use ::explain::{ArmSummary, Range, Slope, slope_answer, slope_controls};
-use report::{Block, Scatter, ScatterLine, ScatterPoint, Section};
+use report::{Block, Scatter, ScatterLine, ScatterPoint};
 
-use super::parts::{ABSENT, section, table};
+use super::parts::{ABSENT, table};
 
 /// Whether the step follows the link.
-pub(super) fn arms(slope: &Slope) -> Section {
+pub(super) fn arms(slope: &Slope) -> Vec<Block> {
     let mut blocks = vec![Block::Paragraph(slope_answer(slope))];
     blocks.extend(picture(slope).map(Block::Scatter));
     let rows = slope.arms.iter().map(|arm| {
@@ -52,7 +52,7 @@ pub(super) fn arms(slope: &Slope) -> Section {
     let mut notes = slope_controls(slope);
     notes.extend(slope.caveats.iter().cloned());
     blocks.push(Block::List(notes));
-    section("Does the step follow the link", blocks)
+    blocks
 }
 
 /// Steps over collective times; `None` where no line goes through them.

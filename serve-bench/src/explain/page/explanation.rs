@@ -1,18 +1,17 @@
-//! The page of an explanation: the answer, the waterfall, the arms of an ablation, the collective curve with the model's sizes,
-//! what to do, and where each input came from.
+//! The page of an explanation: the answer, then its topics in the order that the text has, too.
 
 use ::explain::{
-    Advice, Attribution, Cause, Explanation, Inputs, NextStep, Outcome, PriorShare, grades,
-    heading, implied, step_decimals,
+    Advice, Attribution, Bounded, Cause, Explanation, Inputs, NextStep, Topic, grades, heading,
+    implied, step_decimals,
 };
 use measure::record::CollectiveKind;
 use measure::unit::ByteCount;
-use report::{BarKind, Block, CurvePoint, CurveSeries, Page, Section, SizeMark};
+use report::{BarKind, Block, CurvePoint, CurveSeries, Page, SizeMark};
 
 use super::arms::arms;
 use super::parts::{
-    ABSENT, all_reduces, bar, curves, gates, lines, list, of_a_step, section, sources, table,
-    total, waterfall, whole,
+    ABSENT, about, all_reduces, bar, curves, gates, known, lines, of_a_step, points, sources,
+    table, total, waterfall, whole,
 };
 
 /// A curve of this box: what its picture shows.
@@ -27,66 +26,64 @@ pub(in crate::explain) fn page(
     explanation: &Explanation,
     note: Option<&str>,
 ) -> Page {
-    let mut sections = Vec::new();
-    let compared = |batch| {
-        let words = heading(explanation, batch);
-        section("What was compared", vec![Block::Paragraph(words)])
-    };
-    let ablation = explanation.slope.as_ref().map(arms);
-    let first = explanation.first_token.iter();
-    let first = list(
-        "Time to first token",
-        first.map(ToString::to_string).collect(),
-    );
-    match &explanation.outcome {
-        Outcome::Attributed {
-            attribution,
-            advice,
-            next,
-            what_if,
-        } => {
-            sections.push(step(attribution));
-            sections.push(compared(Some(attribution.batch)));
-            sections.extend(ablation);
-            sections.push(collectives(inputs, attribution));
-            sections.push(advised(advice));
-            sections.push(list("What if", lines(what_if)));
-            sections.push(measured_next(next));
-            sections.push(gates(&explanation.gates));
-            sections.push(list("Reservations", attribution.caveats.clone()));
-            sections.push(first);
-            sections.push(sources(&explanation.inputs, &attribution.priors));
-            sections.push(widths(&attribution.prior_shares));
-        }
-        Outcome::Refused { .. } => {
-            let told = explanation.bounded.iter();
-            sections.push(list(
-                "What this case still tells",
-                told.flat_map(::explain::Bounded::sentences).collect(),
-            ));
-            sections.push(compared(None));
-            sections.extend(ablation);
-            let drawn = curves(OWN, all_reduces(None, inputs), Vec::new());
-            sections.push(section(
-                "All-reduce on this box",
-                drawn.into_iter().collect(),
-            ));
-            sections.push(gates(&explanation.gates));
-            sections.push(first);
-            sections.push(sources(&explanation.inputs, &[]));
-        }
-    }
+    let sections = Topic::ALL.map(|topic| about(topic, told(topic, inputs, explanation)));
     let mut answer = ::explain::answer(explanation);
     answer.extend(note.map(str::to_owned));
     let title = match explanation.tp {
         1 => format!("{} on one GPU", explanation.model),
         tp => format!("{}: {tp} GPUs against one", explanation.model),
     };
-    whole(title, explanation.simulated.clone(), answer, sections)
+    whole(
+        title,
+        explanation.simulated.clone(),
+        answer,
+        sections.into(),
+    )
+}
+
+/// What is told of a topic; nothing where there is nothing to tell.
+fn told(topic: Topic, inputs: &Inputs, explanation: &Explanation) -> Vec<Block> {
+    let outcome = &explanation.outcome;
+    let attributed = outcome.attribution();
+    let of_step = |told: fn(&Attribution) -> Vec<Block>| attributed.map_or_else(Vec::new, told);
+    match topic {
+        Topic::Compared => {
+            let batch = attributed.map(|of| of.batch);
+            vec![Block::Paragraph(heading(explanation, batch))]
+        }
+        Topic::Step => of_step(step),
+        Topic::StillTold => {
+            let bounded = explanation.bounded.iter();
+            points(bounded.flat_map(Bounded::sentences).collect())
+        }
+        Topic::Ablation => explanation.slope.as_ref().map_or_else(Vec::new, arms),
+        Topic::Collectives => attributed.map_or_else(
+            || {
+                let own = all_reduces(None, inputs);
+                curves(OWN, own, Vec::new()).into_iter().collect()
+            },
+            |of| collectives(inputs, of),
+        ),
+        Topic::ToDo => advised(outcome.advice()),
+        Topic::WhatIf => points(lines(outcome.what_if())),
+        Topic::ToMeasure => measured_next(outcome.to_measure()),
+        Topic::Gates => gates(&explanation.gates),
+        Topic::Reservations => of_step(|of| points(of.caveats.clone())),
+        Topic::FirstToken => points(
+            explanation
+                .first_token
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+        ),
+        Topic::TakenAsKnown => of_step(|of| known(&of.priors)),
+        Topic::Widths => of_step(|of| points(::explain::prior_shares(&of.prior_shares))),
+        Topic::Inputs => sources(&explanation.inputs),
+    }
 }
 
 /// The waterfall with its numbers.
-fn step(attribution: &Attribution) -> Section {
+fn step(attribution: &Attribution) -> Vec<Block> {
     let decimals = step_decimals(attribution);
     let mut bars = vec![total("step on one GPU".to_owned(), attribution.step_of_one)];
     bars.extend(attribution.bars.iter().map(|one| {
@@ -150,11 +147,11 @@ fn step(attribution: &Attribution) -> Section {
     if !half.is_empty() {
         blocks.push(Block::List(half));
     }
-    section("Where the time of a step goes", blocks)
+    blocks
 }
 
 /// The curve of this box, or published ones, and what the model's step takes from it.
-fn collectives(inputs: &Inputs, attribution: &Attribution) -> Section {
+fn collectives(inputs: &Inputs, attribution: &Attribution) -> Vec<Block> {
     let mut blocks = Vec::new();
     if let Some(of) = &attribution.implied {
         blocks.push(Block::Paragraph(implied(of)));
@@ -192,7 +189,7 @@ fn collectives(inputs: &Inputs, attribution: &Attribution) -> Section {
         ],
         rows.collect(),
     ));
-    section("Collectives at the model's sizes", blocks)
+    blocks
 }
 
 /// Each size of an all-reduce of the step, with how often it is sent.
@@ -254,7 +251,7 @@ fn upper_figure(attribution: &Attribution) -> Option<CurveSeries> {
     })
 }
 
-fn advised(advice: &[Advice]) -> Section {
+fn advised(advice: &[Advice]) -> Vec<Block> {
     let rows = advice.iter().map(|one| {
         let effect = one.effect.as_ref();
         vec![
@@ -265,13 +262,10 @@ fn advised(advice: &[Advice]) -> Section {
         ]
     });
     let heads = ["what", "gain, median [5%, 95%]", "why", "to see it"];
-    section(
-        "What to do",
-        table(&heads, rows.collect()).into_iter().collect(),
-    )
+    table(&heads, rows.collect()).into_iter().collect()
 }
 
-fn measured_next(next: &[NextStep]) -> Section {
+fn measured_next(next: &[NextStep]) -> Vec<Block> {
     let rows = next.iter().map(|step| {
         let minutes = step.minutes.map(|minutes| format!("about {minutes:.0}"));
         vec![
@@ -282,16 +276,5 @@ fn measured_next(next: &[NextStep]) -> Section {
         ]
     });
     let heads = ["what", "what it does to the interval", "minutes", "how"];
-    section(
-        "What to measure next",
-        table(&heads, rows.collect()).into_iter().collect(),
-    )
-}
-
-/// How much of the intervals each thing makes that is taken as known.
-fn widths(shares: &[PriorShare]) -> Section {
-    list(
-        "What the assumptions make of the width",
-        ::explain::prior_shares(shares),
-    )
+    table(&heads, rows.collect()).into_iter().collect()
 }

@@ -1,13 +1,14 @@
 //! The page of two links: the answer, each time as a waterfall, both curves, and everything behind them.
 
 use ::explain::{
-    Difference, LinkComparison, LinkOutcome, LinkSide, TimeOf, links_answer, links_heading,
+    Difference, LinkComparison, LinkOutcome, LinkSide, TimeOf, Topic, links_answer, links_heading,
 };
 use measure::unit::ByteCount;
 use report::{BarKind, Page, Section, SizeMark};
 
 use super::parts::{
-    all_reduces, bar, curves, gates, lines, list, section, sources, table, total, waterfall, whole,
+    about, all_reduces, bar, curves, gates, known, lines, points, section, sources, table, total,
+    waterfall, whole,
 };
 
 /// Decimals of milliseconds: differences between links are small.
@@ -17,13 +18,12 @@ const DECIMALS: usize = 2;
 pub(in crate::explain) fn links(a: &LinkSide, b: &LinkSide, comparison: &LinkComparison) -> Page {
     let compared = links_heading(comparison);
     let compared = compared.lines().map(|line| line.trim().to_owned());
-    let compared = list("What was compared", compared.collect());
-    let mut sections = Vec::new();
+    let mut sections = vec![about(Topic::Compared, points(compared.collect()))];
+    let (mut caveats, mut priors) = (Vec::new(), Vec::new());
     if let LinkOutcome::Compared { figures } = &comparison.outcome {
         for difference in figures.decode.iter().chain(&figures.first_token) {
             sections.push(time(comparison, difference));
         }
-        sections.push(compared);
         let marks = figures
             .decode
             .iter()
@@ -46,24 +46,27 @@ pub(in crate::explain) fn links(a: &LinkSide, b: &LinkSide, comparison: &LinkCom
             "All-reduce on both sides",
             drawn.into_iter().collect(),
         ));
-        sections.push(list(
-            "What bytes over the wire make of it, without any latency",
-            lines(&figures.wire),
-        ));
-        sections.push(list("Not judged", figures.not_judged.clone()));
-        sections.push(list(
-            "What else differs between the sides",
-            figures.confounders.clone(),
-        ));
-        sections.push(list("What to measure next", figures.next.clone()));
-        sections.push(gates(&comparison.gates));
-        sections.push(list("Reservations", figures.caveats.clone()));
-        sections.push(sources(&comparison.inputs, &figures.priors));
-    } else {
-        sections.push(compared);
-        sections.push(gates(&comparison.gates));
-        sections.push(sources(&comparison.inputs, &[]));
+        sections.extend([
+            section(
+                "What bytes over the wire make of it, without any latency",
+                points(lines(&figures.wire)),
+            ),
+            section("Not judged", points(figures.not_judged.clone())),
+            section(
+                "What else differs between the sides",
+                points(figures.confounders.clone()),
+            ),
+            about(Topic::ToMeasure, points(figures.next.clone())),
+        ]);
+        caveats = figures.caveats.clone();
+        priors = figures.priors.clone();
     }
+    sections.extend([
+        about(Topic::Gates, gates(&comparison.gates)),
+        about(Topic::Reservations, points(caveats)),
+        about(Topic::TakenAsKnown, known(&priors)),
+        about(Topic::Inputs, sources(&comparison.inputs)),
+    ]);
     whole(
         format!("{}: TP{} on two links", comparison.model, comparison.tp),
         comparison.simulated.clone(),

@@ -1,6 +1,8 @@
-//! Parts that every page has: gates, inputs, lists, curves, bars, and the frame around them.
+//! Parts that every page has: topics, gates, inputs, lists, curves, bars, and the frame around them.
 
-use ::explain::{Gate, Grade, InputSource, Inputs, Prior, Range, Verdict, gates_of_runs, passed};
+use ::explain::{
+    Gate, Grade, InputSource, Inputs, Prior, Range, Topic, Verdict, gates_of_runs, passed,
+};
 use measure::record::{CallMode, CollectiveKind};
 use program::provenance::now;
 use report::{
@@ -38,13 +40,19 @@ pub(super) fn section(heading: &str, blocks: Vec<Block>) -> Section {
     }
 }
 
-/// A list under a heading; without a block where it is empty.
-pub(super) fn list(heading: &str, points: Vec<String>) -> Section {
-    let blocks = match points.is_empty() {
+/// What is told of a topic, under its title.
+pub(super) fn about(topic: Topic, blocks: Vec<Block>) -> Section {
+    let title = topic.title();
+    let (first, rest) = title.split_at(title.len().min(1));
+    section(&(first.to_uppercase() + rest), blocks)
+}
+
+/// A list, where it has a point.
+pub(super) fn points(points: Vec<String>) -> Vec<Block> {
+    match points.is_empty() {
         true => Vec::new(),
         false => vec![Block::List(points)],
-    };
-    section(heading, blocks)
+    }
 }
 
 /// A table, where it has a row.
@@ -135,7 +143,7 @@ pub(super) fn curves(title: &str, series: Vec<CurveSeries>, marks: Vec<SizeMark>
 }
 
 /// Gates that did not pass as rows, the others in a line.
-pub(super) fn gates(gates: &[Gate]) -> Section {
+pub(super) fn gates(gates: &[Gate]) -> Vec<Block> {
     let others = gates.iter().filter(|gate| gate.verdict != Verdict::Passed);
     let rows = gates_of_runs(others).into_iter().map(|(name, gate)| {
         vec![
@@ -149,24 +157,28 @@ pub(super) fn gates(gates: &[Gate]) -> Section {
         .into_iter()
         .collect();
     blocks.extend(passed(gates).map(Block::Paragraph));
-    section("What had to hold before anything was claimed", blocks)
+    blocks
 }
 
-/// Files, and what was taken as known.
-pub(super) fn sources(inputs: &[InputSource], priors: &[Prior]) -> Section {
+/// Files, and what was taken from each.
+pub(super) fn sources(inputs: &[InputSource]) -> Vec<Block> {
     let rows = inputs
         .iter()
         .map(|source| vec![source.origin.clone(), source.taken.clone()]);
-    let mut blocks: Vec<Block> = table(&["file", "what was taken"], rows.collect())
+    table(&["file", "what was taken"], rows.collect())
         .into_iter()
-        .collect();
-    if !priors.is_empty() {
-        blocks.push(Block::Paragraph(format!(
-            "Assumed, since it was not measured here (evidence {}: {}):",
-            Grade::D,
-            Grade::D.meaning()
-        )));
-        blocks.push(Block::List(lines(priors)));
+        .collect()
+}
+
+/// What was taken as known.
+pub(super) fn known(priors: &[Prior]) -> Vec<Block> {
+    if priors.is_empty() {
+        return Vec::new();
     }
-    section("Where each input came from, and what was assumed", blocks)
+    let why = format!(
+        "Assumed, since it was not measured here (evidence {}: {}):",
+        Grade::D,
+        Grade::D.meaning()
+    );
+    vec![Block::Paragraph(why), Block::List(lines(priors))]
 }

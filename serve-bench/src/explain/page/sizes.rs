@@ -1,12 +1,14 @@
 //! The page of two sizes.
 
-use ::explain::{Inputs, SizeAttribution, SizeCause, SizeComparison, SizeOutcome, sizes_answer};
+use ::explain::{
+    Inputs, SizeAttribution, SizeCause, SizeComparison, SizeOutcome, Topic, sizes_answer,
+};
 use measure::record::CollectiveKind;
 use report::{BarKind, Block, Page, Section, SizeMark};
 
 use super::parts::{
-    ABSENT, all_reduces, bar, curves, gates, list, of_a_step, section, sources, table, total,
-    waterfall, whole,
+    ABSENT, about, all_reduces, bar, curves, gates, known, of_a_step, points, section, sources,
+    table, total, waterfall, whole,
 };
 
 /// Decimals of milliseconds, as in the text.
@@ -46,9 +48,12 @@ pub(in crate::explain) fn sizes(inputs: &Inputs, comparison: &SizeComparison) ->
         reservations = attribution.caveats.clone();
         priors = attribution.priors.clone();
     }
-    sections.push(gates(&comparison.gates));
-    sections.push(list("Reservations", reservations));
-    sections.push(sources(&comparison.inputs, &priors));
+    sections.extend([
+        about(Topic::Gates, gates(&comparison.gates)),
+        about(Topic::Reservations, points(reservations)),
+        about(Topic::TakenAsKnown, known(&priors)),
+        about(Topic::Inputs, sources(&comparison.inputs)),
+    ]);
     whole(
         format!(
             "{}: {} GPUs against {}",
@@ -110,5 +115,5 @@ fn step(comparison: &SizeComparison, attribution: &SizeAttribution) -> Section {
         ],
         rows.collect(),
     ));
-    section("Where the time of a step goes", blocks)
+    about(Topic::Step, blocks)
 }
