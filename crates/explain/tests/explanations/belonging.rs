@@ -2,14 +2,9 @@
 
 use crate::boxes::{mean, rtxpro6000_mig};
 use crate::planted::streamed;
-use explain::{Gate, Inputs, Verdict, attribute, explain, gates, text};
+use crate::said::gate;
+use explain::{Inputs, Verdict, attribute, explain, gates, text};
 use measure::import::{gemm, trace};
-
-fn gate(inputs: &Inputs, name: &str) -> Gate {
-    let all = gates(inputs);
-    let gate = all.iter().find(|gate| gate.name.starts_with(name));
-    gate.unwrap_or_else(|| panic!("no {name}")).clone()
-}
 
 fn of_models(one: Option<&str>, several: Option<&str>) -> Inputs {
     let mut inputs = rtxpro6000_mig();

@@ -1,22 +1,12 @@
 //! Gates on what stands beside the runs: clocks, transports and logs of servers; and what a difference of load looks like.
 
 use crate::boxes::{mean, rtxpro6000_mig};
-use explain::{Attribution, Inputs, ServerLog, Verdict, attribute, explain, gates, text};
+use crate::said::{says, verdict};
+use explain::{ServerLog, Verdict, attribute, explain, text};
 use measure::import::serve::Throttle;
 use measure::record::PeerVerdict;
 
 const DRAWS: u32 = 4000;
-
-fn verdict(inputs: &Inputs, name: &str) -> Verdict {
-    let all = gates(inputs);
-    let gate = all.iter().find(|gate| gate.name.starts_with(name));
-    gate.unwrap_or_else(|| panic!("no {name} in {all:?}"))
-        .verdict
-}
-
-fn says(got: &Attribution, part: &str) -> bool {
-    got.caveats.iter().any(|caveat| caveat.contains(part))
-}
 
 #[test]
 fn clocks_held_down_by_heat_refuse_and_a_power_cap_is_a_reservation() {

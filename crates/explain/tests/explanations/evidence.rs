@@ -2,9 +2,10 @@
 
 use crate::boxes::rtxpro6000_mig;
 use crate::planted::{SEEDS, Truth, count, half, holds, streamed, with_curve};
+use crate::said::{says, verdict};
 use explain::{
     Attribution, Cause, Claim, Grade, Inputs, KnownBox, Measurement, Verdict, attribute, explain,
-    gates, text,
+    text,
 };
 use measure::import::{ServeFormat, gemm};
 use measure::record::{CallMode, CollectiveKind};
@@ -20,17 +21,6 @@ fn with_half() -> Inputs {
     inputs.serve = vec![streamed(1, 60.9, 0.0), streamed(2, 45.3, 0.0)];
     inputs.evidence.half = vec![half(33.3)];
     inputs
-}
-
-fn verdict(inputs: &Inputs, name: &str) -> Verdict {
-    let all = gates(inputs);
-    let gate = all.iter().find(|gate| gate.name.starts_with(name));
-    gate.unwrap_or_else(|| panic!("no {name} in {all:?}"))
-        .verdict
-}
-
-fn says(got: &Attribution, part: &str) -> bool {
-    got.caveats.iter().any(|caveat| caveat.contains(part))
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::boxes::{GRAPH_ALL_GATHER, point, rtxpro6000_mig};
 use crate::planted::{half, streamed, with_curve};
+use crate::said::says;
 use explain::{
     Attribution, Cause, Claim, Grade, Inputs, Outcome, Range, Timed, answer, attribute, explain,
 };
@@ -25,10 +26,6 @@ fn with_sizes(mut inputs: Inputs, sizes: [(u64, f64); 2]) -> Inputs {
             .push(point(CollectiveKind::AllReduce, bytes, us));
     }
     inputs
-}
-
-fn says(got: &Attribution, part: &str) -> bool {
-    got.caveats.iter().any(|caveat| caveat.contains(part))
 }
 
 fn width(range: Range) -> f64 {

@@ -11,5 +11,6 @@ mod limits;
 mod planted;
 mod prompts;
 mod refusals;
+mod said;
 mod text;
 mod traces;

@@ -1,6 +1,7 @@
 //! What cannot be explained is refused for the right reason.
 
 use crate::boxes::{mean, nvidia, rtxpro6000_mig, run};
+use crate::said;
 use explain::{Evidence, Inputs, KnownBox, Priors, Seen, Verdict, attribute, explain, gates, text};
 use measure::import::collectives::Trouble;
 use measure::import::{ServeRun, Spread};
@@ -46,11 +47,10 @@ fn l40x4() -> Inputs {
 
 /// What a gate saw, and its verdict; the first of that name.
 fn gate(inputs: &Inputs, name: &str) -> (Verdict, String) {
-    let all = gates(inputs);
-    let gate = all.iter().find(|gate| gate.name.starts_with(name)).unwrap();
+    let gate = said::gate(inputs, name);
     let is_open = matches!(gate.verdict, Verdict::Failed | Verdict::Unknown);
     assert_eq!(gate.what_to_run.is_some(), is_open);
-    (gate.verdict, gate.seen.clone())
+    (gate.verdict, gate.seen)
 }
 
 #[test]

@@ -2,14 +2,11 @@
 
 use crate::boxes::rtxpro6000_mig;
 use crate::planted::with_curve;
-use explain::{Attribution, Cause, Grade, attribute, explain, text};
+use crate::said::says;
+use explain::{Cause, Grade, attribute, explain, text};
 use measure::import::trace;
 
 const DRAWS: u32 = 4000;
-
-fn says(got: &Attribution, part: &str) -> bool {
-    got.caveats.iter().any(|caveat| caveat.contains(part))
-}
 
 /// By hand in the form of nsys stats: `steps` of 161 all-reduces of 65 us, and as many all-gathers of 280 us.
 fn traced(steps: u64, kernel: &str) -> trace::Trace {

@@ -28,6 +28,21 @@ struct Dense {
     bytes: u64,
 }
 
+/// Biases of queries, keys and values are cut with them: (64 + 8 + 8) * 128 / p.
+const QWEN2_72B: Dense = Dense {
+    name: "qwen2.5-72b",
+    hidden: 8192,
+    layers: 80,
+    heads: 64,
+    kv_heads: 8,
+    head_dim: 128,
+    width: 29_568,
+    vocab: 152_064,
+    other: |p| 2 * 8192 + 80 * 128 / p,
+    tables: 2,
+    bytes: 2,
+};
+
 const DENSE: [Dense; 9] = [
     Dense {
         name: "llama-3.1-8b",
@@ -55,58 +70,20 @@ const DENSE: [Dense; 9] = [
         tables: 2,
         bytes: 2,
     },
-    // Biases of queries, keys and values are cut with them: (64 + 8 + 8) * 128 / p.
-    Dense {
-        name: "qwen2.5-72b",
-        hidden: 8192,
-        layers: 80,
-        heads: 64,
-        kv_heads: 8,
-        head_dim: 128,
-        width: 29_568,
-        vocab: 152_064,
-        other: |p| 2 * 8192 + 80 * 128 / p,
-        tables: 2,
-        bytes: 2,
-    },
+    QWEN2_72B,
     Dense {
         name: "qwen2.5-72b-fp8",
-        hidden: 8192,
-        layers: 80,
-        heads: 64,
-        kv_heads: 8,
-        head_dim: 128,
-        width: 29_568,
-        vocab: 152_064,
-        other: |p| 2 * 8192 + 80 * 128 / p,
-        tables: 2,
         bytes: 1,
+        ..QWEN2_72B
     },
     Dense {
         name: "qwen2.5-vl-72b",
-        hidden: 8192,
-        layers: 80,
-        heads: 64,
-        kv_heads: 8,
-        head_dim: 128,
-        width: 29_568,
-        vocab: 152_064,
-        other: |p| 2 * 8192 + 80 * 128 / p,
-        tables: 2,
-        bytes: 2,
+        ..QWEN2_72B
     },
     Dense {
         name: "qwen2.5-vl-72b-fp8",
-        hidden: 8192,
-        layers: 80,
-        heads: 64,
-        kv_heads: 8,
-        head_dim: 128,
-        width: 29_568,
-        vocab: 152_064,
-        other: |p| 2 * 8192 + 80 * 128 / p,
-        tables: 2,
         bytes: 1,
+        ..QWEN2_72B
     },
     // (40 + 8 + 8) * 128 / p of biases.
     Dense {
