@@ -1,5 +1,7 @@
 //! Pages: one run with its distributions and what went on over time, and several results against each other.
 
+mod by_load;
+mod found;
 mod labels;
 mod run;
 mod several;
@@ -62,7 +64,7 @@ pub(crate) fn several(args: &PageArgs) -> u8 {
         say!("error: {reason}");
         return exit::USAGE;
     }
-    let (results, refused) = several::read(&args.paths);
+    let (results, refused) = found::found(&args.paths);
     for reason in &refused {
         say!("left out: {reason}");
     }

@@ -1,108 +1,20 @@
 //! The page of several results: throughput against latency, TTFT and TPOT by concurrency and by rate, with their intervals.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
-use measure::import::serve::{Latency, ServeResult, Spread, read_all};
+use measure::import::serve::{Latency, ServeResult, Spread};
 use program::compare::significant;
-use report::{Axis, Block, Page, Plot, PlotPoint, PlotSeries, Section, Shape, Table};
+use report::{Block, Page, Section, Table};
 
+use super::by_load::{Load, Pictures, Place};
 use super::labels::labels;
 use super::run::heads;
-use super::shapes::axis;
-use crate::compare::of_several;
 
 /// Findings of one result that are told.
 const FINDINGS: usize = 3;
 
-/// Folders below a folder that are looked into.
-const DEPTH: usize = 3;
-
-/// Files that make a folder a result.
-const RESULT: [&str; 2] = ["record.json", "journal.jsonl"];
-
 /// What a cell shows where there is nothing to show.
 const ABSENT: &str = "—";
-
-/// Reads results, also those in folders below; gives with them why others were left out.
-pub(super) fn read(paths: &[PathBuf]) -> (Vec<ServeResult>, Vec<String>) {
-    let (mut results, mut refused) = (Vec::new(), Vec::new());
-    let mut found = Vec::new();
-    for path in paths {
-        let before = found.len();
-        find(path, DEPTH, &mut found);
-        if found.len() == before
-            && let Some(reason) = of_several(path)
-        {
-            refused.push(reason);
-        } else if found.len() == before {
-            // A name that is not there, too: its reader says so.
-            found.push(path.clone());
-        }
-    }
-    for path in found {
-        match read_all(&path) {
-            Ok(read) => results.extend(read),
-            Err(error) => refused.push(error.to_string()),
-        }
-    }
-    (results, refused)
-}
-
-/// A file, a result folder, or the result folders below a folder, in the order of their names.
-fn find(path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    let is_result = RESULT.iter().any(|name| path.join(name).is_file());
-    if is_result || path.is_file() {
-        found.push(path.to_owned());
-        return;
-    }
-    let Ok(entries) = std::fs::read_dir(path) else {
-        return;
-    };
-    let mut folders: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
-    folders.sort();
-    if depth > 0 {
-        folders
-            .iter()
-            .for_each(|folder| find(folder, depth - 1, found));
-    }
-}
-
-/// How much was asked of a server.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Load {
-    /// So many in flight.
-    Concurrency(f64),
-    /// So many requests a second.
-    Rate(f64),
-    /// All at once, or not told: so many in flight in the mean.
-    Seen(f64),
-}
-
-/// Where a load stands on an axis; nowhere on that of another kind of load.
-type Place = fn(&Load) -> Option<f64>;
-
-impl Load {
-    fn of(result: &ServeResult) -> Option<Self> {
-        let run = &result.run;
-        let rate = run.request_rate_asked.filter(|rate| rate.is_finite());
-        rate.map(Self::Rate)
-            .or(run.concurrency_asked.map(Self::Concurrency))
-            .or_else(|| result.in_flight().map(Self::Seen))
-    }
-
-    fn words(self) -> String {
-        match self {
-            Self::Concurrency(places) => format!("{places}"),
-            Self::Rate(rate) => format!("{rate}/s"),
-            Self::Seen(mean) => format!("≈{mean:.1}"),
-        }
-    }
-}
 
 /// The page.
 pub(super) fn page(results: &[ServeResult], refused: &[String]) -> Page {
@@ -257,101 +169,6 @@ fn groups<'a>(
         groups.entry(name).or_default().push(result);
     }
     groups
-}
-
-struct Pictures<'a> {
-    groups: BTreeMap<String, Vec<&'a ServeResult>>,
-    simulated: bool,
-}
-
-impl Pictures<'_> {
-    /// A picture over all groups; `of` gives a result's point.
-    fn plot(
-        &self,
-        title: String,
-        labels: (&str, &str),
-        of: impl Fn(&ServeResult) -> Option<PlotPoint>,
-    ) -> Plot {
-        let series = self.groups.iter().filter_map(|(name, results)| {
-            let mut points: Vec<PlotPoint> =
-                results.iter().filter_map(|result| of(result)).collect();
-            points.sort_by(|one, other| one.x.total_cmp(&other.x));
-            (!points.is_empty()).then(|| PlotSeries {
-                name: name.clone(),
-                shape: Shape::Dotted,
-                points,
-            })
-        });
-        let series: Vec<PlotSeries> = series.collect();
-        let all = || series.iter().flat_map(|series| &series.points);
-        let across = axis(labels.0, all().map(|point| point.x));
-        let up = axis(labels.1, all().map(|point| point.y));
-        Plot {
-            title,
-            across,
-            up,
-            series,
-            simulated: self.simulated,
-        }
-    }
-
-    /// Tokens a second over the time that a request takes; each point has its load beside it.
-    fn throughput(&self) -> Plot {
-        let mut plot = self.plot(
-            "output tokens a second over mean end-to-end latency; beside each point its load"
-                .to_owned(),
-            ("mean E2EL (ms)", "output tokens/s"),
-            |result| {
-                Some(PlotPoint {
-                    x: result.latency_ms()?,
-                    y: result.output_tokens_per_s()?,
-                    interval: None,
-                    label: Load::of(result).map(Load::words),
-                })
-            },
-        );
-        // By load and not by latency, which may fall again.
-        for series in &mut plot.series {
-            series.shape = Shape::Dots;
-        }
-        plot.up.logarithmic = false;
-        plot
-    }
-
-    fn latency(&self, latency: Latency, label: &str, load: Place) -> Plot {
-        let up = format!("mean {} (ms)", latency.name());
-        let title = format!("{up} by load, with 95% intervals where raw values are there");
-        self.plot(title, (label, &up), |result| {
-            let spread = result.spread(latency)?;
-            let interval = spread.mean_interval;
-            Some(PlotPoint {
-                x: load(&Load::of(result)?)?,
-                y: spread.mean,
-                interval: interval.map(|interval| (interval.low, interval.high)),
-                label: None,
-            })
-        })
-    }
-
-    fn tokens(&self, label: &str, load: Place) -> Plot {
-        let mut plot = self.plot(
-            "output tokens a second by load".to_owned(),
-            (label, "output tokens/s"),
-            |result| {
-                Some(PlotPoint {
-                    x: load(&Load::of(result)?)?,
-                    y: result.output_tokens_per_s()?,
-                    interval: None,
-                    label: None,
-                })
-            },
-        );
-        plot.up = Axis {
-            logarithmic: false,
-            ..plot.up
-        };
-        plot
-    }
 }
 
 /// Every result as a row.
