@@ -18,6 +18,8 @@ pub(crate) struct Paper {
     pub(crate) left: f64,
     /// Where it ends.
     pub(crate) right: f64,
+    /// Where the legend begins.
+    pub(crate) names: f64,
 }
 
 /// A page as wide as a screen.
@@ -26,6 +28,7 @@ pub(crate) const WIDE: Paper = Paper {
     width: 900.0,
     left: 64.0,
     right: 880.0,
+    names: 64.0,
 };
 
 /// A page on a telephone.
@@ -34,6 +37,7 @@ pub(crate) const NARROW: Paper = Paper {
     width: 380.0,
     left: 44.0,
     right: 370.0,
+    names: 4.0,
 };
 
 /// From one row of a legend to the next.
@@ -133,10 +137,38 @@ pub(crate) fn row(index: f64) -> f64 {
     FIRST_ROW + ROW * index
 }
 
-/// A line of this class and its name: a row of the legend, or a part of one.
-pub(crate) fn key(drawing: &mut Drawing, class: &str, (x, y): (f64, f64), name: &str) {
+/// How many series can be told apart, by colour and by dashes.
+pub const DISTINCT_SERIES: usize = 6;
+
+/// The class of a series by its place among all.
+pub(crate) fn class_of(index: usize) -> String {
+    format!("plot{}", index % DISTINCT_SERIES)
+}
+
+/// A line of this class and its name, as much of it as has room before `end`: a row of the legend, or a part of one.
+pub(crate) fn key(
+    drawing: &mut Drawing,
+    class: &str,
+    (x, y): (f64, f64),
+    (name, end): (&str, f64),
+) {
     drawing.path(class, &[(x, y - 4.0), (x + 24.0, y - 4.0)]);
-    drawing.text("legend", (x + 30.0, y), Anchor::Start, name);
+    let from = x + 30.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a picture is some hundred units wide"
+    )]
+    let room = ((end - from) / CHARACTER) as usize;
+    drawing.text("legend", (from, y), Anchor::Start, &shortened(name, room));
+}
+
+/// As much of some words as so many characters hold, with a mark where that is not all.
+pub(crate) fn shortened(words: &str, most: usize) -> String {
+    match words.chars().count() <= most {
+        true => words.to_owned(),
+        false => words.chars().take(most).chain(['…']).collect(),
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ const HEIGHT: f64 = 12.0;
 /// From a point to its words.
 const GAP: f64 = 6.0;
 
+/// From a dot's middle to what is free of it.
+const DOT: f64 = 5.0;
+
 /// Baselines below a point, the best first: above it, below it, further away.
 const BASELINES: [f64; 6] = [-6.0, 15.0, -19.0, 28.0, -32.0, 41.0];
 
@@ -26,10 +29,15 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
-    /// None yet, in a picture whose words stand between `left` and `right`.
-    pub(crate) fn between(left: f64, right: f64) -> Self {
+    /// None yet, in a picture whose words stand between `left` and `right` and on none of its dots.
+    pub(crate) fn beside(
+        dots: impl Iterator<Item = (f64, f64)>,
+        (left, right): (f64, f64),
+    ) -> Self {
         Self {
-            taken: Vec::new(),
+            taken: dots
+                .map(|(x, y)| (x - DOT, x + DOT, y - DOT, y + DOT))
+                .collect(),
             left,
             right,
         }
@@ -64,7 +72,7 @@ mod tests {
 
     #[test]
     fn words_of_points_at_one_place_stand_apart() {
-        let mut labels = Labels::between(60.0, 622.0);
+        let mut labels = Labels::beside(std::iter::empty(), (60.0, 622.0));
         let places: Vec<(f64, f64)> = (0..12)
             .filter_map(|_| Some(labels.place((300.0, 200.0), "16")?.0))
             .collect();
@@ -78,6 +86,16 @@ mod tests {
         // At the right edge a word stands to the left.
         let (at, anchor) = labels.place((620.0, 100.0), "128").unwrap();
         assert_eq!(at, (614.0, 94.0));
+        assert!(matches!(anchor, Anchor::End));
+    }
+
+    #[test]
+    fn no_word_stands_on_a_dot() {
+        // Right above lies another dot, 15 units to the right and 10 up: the word goes to the left.
+        let dots = [(300.0, 200.0), (315.0, 190.0)];
+        let mut labels = Labels::beside(dots.into_iter(), (60.0, 622.0));
+        let (at, anchor) = labels.place(dots[0], "p2p-off").unwrap();
+        assert_eq!(at, (294.0, 194.0));
         assert!(matches!(anchor, Anchor::End));
     }
 }

@@ -2,7 +2,9 @@
 
 use measure::unit::ByteCount;
 
-use crate::axes::{Area, Axes, BELOW, NARROW, Paper, ROW, WIDE, key, number, row, sizes, ticks};
+use crate::axes::{
+    Area, Axes, BELOW, NARROW, Paper, ROW, WIDE, class_of, key, number, row, sizes, ticks,
+};
 use crate::scale::{Log, count, range_above_zero, size};
 use crate::svg::{Anchor, Drawing};
 
@@ -107,7 +109,7 @@ impl Curves {
         axes.draw(&mut drawing, area);
         self.draw_marks(&mut drawing, (paper, area), &across);
         for (index, series) in self.series.iter().enumerate() {
-            let class = format!("series{}", index % 4);
+            let class = class_of(index);
             let place = |bytes: u64, time: f64| (across.at(size(bytes)), up.at(time.max(fastest)));
             let through: Vec<(f64, f64)> = series
                 .points
@@ -124,8 +126,9 @@ impl Curves {
                     place(point.bytes, point.microseconds),
                 );
             }
-            let at = (area.left, row(count(index)));
-            key(&mut drawing, &format!("curve {class}"), at, &series.name);
+            let at = (paper.names, row(count(index)));
+            let name = (series.name.as_str(), paper.right);
+            key(&mut drawing, &format!("curve {class}"), at, name);
         }
         Some(drawing.end())
     }

@@ -19,10 +19,11 @@ mod sweep;
 mod verdicts;
 mod waterfall;
 
+pub use axes::DISTINCT_SERIES;
 pub use curves::{CurvePoint, CurveSeries, Curves, SizeMark};
 pub use heat_map::{HeatCell, HeatMap};
 pub use page::{Block, Page, Section, Table};
-pub use plot::{Axis, DISTINCT_SERIES, Plot, PlotPoint, PlotSeries, Shape};
+pub use plot::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 pub use scatter::{Scatter, ScatterLine, ScatterPoint};
 pub use svg::{Anchor, Drawing as SvgFile};
 pub use sweep::{DISTINCT_CURVES, Sweep, SweepPoint, SweepSeries};

@@ -67,6 +67,9 @@ const SHORT_CELL: usize = 30;
 /// The same in a table with sentences in it, which needs its width for them.
 const SHORT_BESIDE_PROSE: usize = 14;
 
+/// Characters of a row that a narrow page has room for, and those between two cells.
+const NARROW_ROW: (usize, usize) = (50, 2);
+
 /// Cells of more characters than this are sentences.
 const PROSE: usize = 60;
 
@@ -167,20 +170,33 @@ fn list(html: &mut String, class: &str, points: &[String]) {
 }
 
 impl Table {
+    /// Characters of a row with the longest cell of each column.
+    fn width(&self) -> usize {
+        let longest = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let between = columns.saturating_sub(1) * NARROW_ROW.1;
+        (0..columns).map(longest).sum::<usize>() + between
+    }
+
     fn write(&self, html: &mut String) {
-        // Tables with sentences in them are read downwards on a narrow page.
-        let has_prose = self
-            .rows
-            .iter()
-            .flatten()
-            .any(|cell| cell.chars().count() > PROSE);
+        let mut cells = self.rows.iter().flatten();
+        let has_prose = cells.any(|cell| cell.chars().count() > PROSE);
+        // Tables that are wider than a narrow page are read downwards there.
+        let is_stacked = self.width() > NARROW_ROW.0;
         let short = if has_prose {
             SHORT_BESIDE_PROSE
         } else {
             SHORT_CELL
         };
         html.push_str("<div class=\"scroll\"><table");
-        html.push_str(if has_prose { " class=\"prose\"" } else { "" });
+        html.push_str(match (has_prose, is_stacked) {
+            (true, _) => " class=\"prose stacked\"",
+            (false, true) => " class=\"stacked\"",
+            (false, false) => "",
+        });
         html.push_str("><thead><tr>");
         for head in &self.heads {
             let _ = write!(html, "<th>{}</th>", escape(head));
@@ -196,7 +212,7 @@ impl Table {
                 } else {
                     ""
                 };
-                let head = match self.heads.get(index).filter(|_| has_prose) {
+                let head = match self.heads.get(index).filter(|_| is_stacked) {
                     Some(head) => format!(" data-head=\"{}\"", escape(head)),
                     None => String::new(),
                 };
@@ -272,8 +288,27 @@ mod tests {
         })];
         let html = page.html();
         assert!(html.contains(" data-head=\"b\"></td>"), "{html}");
-        assert!(html.contains("table.prose td:empty { display: none; }"));
+        assert!(html.contains("table.stacked td:empty { display: none; }"));
         // 20 characters wrap beside sentences, and would not in a table of numbers.
         assert!(html.contains("<td data-head=\"c\">yyy"), "{html}");
+    }
+
+    #[test]
+    fn a_table_is_read_downwards_on_a_narrow_page_where_it_is_wider() {
+        let classes = |lengths: [usize; 2]| {
+            let mut page = page(None);
+            page.sections[0].blocks = vec![Block::Table(Table {
+                heads: vec!["a".to_owned(), "b".to_owned()],
+                rows: vec![lengths.map(|length| "x".repeat(length)).to_vec()],
+            })];
+            let html = page.html();
+            let (_, rest) = html.split_once("<table").unwrap();
+            rest.split_once('>').unwrap().0.to_owned()
+        };
+        // With 2 between them 24 and 24 are 50 characters, 25 and 24 one more; a cell of more than 60 is a sentence.
+        assert_eq!(
+            [[24, 24], [25, 24], [61, 1]].map(classes),
+            ["", " class=\"stacked\"", " class=\"prose stacked\""]
+        );
     }
 }

@@ -3,7 +3,7 @@
 //! Lines differ by dashes, not by colour only. It is drawn narrower than other pictures, so that its words can still be read on
 //! a telephone.
 
-use crate::axes::{Area, Axes, BELOW, ROW, key, number, row, ticks};
+use crate::axes::{Area, Axes, BELOW, ROW, class_of, key, number, row, shortened, ticks};
 use crate::beside::Labels;
 use crate::scale::{Linear, Log, count, range};
 use crate::svg::{Anchor, Drawing};
@@ -71,9 +71,6 @@ pub struct PlotPoint {
     /// A word beside it.
     pub label: Option<String>,
 }
-
-/// How many series can be told apart.
-pub const DISTINCT_SERIES: usize = 6;
 
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 60.0;
@@ -173,9 +170,10 @@ impl Plot {
             let above = (RIGHT, top - 8.0);
             drawing.text("simulated", above, Anchor::End, "SIMULATED");
         }
-        let mut labels = Labels::between(LEFT, RIGHT);
+        let dots = points().map(|point| (across.at(point.x), up.at(point.y)));
+        let mut labels = Labels::beside(dots, (LEFT, RIGHT));
         for (index, series) in self.series.iter().enumerate() {
-            let class = format!("plot{}", index % DISTINCT_SERIES);
+            let class = class_of(index);
             let own: Vec<&PlotPoint> = series.points.iter().filter(drawn).collect();
             let place = |point: &PlotPoint| (across.at(point.x), up.at(point.y));
             let through: Vec<(f64, f64)> = own.iter().map(|point| place(point)).collect();
@@ -195,17 +193,12 @@ impl Plot {
                 if let Some(label) = &point.label
                     && let Some((place, anchor)) = labels.place((x, y), label)
                 {
-                    drawing.text("tick", place, anchor, label);
+                    drawing.text("tick beside", place, anchor, label);
                 }
             }
             let (x, index) = places[index];
-            let name = shown(&series.name);
-            key(
-                &mut drawing,
-                &format!("curve {class}"),
-                (x, row(index)),
-                &name,
-            );
+            let (at, name) = ((x, row(index)), shortened(&series.name, NAME));
+            key(&mut drawing, &format!("curve {class}"), at, (&name, WIDTH));
         }
         drawing.end()
     }
@@ -215,7 +208,8 @@ impl Plot {
         let (mut x, mut index) = (LEFT, 0.0);
         let mut places = Vec::new();
         for series in &self.series {
-            let width = 30.0 + CHARACTER * count(shown(&series.name).chars().count()) + 22.0;
+            let width =
+                30.0 + CHARACTER * count(shortened(&series.name, NAME).chars().count()) + 22.0;
             if x > LEFT && x + width > RIGHT {
                 (x, index) = (LEFT, index + 1.0);
             }
@@ -224,14 +218,6 @@ impl Plot {
         }
         places
     }
-}
-
-/// A name that is not longer than the picture is wide.
-fn shown(name: &str) -> String {
-    if name.chars().count() <= NAME {
-        return name.to_owned();
-    }
-    name.chars().take(NAME).chain(['…']).collect()
 }
 
 /// The corners of stairs: each value holds until the next.
@@ -342,7 +328,7 @@ mod tests {
         two.series.push(two.series[0].clone());
         // 60 x 7.4 + 52 = 496 of 562: one a row.
         assert_eq!(two.legend(), [(LEFT, 0.0), (LEFT, 1.0)]);
-        assert_eq!(shown(&"y".repeat(99)).chars().count(), 71);
+        assert_eq!(shortened(&"y".repeat(99), NAME).chars().count(), 71);
         assert_eq!(
             [digits(25_000.0), digits(0.5), digits(3.0), digits(2e6)],
             ["25k", "0.5", "3", "2M"]

@@ -1,6 +1,8 @@
 //! Points with intervals on both axes and straight lines: whether one number follows another as it should.
 
-use crate::axes::{Area, Axes, BELOW, NARROW, Paper, ROW, WIDE, key, number, row, ticks};
+use crate::axes::{
+    Area, Axes, BELOW, NARROW, Paper, ROW, WIDE, key, number, row, shortened, ticks,
+};
 use crate::beside::Labels;
 use crate::scale::{Linear, count, range};
 use crate::svg::Drawing;
@@ -87,10 +89,14 @@ impl Scatter {
                 let place = |(x, y): (f64, f64)| (across.at(x), up.at(y));
                 drawing.path(&class, &[place(from), place(to)]);
             }
-            let at = (area.left, row(count(index)));
-            key(&mut drawing, &class, at, &line.name);
+            let y = row(count(index));
+            key(
+                &mut drawing,
+                &class,
+                (paper.names, y),
+                (&line.name, paper.right),
+            );
         }
-        let mut labels = Labels::between(area.left, area.right);
         for point in drawn() {
             let (x, y) = (across.at(point.x.1), up.at(point.y.1));
             let ends = |axis: &Linear, of: (f64, f64, f64)| (axis.at(of.0), axis.at(of.2));
@@ -104,9 +110,14 @@ impl Scatter {
                 "dot plot5"
             };
             drawing.dot(class, (x, y));
-            let label = shown(&point.label);
-            if let Some((place, anchor)) = labels.place((x, y), &label) {
-                drawing.text("tick", place, anchor, &label);
+        }
+        // Words come last, so that they lie above all lines.
+        let dots = || drawn().map(|point| (across.at(point.x.1), up.at(point.y.1)));
+        let mut labels = Labels::beside(dots(), (area.left, area.right));
+        for (dot, point) in dots().zip(drawn()) {
+            let label = shortened(&point.label, LABEL);
+            if let Some((place, anchor)) = labels.place(dot, &label) {
+                drawing.text("tick beside", place, anchor, &label);
             }
         }
         Some(drawing.end())
@@ -125,14 +136,6 @@ fn axis(values: impl Iterator<Item = (f64, f64, f64)>, (from, to): (f64, f64)) -
     let (low, high) = range(values.flat_map(|(low, mid, high)| [low, mid, high]))?;
     let room = (high - low) * ROOM;
     Some(Linear::over(low - room, high + room, from, to))
-}
-
-/// A label that is not longer than there is room for.
-fn shown(label: &str) -> String {
-    match label.chars().count() <= LABEL {
-        true => label.to_owned(),
-        false => label.chars().take(LABEL).chain(['…']).collect(),
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Statistics as parts of their limits over load, both logarithmic, each with its interval, and the verdict on each load.
 
-use crate::axes::{ROW, key, number, row};
+use crate::axes::{ROW, class_of, key, number, row};
 use crate::scale::{Log, count, range_above_zero};
 use crate::svg::{Anchor, Drawing};
 
@@ -72,7 +72,7 @@ impl Verdicts {
             drawing.line("mark", (across.at(met), top), (across.at(met), bottom));
         }
         for (index, series) in self.series.iter().enumerate() {
-            let class = format!("series{}", index % 4);
+            let class = class_of(index);
             let place = |load: f64, part: f64| (across.at(load), up.at(part.max(low)));
             let through: Vec<(f64, f64)> = series
                 .points
@@ -88,7 +88,7 @@ impl Verdicts {
             }
             let name = format!("{}, as a part of its limit", series.name);
             let at = (LEFT, row(count(index)));
-            key(&mut drawing, &format!("curve {class}"), at, &name);
+            key(&mut drawing, &format!("curve {class}"), at, (&name, RIGHT));
         }
         // Loads near the answer lie close together, so their words take turns on four lines.
         let mut sorted: Vec<&(f64, String)> = self.loads.iter().collect();

@@ -84,11 +84,11 @@ fn picture(slope: &Slope) -> Option<Scatter> {
         points: slope.arms.iter().filter_map(point).collect(),
         lines: vec![
             line(
-                format!("fitted: {} a step", fit.slope.with_decimals(0)),
+                format!("fitted: {} all-reduces a step", fit.slope.with_decimals(0)),
                 fit.slope.mid,
             ),
             line(
-                format!("planned: {} a step", slope.planned),
+                format!("planned: {} all-reduces a step", slope.planned),
                 f64::from(slope.planned),
             ),
         ],
