@@ -3,9 +3,7 @@
 use crate::boxes::{GRAPH_ALL_GATHER, point, rtxpro6000_mig};
 use crate::planted::{half, streamed, with_curve};
 use crate::said::says;
-use explain::{
-    Attribution, Cause, Claim, Grade, Inputs, Outcome, Range, Timed, answer, attribute, explain,
-};
+use explain::{Cause, Claim, Grade, Inputs, Outcome, Range, Timed, answer, attribute, explain};
 use measure::record::CollectiveKind;
 
 const DRAWS: u32 = 4000;
