@@ -34,10 +34,10 @@ pub(crate) fn run(args: &EngineLogArgs) -> Result<u8, Stop> {
     Ok(outputs::print(&text))
 }
 
-/// Reads a log that says something.
+/// Reads a log that says which engine it is of.
 ///
 /// # Errors
-/// It cannot be read, or no line of it is known; in words.
+/// It cannot be read, no line of it is known, or none says the engine; in words.
 pub(crate) fn read(file: &Path) -> Result<EngineLog, String> {
     let name = file.display();
     let source = File::open(file).map_err(|error| format!("{name}: {error}"))?;
@@ -46,6 +46,12 @@ pub(crate) fn read(file: &Path) -> Result<EngineLog, String> {
         return Err(format!(
             "{name}: none of its {} lines is one that vLLM or SGLang begins with; give the whole output of the server",
             log.lines
+        ));
+    }
+    // Lines of a library that the engine loads stand in many programs' output.
+    if log.engine.is_none() {
+        return Err(format!(
+            "{name}: no line says which engine it is; give the server's output from its first line on"
         ));
     }
     Ok(log)

@@ -97,7 +97,7 @@ fn hidden(first: &str) -> Option<u8> {
     } else {
         return None;
     };
-    say!("error: {error:#}");
+    say!("error: {}", outputs::told(&error));
     Some(exit::INTERNAL)
 }
 

@@ -148,7 +148,8 @@ fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
     );
 
     let output = scratch.run(line);
-    expect(&output, 0);
+    // Two launches an arm decide nothing.
+    expect(&output, 3);
     let said = text(&output.stderr);
     assert!(
         said.contains(&format!("{} of 6 launches are done", before.len())),
@@ -206,6 +207,8 @@ fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
             launch.step_ms.mid > 13.0 && launch.steps >= 100,
             "{launch:?}"
         );
+        // How late this machine played it is known of each.
+        assert!(launch.late_ms.is_some_and(|ms| ms >= 0.0), "{launch:?}");
         assert!(
             scratch
                 .0
@@ -232,11 +235,9 @@ fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
     );
     // The test alone: of the folder, kept in another one, and never of another model.
     let alone = scratch.run("explain --ablation a --model llama-3.1-8b --out x");
-    assert!(
-        matches!(alone.status.code(), Some(0 | 3)),
-        "{}",
-        text(&alone.stderr)
-    );
+    // The same test has the same exit code, whoever asks for it.
+    expect(&alone, 3);
+    assert!(text(&alone.stdout).contains("Undecided"));
     assert!(scratch.0.join("x/slope.json").exists());
     let other = scratch.run("explain --ablation a --model qwen2.5-72b");
     expect(&other, 2);
@@ -249,7 +250,7 @@ fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
 
     // Nothing is left to do, so nothing is done.
     let again = scratch.run(line);
-    expect(&again, 0);
+    expect(&again, 3);
     assert_eq!(text(&again.stdout), out);
     assert!(
         !text(&again.stderr).contains("starting"),
@@ -342,9 +343,19 @@ fn a_half_width_model_runs_on_a_soft_box() {
     assert!(out.contains("--half h/half-tp2"), "{out}");
     // As a shell takes it, and of the share that was written.
     assert!(
-        said.contains("--model h/config --tensor-parallel-size 1 --port "),
+        said.contains("--model h/config --profile h/profile.json --tensor-parallel-size 1 --port "),
         "{said}"
     );
+    // An L40 copies 330 GB/s here, so reads and writes twice that, of which weights are read at 0.915; a rank of two gains 1.8.
+    let profile = std::fs::read_to_string(scratch.0.join("h/profile.json")).unwrap();
+    let profile: serde_json::Value = serde_json::from_str(&profile).unwrap();
+    let rate = profile["weight_gb_per_s"].as_f64().unwrap();
+    assert!(
+        (rate - 0.915 * 2.0 * 330.0 * 1.8 / 2.0).abs() < 0.1,
+        "{rate}"
+    );
+    // A second run into the same folder is refused before it changes anything.
+    expect(&scratch.run(line), 2);
     let config = std::fs::read_to_string(scratch.0.join("h/config/config.json")).unwrap();
     // 32 heads and a width of 14336 over two ranks.
     assert!(

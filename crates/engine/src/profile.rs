@@ -100,6 +100,22 @@ impl Profile {
         })
     }
 
+    /// The profile of one GPU that serves a rank's share of a model as a model of its own: its matrix products are as narrow as
+    /// those of one of so many ranks, and gain as little.
+    ///
+    /// A step of `ranks` GPUs takes the time of the whole divided by gain^log2(ranks), and the share has one part in `ranks` of
+    /// the work: gain^log2(ranks) / ranks of the rates make the two equal.
+    #[must_use]
+    pub fn of_share(self, ranks: u32) -> Self {
+        let ranks = f64::from(ranks);
+        let kept = self.gemm_speedup_per_doubling.powf(ranks.log2()) / ranks;
+        Self {
+            weight_gb_per_s: self.weight_gb_per_s * kept,
+            compute_tflop_per_s: self.compute_tflop_per_s * kept,
+            ..self
+        }
+    }
+
     /// This profile with the figures that a JSON object names put in their place; `origin` is what errors show.
     ///
     /// # Errors
@@ -175,6 +191,24 @@ mod tests {
         assert!((profile.noise_cv - 0.01).abs() < 1e-12);
         assert_eq!(profile.noise_seed, 96);
         assert_eq!(profile.all_reduce_us, None);
+    }
+
+    #[test]
+    fn a_share_runs_at_the_rates_of_its_ranks() {
+        let whole = Profile {
+            weight_gb_per_s: 1000.0,
+            compute_tflop_per_s: 100.0,
+            gemm_speedup_per_doubling: 1.8,
+            ..flat_profile()
+        };
+        // Of two 1.8 / 2 = 0.9, of four 1.8 x 1.8 / 4 = 0.81.
+        for (ranks, read, multiply) in [(1, 1000.0, 100.0), (2, 900.0, 90.0), (4, 810.0, 81.0)] {
+            let share = whole.clone().of_share(ranks);
+            assert!((share.weight_gb_per_s - read).abs() < 1e-9, "{share:?}");
+            assert!((share.compute_tflop_per_s - multiply).abs() < 1e-9);
+            // The cache is read as it is: a rank has its own part of it.
+            assert!((share.kv_gb_per_s - whole.kv_gb_per_s).abs() < 1e-9);
+        }
     }
 
     #[test]

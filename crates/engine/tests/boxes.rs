@@ -58,6 +58,23 @@ fn qwen_72b_on_two_mig_instances_pays_for_its_collectives() {
 }
 
 #[test]
+fn two_gpus_take_longer_than_a_ranks_share_on_one_by_their_collectives() {
+    let described = BoxFile::builtin("rtxpro6000-mig").unwrap();
+    let whole = ModelFacts::builtin("qwen2.5-72b-fp8").unwrap();
+    let share = tp_plan::half(&whole, 2).unwrap();
+    let profile = Profile::of_box(&described, &whole).unwrap().of_share(2);
+    let facts = EngineFacts::vllm(1, &surroundings(&described, 1).unwrap());
+    let half = StepTime::new(share, facts, profile, Curve::of_box(&described, 1)).unwrap();
+    let half = half.parts(HALF_WAY).unwrap();
+    let two = parts("rtxpro6000-mig", "qwen2.5-72b-fp8", 2, HALF_WAY);
+    // 58.4 ms / 1.8 on either: 72.7 / 2 GB at 0.9 x 1244.4 GB/s.
+    assert!((half.gemm_us - 32_450.0).abs() < 200.0, "{half:?}");
+    // 161 x 62.9 us and a gather of 288.5 us are 10.42 ms, to 2%.
+    let difference = two.total_us() - half.total_us();
+    assert!((difference - 10_415.0).abs() < 200.0, "{difference}");
+}
+
+#[test]
 fn every_shipped_box_with_tables_runs_a_small_model() {
     for (name, ranks) in [
         ("rtxpro6000-mig", 2),

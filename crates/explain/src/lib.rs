@@ -52,8 +52,8 @@ pub use range::Range;
 pub use seen::{Seen, Variable};
 pub use slope::{
     Ablation, AblationError, Arm, ArmSummary, Beside, Change, ConstantPart, DelayControl,
-    HalfCheck, Launch, NegativeControl, Power, Residual, Slope, SlopeEvidence, SlopeFit,
-    SlopeVerdict, slope, slope_answer, slope_controls, slope_text,
+    HalfCheck, LateLaunches, Launch, NegativeControl, Power, Residual, Slope, SlopeEvidence,
+    SlopeFit, SlopeVerdict, slope, slope_answer, slope_controls, slope_text,
 };
 pub use text::{
     Topic, answer, gates_of_runs, grades, half_width, heading, implied, passed, prior_shares,

@@ -9,7 +9,7 @@
 use measure::record::CollectivePath;
 use serde::{Deserialize, Serialize};
 
-use crate::advise::Commands;
+use crate::advise::{Commands, NEEDS_REAL};
 use crate::attribute::{Attribution, Cause, Claim, Grade, Measurement, StepFrom, VarianceShare};
 use crate::inputs::{Inputs, PeerState};
 use crate::range::Range;
@@ -17,14 +17,33 @@ use crate::range::Range;
 /// A run that leaves more than this part of the width is not worth its time.
 const WORTH: f64 = 0.95;
 
-/// Minutes that a server is taken to need from its start to its first request.
-const START_MIN: f64 = 5.0;
+/// Minutes that a part of a measurement is taken to take.
+#[derive(Debug, Clone, Copy)]
+struct Minutes {
+    /// A server from its start to its first request.
+    start: f64,
+    /// The collectives of a plan, several launches and modes.
+    curve: f64,
+}
 
-/// Minutes that the collectives of a plan take to time, several launches and modes.
-const CURVE_MIN: f64 = 3.0;
+/// On real GPUs: a model is loaded and its graphs are captured.
+const REAL: Minutes = Minutes {
+    start: 5.0,
+    curve: 3.0,
+};
+
+/// On a soft box: the embedded engine answers within seconds, and allreduce-bench keeps to its budget of half a minute.
+const SOFT: Minutes = Minutes {
+    start: 0.1,
+    curve: 0.5,
+};
 
 /// Starts of each server that show the spread between starts.
 const STARTS: usize = 5;
+
+/// How kernels inside an engine are timed.
+const TRACE: &str =
+    "a trace of some decode steps (nsys, rocprof): the sum of the collective kernels of one step";
 
 /// How the command of an ablation begins.
 const ABLATE: &str = "serve-bench ablate";
@@ -41,12 +60,21 @@ pub struct NextStep {
     /// What it does to the interval of communication that is reported; `None` where it would give another figure instead.
     #[serde(default)]
     pub narrows: Option<Narrowing>,
-    /// What it takes, minutes; a server's start is taken for 5.
+    /// What it takes, minutes: a server's start is taken for 5, on a soft box for a few seconds.
     #[serde(default)]
     pub minutes: Option<f64>,
 }
 
 impl NextStep {
+    /// What it takes, in words.
+    #[must_use]
+    pub fn takes(&self) -> Option<String> {
+        self.minutes.map(|minutes| match minutes < 1.5 {
+            true => format!("about {:.0} s", minutes * 60.0),
+            false => format!("about {minutes:.0} minutes"),
+        })
+    }
+
     /// Whether it is the slope test of an ablation.
     pub(crate) fn is_ablation(&self) -> bool {
         self.how.starts_with(ABLATE)
@@ -211,7 +239,11 @@ fn reading(width: Option<f64>) -> Gives {
 fn candidates(inputs: &Inputs, attribution: &Attribution, reported: Reported) -> Vec<Candidate> {
     let batch = attribution.batch;
     let commands = Commands::new(inputs);
-    let run = START_MIN + run_minutes(inputs);
+    let takes = match commands.is_soft() {
+        true => SOFT,
+        false => REAL,
+    };
+    let run = takes.start + run_minutes(inputs);
     let mut all = Vec::new();
     all.extend(half_model(inputs, attribution, reported, run));
     if attribution.step_from == StepFrom::Latency {
@@ -258,8 +290,12 @@ fn candidates(inputs: &Inputs, attribution: &Attribution, reported: Reported) ->
             settles: Measurement::Curve,
             gives: reading(reported.up_to(inputs, &["in_trace"])),
             what: "the collectives inside the engine".to_owned(),
-            how: "a trace of some decode steps (nsys, rocprof): the sum of the collective kernels of one step".to_owned(),
-            minutes: run + 2.0,
+            how: match commands.is_soft() {
+                true => format!("{TRACE}; {NEEDS_REAL}"),
+                false => TRACE.to_owned(),
+            },
+            // Of a real server, wherever these figures are from.
+            minutes: REAL.start + run_minutes(inputs) + 2.0,
         });
     }
     all.push(Candidate {
@@ -268,9 +304,9 @@ fn candidates(inputs: &Inputs, attribution: &Attribution, reported: Reported) ->
         what: "whether the step follows the link: the same server over slower collectives, five starts each".to_owned(),
         how: format!("{} (the slope must be the number of all-reduces)", commands.ablate(batch, "")),
         // Three arms of five starts, each with its collectives timed anew.
-        minutes: 3.0 * 5.0 * (run + CURVE_MIN),
+        minutes: 3.0 * 5.0 * (run + takes.curve),
     });
-    all.extend(curve(inputs, attribution, reported));
+    all.extend(curve(inputs, attribution, reported, takes.curve));
     if inputs.peer_state() == PeerState::Unprobed && !inputs.known.mig {
         all.push(Candidate {
             settles: Measurement::Curve,
@@ -317,7 +353,12 @@ fn half_model(
 }
 
 /// The collectives on this box: at all where there are none in the engine's mode, interleaved with work where there are.
-fn curve(inputs: &Inputs, attribution: &Attribution, reported: Reported) -> Option<Candidate> {
+fn curve(
+    inputs: &Inputs,
+    attribution: &Attribution,
+    reported: Reported,
+    minutes: f64,
+) -> Option<Candidate> {
     let time = Commands::new(inputs).collectives(&attribution.batch.to_string());
     let used = |name: &str| attribution.priors.iter().find(|prior| prior.name == name);
     let is_own = |path: CollectivePath| path == CollectivePath::Custom;
@@ -332,7 +373,7 @@ fn curve(inputs: &Inputs, attribution: &Attribution, reported: Reported) -> Opti
             gives: reading(reported.up_to(inputs, &factors)),
             what: "the collectives at the plan's sizes, in a graph and interleaved with work, on this box".to_owned(),
             how: time,
-            minutes: CURVE_MIN,
+            minutes,
         });
     }
     // Where they were interleaved, or no range of the other kind stands in the attribution, it changes nothing.
@@ -345,7 +386,7 @@ fn curve(inputs: &Inputs, attribution: &Attribution, reported: Reported) -> Opti
         what: "the collectives interleaved with work, which shows what ranks wait for each other"
             .to_owned(),
         how: format!("{time} --modes interleaved"),
-        minutes: CURVE_MIN,
+        minutes,
     })
 }
 

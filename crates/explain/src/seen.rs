@@ -18,6 +18,12 @@ pub struct Seen {
     pub variables: Vec<Variable>,
     /// The model as it was named on the command line, for commands that are printed; `None` where its own name does.
     pub model_given: Option<String>,
+    /// The soft box as it was named on the command line, for commands that are printed; `None` where its own name does.
+    pub soft_given: Option<String>,
+    /// Whether the program that made these runs switched the engine's own all-reduce off by itself, because no soft box can time it.
+    pub off_by_us: bool,
+    /// The shipped soft box of whole GPUs that stands beside one of MIG instances; `None` where there is none.
+    pub whole_gpus: Option<String>,
 }
 
 /// A variable that was set.

@@ -13,7 +13,7 @@ use crate::places::{Place, check_apart};
 use crate::recorder::Ended;
 use crate::stop::Stop;
 
-pub use crate::places::{check_file, check_folder};
+pub use crate::places::{check_file, check_folder, make_folder};
 
 /// A line on standard error. That nobody reads it must not end a run, as `eprintln!` would.
 #[macro_export]
@@ -100,7 +100,7 @@ impl Outputs {
         let record = &ended.record;
         let mut codes = vec![record.exit_code];
         if let Some(error) = &ended.failed {
-            say!("error: {error:#}");
+            say!("error: {}", told(error));
             codes.push(exit::INTERNAL);
         }
         if let Some(path) = file(&self.json) {
@@ -186,11 +186,26 @@ pub fn stopped(stop: &Stop) -> u8 {
             exit::INCONCLUSIVE
         }
         Stop::Internal(error) => {
-            say!("error: {error:#}");
+            say!("error: {}", told(error));
             exit::INTERNAL
         }
         Stop::Interrupted(signal) => signal.exit_code(),
     }
+}
+
+/// An error with its causes, each told once: the words of many errors hold those of their cause already.
+#[must_use]
+pub fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let words = cause.to_string();
+        if text.is_empty() {
+            text = words;
+        } else if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+    }
+    text
 }
 
 /// The record as JSON text.
@@ -243,7 +258,7 @@ pub fn compared(compared: anyhow::Result<Compared>) -> u8 {
             ])
         }
         Err(error) => {
-            say!("error: {error:#}");
+            say!("error: {}", told(&error));
             exit::USAGE
         }
     }
@@ -264,5 +279,30 @@ pub fn print(text: &str) -> u8 {
             exit::INTERNAL
         }
         _ => exit::DONE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+    use measure::record::FolderError;
+
+    use super::*;
+
+    #[test]
+    fn each_cause_of_an_error_is_told_once() {
+        let full = || FolderError::Io {
+            doing: "cannot write",
+            path: "/dev/full".into(),
+            source: std::io::Error::other("no space left"),
+        };
+        // The error's own words hold its cause.
+        let error = anyhow::Error::from(full());
+        assert_eq!(told(&error), "cannot write /dev/full: no space left");
+        let error = Err::<(), _>(full()).context("keeping the ablation");
+        assert_eq!(
+            told(&error.unwrap_err()),
+            "keeping the ablation: cannot write /dev/full: no space left"
+        );
     }
 }

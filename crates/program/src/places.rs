@@ -2,8 +2,12 @@
 //! measured. Nothing stays on the disk.
 
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf, absolute};
+
+use anyhow::anyhow;
+
+use crate::stop::Stop;
 
 /// What a run writes: a flag, or a word for what has none, and where.
 pub(crate) type Place<'a> = (&'a str, PathBuf);
@@ -52,6 +56,20 @@ pub fn check_folder(flag: &str, path: &Path) -> Result<(), String> {
     }
     try_writing(there).map_err(|error| {
         format!("{named}: cannot write in the folder {shown}: {error}; name a folder elsewhere")
+    })
+}
+
+/// Makes a folder that a flag names, and those above it.
+///
+/// # Errors
+/// It cannot be made: the command line's matter ([`Stop::Usage`]), but for a full disk.
+pub fn make_folder(flag: &str, folder: &Path) -> Result<(), Stop> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let why = format!("cannot make the folder {}: {error}", folder.display());
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Stop::Internal(anyhow!(why)),
+            _ => Stop::Usage(format!("{why}; choose one that can be written with {flag}")),
+        }
     })
 }
 

@@ -113,7 +113,7 @@ impl<P: Growing> Recorder<P> {
         };
         // The table is printed from this record, so its last line says what happened; the disk may not have it.
         let status = Status::Failed {
-            reason: format!("{failed:#}"),
+            reason: crate::outputs::told(&failed),
         };
         let ended = self.close(status, exit::INTERNAL);
         Ok(Ended {

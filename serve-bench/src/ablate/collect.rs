@@ -4,7 +4,9 @@ use std::path::Path;
 
 use explain::{Range, StepFrom};
 use measure::import::{CurvePoint, ServeRun, Spread, collectives, serve};
-use measure::record::{CallMode, CollectiveKind, CollectivePath, Payload, PlannedStep, load};
+use measure::record::{
+    CallMode, CollectiveKind, CollectivePath, Payload, PlannedStep, Serve, load,
+};
 use serde::{Deserialize, Serialize};
 
 /// From half a 95% interval to the distance of the 5% and 95% quantiles, of a normal distribution: 1.645 over 1.960.
@@ -136,23 +138,44 @@ pub(super) fn steps(folder: &Path, is_soft: bool) -> Result<Steps, String> {
     }
 }
 
-/// Why the times of a load are the load generator's own; `None` where they are the server's.
+/// What this machine made of a load's times.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct MachineLimit {
+    /// Why they are the load generator's own; `None` where they are the server's.
+    pub(super) limited: Option<String>,
+    /// By how much the embedded engine played a mean step longer than it is, ms; `None` for any other server.
+    pub(super) late_ms: Option<f64>,
+}
+
+/// What this machine made of the times of the load in a folder.
 ///
 /// # Errors
 /// The record cannot be read.
-pub(super) fn client_limit(folder: &Path) -> Result<Option<String>, String> {
+pub(super) fn machine(folder: &Path) -> Result<MachineLimit, String> {
     let record = load(folder).map_err(|error| error.to_string())?;
-    let client = match &record.payload {
-        Payload::Serve(serve) => serve.client.as_ref(),
-        _ => None,
-    };
+    Ok(match &record.payload {
+        Payload::Serve(serve) => limits(serve),
+        _ => MachineLimit::default(),
+    })
+}
+
+fn limits(serve: &Serve) -> MachineLimit {
+    let client = serve.client.as_ref();
     let limited = client.filter(|client| !client.invalid.is_empty());
-    Ok(limited.map(|client| {
-        format!(
-            "the load generator was the limit: {}",
-            client.invalid.join("; ")
-        )
-    }))
+    let counters = serve
+        .server
+        .as_ref()
+        .and_then(|server| server.counters.as_ref());
+    let change = counters.and_then(|counters| counters.change.as_ref());
+    MachineLimit {
+        limited: limited.map(|client| {
+            format!(
+                "the load generator was the limit: {}",
+                client.invalid.join("; ")
+            )
+        }),
+        late_ms: change.and_then(|change| Some(change.lost?.mean_ms)),
+    }
 }
 
 fn decode_steps(run: &ServeRun) -> Result<Steps, String> {
@@ -201,7 +224,9 @@ fn range(of: &Spread) -> Option<Range> {
 
 #[cfg(test)]
 mod tests {
-    use measure::record::PlannedCollective;
+    use measure::record::{
+        PlannedCollective, ServeClient, ServeServer, ServerChange, ServerCounters, ServerMean,
+    };
 
     use super::*;
 
@@ -272,6 +297,38 @@ mod tests {
             "{reason}"
         );
         assert!(each(&points, &step(), CallMode::BackToBack).is_err());
+    }
+
+    #[test]
+    fn what_this_machine_made_of_a_load_is_read_from_its_record() {
+        assert_eq!(limits(&Serve::default()), MachineLimit::default());
+        let mut serve = Serve {
+            client: Some(ServeClient {
+                invalid: vec!["it was starved".to_owned()],
+                ..ServeClient::default()
+            }),
+            ..Serve::default()
+        };
+        let change = ServerChange {
+            // 60 steps, 90 ms of them made of nothing but waiting.
+            lost: Some(ServerMean {
+                mean_ms: 1.5,
+                count: 60.0,
+            }),
+            ..ServerChange::default()
+        };
+        let counters = ServerCounters {
+            change: Some(change),
+            ..ServerCounters::default()
+        };
+        serve.server = Some(ServeServer {
+            counters: Some(counters),
+            ..ServeServer::default()
+        });
+        let found = limits(&serve);
+        assert_eq!(found.late_ms, Some(1.5));
+        let limited = found.limited.unwrap();
+        assert!(limited.ends_with("the limit: it was starved"), "{limited}");
     }
 
     #[test]

@@ -42,8 +42,7 @@ pub(crate) fn foretold(words: &[String]) -> Result<Foretold, Stop> {
     let described = described.map_err(|error| usage(&error))?;
     let place = Place::described(described, args.tp, EngineFlags::default())?;
     let plan = Plan::new(&args, place, model, None)?;
-    // Of the server and its load, and of the collectives before it.
-    let each = plan.seconds().0 + args.budget.as_secs_f64();
+    let (each, _) = plan.seconds();
     let launches = plan.order.len();
     let times = u32::try_from(launches).unwrap_or(u32::MAX);
     Ok(Foretold {

@@ -46,6 +46,12 @@ pub(super) struct Measured {
     pub(super) steps: Steps,
     /// Its folder below that of the ablation.
     pub(super) folder: String,
+    /// Of a soft box: by how much a mean step was played longer than it is, ms.
+    #[serde(default)]
+    pub(super) late_ms: Option<f64>,
+    /// Of a soft box: why the load generator was the limit.
+    #[serde(default)]
+    pub(super) limited: Option<String>,
 }
 
 impl Measured {
@@ -58,6 +64,8 @@ impl Measured {
             step_ms: step.ms,
             steps: step.n,
             folder: Some(self.folder.clone()),
+            late_ms: self.late_ms,
+            limited: self.limited.clone(),
         })
     }
 }
@@ -117,14 +125,13 @@ impl Launcher<'_> {
         }
         let served = self.serve(arm, &folder, boxes.as_ref(), environment)?;
         let out = folder.join("serve");
-        let limit = served.and_then(|()| collect::client_limit(&out));
-        match (limit, &self.plan.place.soft) {
-            (Err(reason), _) | (Ok(Some(reason)), None) => return Ok(Err(reason)),
-            // No step of a soft box is a measurement, and a busy machine must still show the whole chain.
-            (Ok(Some(reason)), Some(_)) => {
-                (self.say)(&format!("  kept as it is simulated, but {reason}"))
-            }
-            (Ok(None), _) => {}
+        let machine = match served.and_then(|()| collect::machine(&out)) {
+            Ok(machine) => machine,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        // No step of a soft box is a measurement: a launch that a busy machine played is kept, marked, and left out of the line.
+        if let (Some(reason), None) = (&machine.limited, &self.plan.place.soft) {
+            return Ok(Err(reason.clone()));
         }
         let steps = match collect::steps(&out, boxes.is_some()) {
             Ok(steps) => steps,
@@ -135,6 +142,8 @@ impl Launcher<'_> {
             collective_us,
             steps,
             folder: name,
+            late_ms: machine.late_ms,
+            limited: machine.limited,
         };
         let text = serde_json::to_string_pretty(&measured).map_err(anyhow::Error::from)?;
         write_whole(&folder.join(FILE), (text + "\n").as_bytes()).map_err(anyhow::Error::from)?;
@@ -248,7 +257,7 @@ impl Launcher<'_> {
         let running = match started {
             Ok(running) => running,
             Err(Failed::Interrupted(signal)) => return Err(Stop::Interrupted(signal)),
-            Err(Failed::Reason(error)) => return Ok(Err(format!("{error:#}"))),
+            Err(Failed::Reason(error)) => return Ok(Err(program::outputs::told(&error))),
         };
         let out = folder.join("serve");
         let mut arguments = self.plan.load().words(&url, arm.tp);

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use boxfile::BoxFile;
 use measure::exit;
 use measure::record::{Links, Payload};
-use program::Stop;
+use program::{Stop, outputs};
 use supervisor::Interrupt;
 use topology::{Machine, Sysfs};
 use tp_plan::{CustomAllReduce, EngineFacts, Surroundings};
@@ -135,12 +135,7 @@ fn links(
         step::set_aside(folder)?;
         say("looking at the devices and who reaches whom");
         let above = folder.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(above).map_err(|error| {
-            Stop::Usage(format!(
-                "cannot make the folder {}: {error}; choose one that can be written with --out",
-                above.display()
-            ))
-        })?;
+        outputs::make_folder("--out", above)?;
         let devices = args.gpus.clone().unwrap_or_else(|| first(args.tp));
         let mut arguments = words(&["--gpus", &devices, "--backend", &args.backend]);
         arguments.extend(words(&LOOK));

@@ -24,6 +24,10 @@ const LEAST: f64 = 0.01;
 const STEP_MS: f64 = 30.0;
 const START_S: f64 = 60.0;
 
+/// What a launch on a soft box takes beside its collectives and its load: the starts of the ranks, the engine and the load
+/// generator, s. Set by hand on two cores.
+const SOFT_START_S: f64 = 5.0;
+
 /// An ablation as it will be run.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
@@ -233,10 +237,11 @@ impl<'a> Plan<'a> {
         let (args, load) = (self.args, &self.args.load);
         // The warm-up has one more request for each in flight.
         let waves = f64::from(load.requests().div_ceil(load.concurrency) + 1);
+        let budget = args.budget.as_secs_f64();
         let seconds = |step_ms: f64| waves * f64::from(load.output_tokens) * step_ms / 1e3;
         match known {
-            Some(step_ms) => (5.0 + seconds(step_ms), false),
-            None => (args.budget.as_secs_f64() + START_S + seconds(STEP_MS), true),
+            Some(step_ms) => (budget + SOFT_START_S + seconds(step_ms), false),
+            None => (budget + START_S + seconds(STEP_MS), true),
         }
     }
 

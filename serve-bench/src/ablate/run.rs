@@ -105,7 +105,7 @@ pub(crate) fn run(
         .iter()
         .map(|arm| settings.arms[*arm].clone())
         .collect();
-    if settings.keep(&folder).map_err(Stop::Usage)? {
+    if settings.keep(&folder)? {
         say(&format!(
             "going on with the ablation in {}",
             folder.display()
@@ -214,7 +214,7 @@ impl Ablate<'_> {
             tried += 1;
         }
         let ablation = self.write(&done)?;
-        let mut text = crate::explain::slope_of(&ablation);
+        let (mut text, decided) = crate::explain::slope_of(&ablation);
         text.push('\n');
         text.push_str(&text::result(&ablation));
         for launch in done.iter().flatten() {
@@ -247,7 +247,7 @@ impl Ablate<'_> {
                 exit::INCONCLUSIVE
             }
         };
-        Ok(exit::fold([printed, missing]))
+        Ok(exit::fold([printed, missing, decided]))
     }
 
     /// Writes what is known now, whole or not at all.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use program::Stop;
 use serde::{Deserialize, Serialize};
 
 use crate::study::settings;
@@ -60,7 +61,7 @@ impl Settings {
     ///
     /// # Errors
     /// As [`settings::keep`].
-    pub(super) fn keep(&self, folder: &Path) -> Result<bool, String> {
+    pub(super) fn keep(&self, folder: &Path) -> Result<bool, Stop> {
         settings::keep(self, folder, FILE, "an ablation")
     }
 }

@@ -6,7 +6,7 @@ use explain::{Ablation, Change};
 use program::Stop;
 use program::command_line::quoted;
 
-use super::collect::metric_in_words;
+use super::collect::{METRICS, metric_in_words};
 use super::launch::{self, Measured};
 use super::plan::{Plan, assumed};
 use crate::study::shell::shell;
@@ -137,7 +137,20 @@ pub(super) fn launched(launch: &Measured) -> String {
     let step = launch.steps.best().map_or_else(String::new, |mean| {
         format!("step {} ms", mean.ms.with_decimals(3))
     });
-    format!("{collective}{step}")
+    format!("{collective}{step}{}", late(launch).unwrap_or_default())
+}
+
+/// What this machine made of a launch of a soft box; `None` where it was quiet enough.
+fn late(launch: &Measured) -> Option<String> {
+    let shown = METRICS.iter().find_map(|metric| launch.by(*metric))?;
+    let why = match (&shown.limited, shown.late_ms) {
+        (Some(limited), _) => limited.clone(),
+        (None, Some(ms)) if shown.is_late() => {
+            format!("{ms:.2} ms of a step are this machine's lateness")
+        }
+        (None, _) => return None,
+    };
+    Some(format!("; kept, and left out of the line: {why}"))
 }
 
 /// A time as people say it.

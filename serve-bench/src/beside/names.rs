@@ -136,6 +136,10 @@ const TIMES: &[Times] = &[
             "sglang:queue_time_seconds",
         ],
     },
+    Times {
+        ours: |values| &mut values.lost,
+        names: &["tplens:step_lost_seconds"],
+    },
 ];
 
 /// llama.cpp's sum and count of generating tokens have names of their own; it has no other times.
@@ -151,12 +155,16 @@ const ENGINES: [(&str, &str); 3] = [
     ("llamacpp:", "llama.cpp's"),
 ];
 
+/// Names of the embedded engine alone, which stand beside those of the engine that it plays.
+const OWN: &str = "tplens:";
+
 /// What a text of counters holds under our names, and whose names it has; `None` where none is known here.
 pub(super) fn values(text: &str) -> Option<(ServerValues, &'static str)> {
     // Sum and largest by name: which of them is meant stands in the tables.
     let mut found: HashMap<&str, (f64, f64)> = HashMap::new();
     for (name, value) in samples(text) {
-        if ENGINES.iter().any(|(prefix, _)| name.starts_with(prefix)) && value >= 0.0 {
+        let mut prefixes = ENGINES.iter().map(|(prefix, _)| *prefix).chain([OWN]);
+        if prefixes.any(|prefix| name.starts_with(prefix)) && value >= 0.0 {
             let (sum, largest) = found.entry(name).or_insert((0.0, value));
             *sum += value;
             *largest = largest.max(value);
@@ -231,6 +239,7 @@ mod tests {
             "vllm:inter_token_latency_seconds_bucket{engine=\"0\",le=\"+Inf\",model_name=\"tiny\"} 8.0\n",
             "vllm:inter_token_latency_seconds_count{engine=\"0\",model_name=\"tiny\"} 8.0\n",
             "vllm:inter_token_latency_seconds_sum{engine=\"0\",model_name=\"tiny\"} 0.16\n",
+            "tplens:step_lost_seconds_sum 0.03\ntplens:step_lost_seconds_count 60.0\n",
         );
         let (values, engine) = values(text).unwrap();
         // 3 + 2 running; the larger of 0.25 and 0.5; 1 + 2 requests.
@@ -244,6 +253,9 @@ mod tests {
         let itl = values.itl.unwrap();
         assert_eq!((itl.seconds, itl.count), (0.16, 8.0));
         assert_eq!((values.ttft, values.generation), (None, None));
+        // Of the embedded engine alone.
+        let lost = values.lost.map(|lost| (lost.seconds, lost.count));
+        assert_eq!(lost, Some((0.03, 60.0)));
     }
 
     #[test]

@@ -49,9 +49,20 @@ pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
     })
 }
 
-/// The test of arms that were just measured, in words.
-pub(crate) fn slope_of(ablation: &Ablation) -> String {
-    slope_text(&slope(ablation, SEED, DRAWS))
+/// The test of arms that were just measured, in words, and its exit code.
+pub(crate) fn slope_of(ablation: &Ablation) -> (String, u8) {
+    let slope = slope(ablation, SEED, DRAWS);
+    (slope_text(&slope), code(&slope))
+}
+
+/// The exit code of a test, whoever asks for it: 0 where it is decided, else 3.
+fn code(slope: &Slope) -> u8 {
+    match slope.passes {
+        SlopeVerdict::Undecided { .. } => exit::INCONCLUSIVE,
+        SlopeVerdict::Follows | SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan { .. } => {
+            exit::DONE
+        }
+    }
 }
 
 /// Prints the test, writes what is wanted, and gives the exit code: 0 where it is decided, else 3.
@@ -78,23 +89,14 @@ pub(super) fn alone(args: &ExplainArgs, file: &Path) -> Result<u8, Stop> {
         write(file, &json)?;
     }
     if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Stop::Usage(format!(
-                "--out {}: cannot make the folder: {error}",
-                folder.display()
-            ))
-        })?;
+        outputs::make_folder("--out", folder)?;
         write(&folder.join(SLOPE), &json)?;
     }
     let shown = match is_stdout {
         true => json,
         false => slope_text(&slope),
     };
-    let code = match slope.passes {
-        SlopeVerdict::Undecided { .. } => exit::INCONCLUSIVE,
-        _ => exit::DONE,
-    };
-    Ok(exit::fold([outputs::print(&shown), code]))
+    Ok(exit::fold([outputs::print(&shown), code(&slope)]))
 }
 
 /// Whether the arms are of what is explained; in words where not.

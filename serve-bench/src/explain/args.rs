@@ -81,6 +81,10 @@ pub(crate) struct ExplainArgs {
     #[arg(long)]
     eager: bool,
 
+    /// The engine was told to leave every all-reduce to the vendor's library, by this flag of its own.
+    #[arg(long)]
+    disable_custom_all_reduce: bool,
+
     /// The engine's limit of sequences, where it was set.
     #[arg(long, value_name = "N")]
     max_num_seqs: Option<u32>,
@@ -214,11 +218,13 @@ impl ExplainArgs {
                 eager: self.eager,
                 max_num_seqs: self.max_num_seqs,
                 max_batched_tokens: self.max_num_batched_tokens,
-                library_only: false,
+                library_only: self.disable_custom_all_reduce,
             },
             what_if: self.what_if.clone(),
             engine_logs: logs(&self.engine_log, self.engine)?,
             note: None,
+            sim: None,
+            off_by_us: false,
         })
     }
 }

@@ -7,6 +7,7 @@ use tp_plan::{CustomAllReduce, Engine, EngineFacts, EngineLog, Execution, Surrou
 
 use super::sources::EngineFlags;
 use crate::engine_log;
+use crate::study::engines::NO_OWN_ALL_REDUCE;
 
 /// A server's log.
 #[derive(Debug, Clone)]
@@ -188,6 +189,13 @@ fn agree(flags: EngineFlags, read: &EngineFacts) -> Result<(), String> {
         && flags.eager
     {
         return differs("--eager", "none".to_owned(), "graphs".to_owned());
+    }
+    if flags.library_only && read.tp > 1 && read.custom_all_reduce == CustomAllReduce::Active {
+        return differs(
+            NO_OWN_ALL_REDUCE,
+            "none".to_owned(),
+            "that the engine reduces by code of its own".to_owned(),
+        );
     }
     if let Some(given) = flags.max_batched_tokens
         && given != read.max_batched_tokens

@@ -106,12 +106,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
     }
     let mut wanted = Wanted::default();
     if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Stop::Usage(format!(
-                "--out {}: cannot make the folder: {error}",
-                folder.display()
-            ))
-        })?;
+        outputs::make_folder("--out", folder)?;
         wanted = Wanted::all_in(folder);
     }
     wanted.json.extend(json.cloned());

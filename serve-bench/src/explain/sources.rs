@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::logs::{self, EngineLogFile};
 use crate::study::engines::NO_OWN_ALL_REDUCE;
 use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen, is_another_gpu, not_one_curve};
-use boxfile::BoxFile;
+use boxfile::{BoxFile, builtin_names};
 use measure::import::serve::{Samples, Throttle};
 use measure::import::{ServeRun, collectives, gemm, serve, trace};
 use measure::record::{Links, Payload, load};
@@ -35,6 +35,10 @@ pub(crate) struct Sources {
     pub(crate) engine_logs: Vec<EngineLogFile>,
     /// What the reader must know of how the results were made.
     pub(crate) note: Option<String>,
+    /// The soft box as it was named, for commands that are printed.
+    pub(crate) sim: Option<String>,
+    /// Whether the demonstration that made the results switched the engine's own all-reduce off by itself.
+    pub(crate) off_by_us: bool,
 }
 
 /// Files that take the place of something taken as known.
@@ -149,7 +153,9 @@ impl Sources {
         let served = served.zip(runs.iter().map(|(_, run)| run));
         let halves = self.evidence.half.iter().zip(&evidence.half);
         once_each(served.chain(halves))?;
-        let seen = self.seen(tp)?;
+        let mut seen = self.seen(tp)?;
+        let mut soft = runs.iter().filter_map(|(_, run)| run.simulated.as_deref());
+        seen.whole_gpus = soft.next().and_then(whole_gpus);
         let sizes: Vec<u32> = runs.iter().map(|(tp, _)| *tp).collect();
         let engines = logs::engines(&self.engine_logs, self.engine, &sizes, &around)?;
         Ok(Inputs {
@@ -171,6 +177,8 @@ impl Sources {
     fn seen(&self, tp: u32) -> Result<Seen, String> {
         let mut seen = Seen {
             model_given: Some(self.model.clone()),
+            soft_given: self.sim.clone(),
+            off_by_us: self.off_by_us,
             ..Seen::default()
         };
         for (tp, file) in &self.serving {
@@ -227,6 +235,12 @@ impl Sources {
             }
         })
     }
+}
+
+/// The shipped soft box of whole GPUs beside one of MIG instances; `None` where there is none.
+fn whole_gpus(name: &str) -> Option<String> {
+    let whole = format!("{}-bare", name.strip_suffix("-mig")?);
+    builtin_names().contains(&&*whole).then_some(whole)
 }
 
 /// Whether collective times are those of an engine on CPUs, and none of GPUs. A file that cannot be read is refused elsewhere.

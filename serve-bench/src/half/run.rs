@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use boxfile::BoxFile;
+use engine::Profile;
 use measure::record::write_whole;
 use program::command_line::quoted;
 use program::{Stop, outputs};
+use serde_json::json;
 use supervisor::Interrupt;
-use tp_plan::{HalfModel, hub_id};
+use tp_plan::{HalfModel, ModelFacts, hub_id};
 
 use super::args::HalfModelArgs;
 use super::print;
@@ -20,6 +22,9 @@ use crate::study::shell::{missing, shell};
 const MODEL: &str = "{model}";
 const PORT: &str = "{port}";
 
+/// The embedded engine's figures for the share, in the run's folder.
+const PROFILE: &str = "profile.json";
+
 /// Does what the command line asks for, and gives the exit code.
 ///
 /// # Errors
@@ -31,6 +36,9 @@ pub(crate) fn run(
 ) -> Result<u8, Stop> {
     let half = HalfModel::resolve(&args.model, args.tp, args.engine.engine())
         .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
+    if args.run {
+        free(args)?;
+    }
     // The embedded engine takes no flags in place of a configuration.
     let own = args.sim.as_ref().map(|_| args.out.join("config"));
     let folder = args.write.clone().or(own);
@@ -39,7 +47,7 @@ pub(crate) fn run(
     }
     let written = folder.as_ref().map(|folder| folder.display().to_string());
     let command = match (&args.sim, &written) {
-        (Some(sim), Some(folder)) => simulated(sim, folder)?,
+        (Some(sim), Some(folder)) => simulated(args, sim, folder)?,
         (_, written) => command(args, &half, written.as_deref()).map_err(Stop::Usage)?,
     };
     if args.run {
@@ -52,11 +60,47 @@ pub(crate) fn run(
     }))
 }
 
-/// The embedded engine with a written share on a soft box.
-fn simulated(sim: &str, folder: &str) -> Result<Vec<String>, Stop> {
-    BoxFile::resolve(sim).map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
+/// The name of a run, of its folder and of what is beside it.
+fn name(args: &HalfModelArgs) -> String {
+    format!("half-tp{}", args.tp)
+}
+
+/// Says that the folder of a run holds its result already.
+fn free(args: &HalfModelArgs) -> Result<(), Stop> {
+    let result = args.out.join(name(args));
+    if result.exists() {
+        return Err(Stop::Usage(format!(
+            "{} is there already; name another folder with --out",
+            result.display()
+        )));
+    }
+    Ok(())
+}
+
+/// The embedded engine with a written share on a soft box, its matrix products at the rates that a rank has there.
+fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String>, Stop> {
+    let described =
+        BoxFile::resolve(sim).map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
+    let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("--model: {error}"));
+    let model = ModelFacts::resolve(&args.model).map_err(|error| usage(&error))?;
+    let profile = Profile::of_box(&described, &model).map_err(|error| usage(&error))?;
+    let share = profile.of_share(args.tp);
+    let rates = json!({
+        "weight_gb_per_s": share.weight_gb_per_s,
+        "compute_tflop_per_s": share.compute_tflop_per_s,
+    });
+    outputs::make_folder("--out", &args.out)?;
+    let file = args.out.join(PROFILE);
+    write_whole(&file, format!("{rates:#}\n").as_bytes())
+        .map_err(|error| Stop::Internal(error.into()))?;
     let mut command = study::embedded(sim, folder)?;
-    command.extend(study::words(&["--tensor-parallel-size", "1"]));
+    let file = file.display().to_string();
+    command.extend(study::words(&[
+        "--profile",
+        &file,
+        "--tensor-parallel-size",
+        "1",
+    ]));
     Ok(command)
 }
 
@@ -71,8 +115,8 @@ fn write(folder: &Path, half: &HalfModel) -> Result<(), Stop> {
             "there is another config.json already; name a folder that has none".to_owned(),
         ));
     }
-    std::fs::create_dir_all(folder).map_err(|error| refused(error.to_string()))?;
-    write_whole(&file, half.config_json().as_bytes()).map_err(|error| refused(error.to_string()))
+    outputs::make_folder("--write", folder)?;
+    write_whole(&file, half.config_json().as_bytes()).map_err(|error| Stop::Internal(error.into()))
 }
 
 /// The server's command: the engine's own words or the user's, then what makes it a half model.
@@ -124,19 +168,11 @@ fn measured(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<u8, Stop> {
-    let name = format!("half-tp{}", args.tp);
-    let result = args.out.join(&name);
-    if result.exists() {
-        return Err(Stop::Usage(format!(
-            "{} is there already; name another folder with --out",
-            result.display()
-        )));
-    }
+    let (name, result) = (name(args), args.out.join(name(args)));
     if let Some(why) = missing(&command) {
         return Err(Stop::Usage(why));
     }
-    std::fs::create_dir_all(&args.out)
-        .map_err(|error| Stop::Usage(format!("--out {}: {error}", args.out.display())))?;
+    outputs::make_folder("--out", &args.out)?;
     let port = server::free_port()?.to_string();
     if command.iter().any(|word| word.contains(PORT)) {
         for word in &mut command {
@@ -159,7 +195,7 @@ fn measured(
     let server = match started {
         Ok(server) => server,
         Err(Failed::Interrupted(signal)) => return Err(Stop::Interrupted(signal)),
-        Err(Failed::Reason(error)) => return Err(Stop::Refused(format!("{error:#}"))),
+        Err(Failed::Reason(error)) => return Err(Stop::Refused(outputs::told(&error))),
     };
     let program = child::beside("serve-bench").map_err(Stop::Usage)?;
     let mut arguments = args.load.load(half.vocab()).words(&url, 1);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use program::Stop;
+use program::{Stop, outputs};
 use supervisor::Interrupt;
 
 use super::args::Args;
@@ -30,12 +30,7 @@ pub(super) fn start(
             folder.display()
         )));
     }
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Stop::Usage(format!(
-            "cannot make the folder {}: {error}; choose one that can be written with --out",
-            folder.display()
-        ))
-    })?;
+    outputs::make_folder("--out", folder)?;
     let own =
         std::env::current_exe().map_err(|error| anyhow!("looking for this program: {error}"))?;
     let (port, tp) = (free_port()?, args.tp.unwrap_or(1));
@@ -69,6 +64,9 @@ pub(super) fn start(
     ) {
         Ok(server) => Ok((server, url)),
         Err(Failed::Interrupted(signal)) => Err(Stop::Interrupted(signal)),
-        Err(Failed::Reason(error)) => Err(Stop::Usage(format!("--sim {sim}: {error:#}"))),
+        Err(Failed::Reason(error)) => Err(Stop::Usage(format!(
+            "--sim {sim}: {}",
+            outputs::told(&error)
+        ))),
     }
 }

@@ -59,6 +59,10 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     pub(super) eager: bool,
 
+    /// The engine is told to leave every all-reduce to the vendor's library, by this flag of its own.
+    #[arg(long)]
+    pub(super) disable_custom_all_reduce: bool,
+
     /// The engine's limit of sequences, where it is set.
     #[arg(long, value_name = "N")]
     pub(super) max_num_seqs: Option<u32>,

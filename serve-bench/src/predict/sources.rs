@@ -97,11 +97,13 @@ fn sources(args: &PredictArgs) -> Sources {
             eager: args.eager,
             max_num_seqs: args.max_num_seqs,
             max_batched_tokens: args.max_num_batched_tokens,
-            library_only: false,
+            library_only: args.disable_custom_all_reduce,
         },
         what_if: Vec::new(),
         engine_logs: Vec::new(),
         note: None,
+        sim: None,
+        off_by_us: false,
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) struct Counters {
     pub(super) queued: Times,
     /// From leaving the queue to first tokens.
     pub(super) prefill: Times,
+    /// By how much steps took longer than the box's because this machine was late: one a step, most of them nothing.
+    pub(super) lost: Times,
     /// Sequences of all steps that ended.
     pub(super) sequences: AtomicU64,
     /// Steps that ended.

@@ -311,6 +311,11 @@ fn own_rows(counters: &Counters) -> Vec<Row<'_>> {
             Gauge(seconds(&c.step_lag_max_us)),
         ),
         (
+            "tplens:step_lost_seconds",
+            "Wall time by which steps took longer than the box's because this machine was late, one a step.",
+            Histogram(&c.lost),
+        ),
+        (
             "tplens:token_lag_seconds_max",
             "The latest hand-over of a token to its connection after its step's time.",
             Gauge(seconds(&c.token_lag_max_us)),

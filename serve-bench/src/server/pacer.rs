@@ -257,10 +257,12 @@ impl Pace {
         // Files are written when all tokens are on their way.
         self.ledger.write();
         let lasted = Duration::from_secs_f64(step.duration_us * 1e-6 / self.speed);
-        if lag <= lasted {
-            step.ends()
-        } else {
-            self.virtual_now()
+        let is_made_up = lag <= lasted;
+        let lost = if is_made_up { Duration::ZERO } else { lag };
+        self.counters.lost.add(lost);
+        match is_made_up {
+            true => step.ends(),
+            false => self.virtual_now(),
         }
     }
 

@@ -107,8 +107,10 @@ fn last_error(text: &str) -> String {
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .rev();
-    let is_error =
-        |line: &&str| line.starts_with("error:") || line.starts_with("nothing was measured");
+    let is_error = |line: &&str| {
+        let begins = ["error:", "nothing was measured", "INVALID:"];
+        begins.iter().any(|begin| line.starts_with(begin))
+    };
     let said = lines.clone().find(is_error).or_else(|| lines.next());
     said.unwrap_or("it said nothing").to_owned()
 }
@@ -120,6 +122,7 @@ mod tests {
     #[test]
     fn the_line_with_the_error_is_told_and_not_the_one_after_it() {
         assert_eq!(last_error("a\nerror: b\nresult: c\n"), "error: b");
+        assert_eq!(last_error("INVALID: a\ncomplete\n"), "INVALID: a");
         assert_eq!(last_error("a\nb\n\n"), "b");
         assert_eq!(last_error(""), "it said nothing");
     }

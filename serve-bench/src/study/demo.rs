@@ -4,6 +4,7 @@
 
 mod load;
 mod plan;
+mod times;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -135,7 +136,7 @@ fn list(plans: &[Plan]) -> String {
         ));
     }
     text.push_str(
-        "seconds are at most, on two cores that do little else; all figures are simulated\n",
+        "seconds are stated for two cores that do little else; all figures are simulated\n",
     );
     // A line that holds for several boxes is told once.
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -37,6 +37,8 @@ impl Study<'_> {
                     what_if: Vec::new(),
                     engine_logs: Vec::new(),
                     note: extras.note.clone(),
+                    sim: self.settings.sim.clone(),
+                    off_by_us: extras.off_by_us,
                     serving,
                 },
                 ablation: self.kept_ablation(tp),

@@ -11,6 +11,7 @@ pub(crate) mod descendants;
 pub(crate) mod engines;
 mod explained;
 pub(crate) mod load_args;
+mod ready;
 pub(crate) mod server;
 pub(crate) mod serving;
 pub(crate) mod settings;
@@ -57,6 +58,8 @@ struct Extras {
     note: Option<String>,
     /// The words after `ablate` for sizes whose link is changed, too.
     ablations: Vec<(u32, Vec<String>)>,
+    /// Whether it switched the engine's own all-reduce off, because no soft box can time it.
+    off_by_us: bool,
 }
 
 /// Runs a study in its folder, or goes on with the one that is there.
@@ -70,7 +73,8 @@ fn run_in(
     let settings = args.settings().map_err(Stop::Usage)?;
     let study = Study::new(args, settings, folder.to_owned(), interrupt, say)?;
     study.ask_servers()?;
-    if study.settings.keep(folder).map_err(Stop::Usage)? {
+    study.check_machine()?;
+    if study.settings.keep(folder)? {
         say(&format!("going on with the study in {}", folder.display()));
     }
     if let Some(note) = &extras.note {

@@ -127,7 +127,7 @@ impl Study<'_> {
                 Ok((Some(server), url))
             }
             Err(Failed::Interrupted(signal)) => Err(Stop::Interrupted(signal)),
-            Err(Failed::Reason(error)) => Err(Stop::Refused(format!("{error:#}"))),
+            Err(Failed::Reason(error)) => Err(Stop::Refused(program::outputs::told(&error))),
         }
     }
 

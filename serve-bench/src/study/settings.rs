@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use measure::record::write_whole;
+use program::{Stop, outputs};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +47,7 @@ impl Settings {
     ///
     /// # Errors
     /// As [`keep`].
-    pub(crate) fn keep(&self, folder: &Path) -> Result<bool, String> {
+    pub(crate) fn keep(&self, folder: &Path) -> Result<bool, Stop> {
         keep(self, folder, FILE, "a study")
     }
 }
@@ -61,42 +62,37 @@ pub(crate) fn keep<T: Serialize + DeserializeOwned>(
     folder: &Path,
     file: &str,
     what: &str,
-) -> Result<bool, String> {
+) -> Result<bool, Stop> {
     let file = folder.join(file);
     if !file.exists() {
         let has_something = folder
             .read_dir()
             .is_ok_and(|mut entries| entries.next().is_some());
         if has_something {
-            return Err(format!(
+            return Err(Stop::Usage(format!(
                 "{} holds something else than {what}; choose another folder with --out",
                 folder.display()
-            ));
+            )));
         }
-        std::fs::create_dir_all(folder).map_err(|error| {
-            format!(
-                "cannot make the folder {}: {error}; choose one that can be written with --out",
-                folder.display()
-            )
-        })?;
-        let text = serde_json::to_string_pretty(settings).map_err(|error| error.to_string())?;
-        write_whole(&file, (text + "\n").as_bytes()).map_err(|error| error.to_string())?;
+        outputs::make_folder("--out", folder)?;
+        let text = serde_json::to_string_pretty(settings).map_err(anyhow::Error::from)?;
+        write_whole(&file, (text + "\n").as_bytes()).map_err(anyhow::Error::from)?;
         return Ok(false);
     }
     let text = std::fs::read_to_string(&file)
-        .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+        .map_err(|error| Stop::Usage(format!("cannot read {}: {error}", file.display())))?;
     let kept: T = serde_json::from_str(&text).map_err(|error| {
-        format!(
+        Stop::Usage(format!(
             "{} is not {what} of this version: {error}; choose another folder with --out",
             file.display()
-        )
+        ))
     })?;
     match differs(&kept, settings) {
         None => Ok(true),
-        Some((name, was, is)) => Err(format!(
+        Some((name, was, is)) => Err(Stop::Usage(format!(
             "{} holds {what} with {name} {was}, not {is}; go on with the same settings, or choose another folder with --out",
             folder.display()
-        )),
+        ))),
     }
 }
 
@@ -143,9 +139,11 @@ mod tests {
     #[test]
     fn a_folder_goes_on_with_its_own_study_and_no_other() {
         let folder = std::env::temp_dir().join(format!("tplens-settings-{}", std::process::id()));
-        assert_eq!(settings(16).keep(&folder), Ok(false));
-        assert_eq!(settings(16).keep(&folder), Ok(true));
-        let refused = settings(8).keep(&folder).unwrap_err();
+        assert!(!settings(16).keep(&folder).unwrap());
+        assert!(settings(16).keep(&folder).unwrap());
+        let Err(Stop::Usage(refused)) = settings(8).keep(&folder) else {
+            panic!("another study went on");
+        };
         assert!(refused.contains("--concurrency 16, not 8"), "{refused}");
         std::fs::remove_dir_all(&folder).unwrap();
     }
@@ -156,7 +154,8 @@ mod tests {
             std::env::temp_dir().join(format!("tplens-settings-other-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("thesis.txt"), "mine").unwrap();
-        assert!(settings(16).keep(&folder).unwrap_err().contains("--out"));
+        let kept = settings(16).keep(&folder);
+        assert!(matches!(kept, Err(Stop::Usage(why)) if why.contains("--out")));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

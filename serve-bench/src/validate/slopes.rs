@@ -164,6 +164,8 @@ fn launch(
         step_ms: around(ms, STEP_CV),
         steps: u64::from(STEPS),
         folder: None,
+        late_ms: None,
+        limited: None,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Inputs that are bad, missing, mixed or contradict each other: one clear sentence, exit code 2 or 3, and never a guess.
 
-use crate::common::{Ran, Scratch};
+use crate::common::{Ran, Scratch, can_study};
 
 /// 64 requests of 256 tokens, not streamed; `seconds` each on average.
 fn result(concurrency: u32, seconds: f64) -> serde_json::Value {
@@ -249,5 +249,63 @@ fn what_contradicts_itself_is_not_attributed() {
         // Files that belong together still tell something; others do not.
         let tells = ran.stdout.contains("still tells");
         assert_eq!(tells, words == "batch equal", "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_file_that_is_no_engines_log_is_refused_wherever_it_is_read() {
+    let scratch = Scratch::new();
+    let [one, two] = good(&scratch);
+    // A line of the library alone, as a benchmark of it prints; no engine begins so.
+    let nccl = scratch.write("nccl.log", "NCCL version 2.27.5+cuda12.9\n");
+    let words = ["nccl.log", "no line says which engine it is"];
+    refused(&scratch.run(&["engine-log", &nccl]), &words);
+    refused(
+        &explain(&scratch, &one, &two, &["--engine-log", &nccl]),
+        &words,
+    );
+}
+
+#[test]
+fn an_engine_that_was_told_to_leave_all_reduces_to_the_library_is_planned_so() {
+    let scratch = Scratch::new();
+    let [one, two] = good(&scratch);
+    let path = |more: &[&str]| {
+        let bare = ["--box", "rtxpro6000-bare", "--json", "-"];
+        let ran = explain(&scratch, &one, &two, &[&bare[..], more].concat());
+        ran.expect(0);
+        let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        let sent = json["outcome"]["attribution"]["collectives"].clone();
+        let sent = sent.as_array().unwrap().clone();
+        let reduce = sent.iter().find(|of| of["kind"] == "all_reduce");
+        reduce.unwrap()["path"].as_str().unwrap().to_owned()
+    };
+    // Two GPUs that reach each other: vLLM reduces 256 KiB by code of its own, unless it is told not to.
+    assert_eq!(path(&[]), "custom");
+    assert_eq!(path(&["--disable-custom-all-reduce"]), "library");
+}
+
+#[test]
+fn a_study_says_what_is_missing_before_it_measures() {
+    if !can_study() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let study = |more: &[&str]| {
+        let begin = ["study", "--model", "llama-3.1-8b", "--out", "s"];
+        let ran = scratch.run(&[&begin, more].concat());
+        assert!(!scratch.join("s").exists(), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        ran
+    };
+    let engine = study(&["--", "vllm-that-is-not-there", "serve", "m", "{tp}"]);
+    engine.expect(2);
+    let says = "vllm-that-is-not-there, which serves, is not installed here";
+    assert!(engine.stderr.contains(says), "{}", engine.stderr);
+    // A driver that no machine of these tests has.
+    let driver = study(&["--backend", "maca", "--", "sh", "{tp}", "{port}"]);
+    driver.expect(3);
+    for says in ["no GPU driver answers (maca: ", "--sim BOX"] {
+        assert!(driver.stderr.contains(says), "{}", driver.stderr);
     }
 }

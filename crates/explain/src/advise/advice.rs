@@ -22,6 +22,9 @@ pub struct Advice {
     pub prove: Option<String>,
 }
 
+/// What is supposed where links are made free: the median takes all that is left for communication.
+pub(super) const FREE_LINKS: &str = "if links were free and all that is unexplained were theirs";
+
 /// What a piece of advice would bring.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
@@ -29,37 +32,42 @@ pub struct Effect {
     pub of: String,
     /// Times that.
     pub times: Range,
-    /// Whether it is an upper bound, itself known to this interval.
+    /// Whether it is what would be gained if all of something went away: more than any one step brings.
     pub at_most: bool,
+    /// What would have to go away, such as `if links were free`; `None` where it is an estimate, and in explanations from before.
+    #[serde(default)]
+    pub condition: Option<String>,
     /// The most that it could bring, where more than what it is reckoned on may be communication.
     #[serde(default)]
     pub most: Option<f64>,
 }
 
 impl Effect {
-    /// What it could bring at most, of which no more is known than its interval.
-    pub(super) fn bound(of: &str, times: Range) -> Self {
+    /// What it would bring if all of something went away, which `condition` says.
+    pub(super) fn bound(of: &str, times: Range, condition: &str) -> Self {
         Self {
             of: of.to_owned(),
             times,
             at_most: true,
+            condition: Some(condition.to_owned()),
             most: Some(times.high),
         }
     }
 }
 
 impl std::fmt::Display for Effect {
-    /// A bound is told by its upper end, an estimate by its median.
+    /// With its interval, and what it supposes.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (times, of) = (self.times.with_decimals(2), &self.of);
-        match (self.at_most, self.most) {
-            (true, _) => write!(
+        write!(f, "{times}x {of}")?;
+        match (self.at_most, &self.condition, self.most) {
+            (true, Some(condition), _) => write!(f, " {condition}"),
+            (true, None, _) => f.write_str(" if all of it went away"),
+            (false, _, Some(most)) => write!(
                 f,
-                "at most {:.2}x {of} (the bound is {times})",
-                self.times.high
+                ", up to {most:.2}x where all that is unexplained is communication, too"
             ),
-            (false, Some(most)) => write!(f, "{times}x {of}, and at most {most:.2}x"),
-            (false, None) => write!(f, "{times}x {of}"),
+            (false, _, None) => Ok(()),
         }
     }
 }

@@ -2,10 +2,18 @@
 //!
 //! Nothing is run here. Figures of a soft box get commands on that soft box.
 
-use tp_plan::{Engine, EngineFacts, Execution, HalfError, builtin_names, hub_id};
+use tp_plan::{CustomAllReduce, Engine, EngineFacts, Execution, HalfError, builtin_names, hub_id};
 
 use crate::gates::RunShape;
 use crate::inputs::Inputs;
+use crate::what_if::is_by_flag;
+
+/// What is said of a command that the embedded engine cannot follow.
+pub(crate) const NEEDS_REAL: &str =
+    "it needs a real server: the embedded engine of soft boxes has no such thing";
+
+/// The flag by which engines leave all-reduces to the library.
+const NO_OWN_ALL_REDUCE: &str = "--disable-custom-all-reduce";
 
 /// Where a server of these commands listens.
 const URL: &str = "http://127.0.0.1:8000";
@@ -19,6 +27,19 @@ pub(crate) struct Commands<'a> {
 impl<'a> Commands<'a> {
     pub(crate) fn new(inputs: &'a Inputs) -> Self {
         Self { inputs }
+    }
+
+    /// The soft box as a command names it; `None` where all is measured.
+    fn soft(&self) -> Option<String> {
+        let name = self.inputs.simulated()?;
+        Some(word(
+            self.inputs.seen.soft_given.as_deref().unwrap_or(&name),
+        ))
+    }
+
+    /// Whether these commands run on a soft box, with the embedded engine.
+    pub(crate) fn is_soft(&self) -> bool {
+        self.inputs.simulated().is_some()
     }
 
     /// The model as our programs take it: as it was given, else a shipped name, else as the server had it.
@@ -81,6 +102,10 @@ impl<'a> Commands<'a> {
         if engine.execution == Execution::Eager {
             flags.push_str(&format!(" {eager}"));
         }
+        if matches!(&engine.custom_all_reduce, CustomAllReduce::Off { reason } if is_by_flag(reason))
+        {
+            flags.push_str(&format!(" {NO_OWN_ALL_REDUCE}"));
+        }
         // What the engine does by itself needs no flag.
         let most = engine
             .max_num_seqs
@@ -105,8 +130,17 @@ impl<'a> Commands<'a> {
 
     /// A server of a size, and a load on it with so many in flight.
     pub(crate) fn served_with(&self, tp: u32, concurrency: u32, more: &str) -> String {
-        let server = match self.inputs.simulated() {
-            Some(name) => format!("serve-bench engine --box {name} --model {}", self.model()),
+        let server = match self.soft() {
+            Some(name) => {
+                let flags = match self.is_sglang() {
+                    true => String::new(),
+                    false => self.flags(),
+                };
+                format!(
+                    "serve-bench engine --box {name} --model {}{flags}",
+                    self.model()
+                )
+            }
             None => self.engine(&self.served()),
         };
         let size = match self.is_sglang() && self.inputs.simulated().is_none() {
@@ -179,7 +213,7 @@ impl<'a> Commands<'a> {
             self.inputs.tp,
             self.lengths(batch)
         );
-        match self.inputs.simulated() {
+        match self.soft() {
             Some(name) => format!("{begin} --sim {name}"),
             None => format!("{begin} -- {}", self.engine(&self.served())),
         }
@@ -202,7 +236,7 @@ impl<'a> Commands<'a> {
             self.model(),
             self.lengths(batch)
         );
-        if let Some(name) = self.inputs.simulated() {
+        if let Some(name) = self.soft() {
             command.push_str(&format!(" --sim {name}"));
             return Ok(command);
         }
@@ -241,6 +275,25 @@ impl<'a> Commands<'a> {
         self.on_the_box(format!("p2p-bw --gpus {}", self.gpus()))
     }
 
+    /// What is wrong with the box, by p2p-bw.
+    pub(crate) fn doctor(&self) -> String {
+        self.on_the_box("p2p-bw doctor".to_owned())
+    }
+
+    /// The same commands on a box with the same GPUs that are not cut into instances; `None` where no shipped soft box is one.
+    pub(crate) fn on_whole_gpus(&self, batch: u32) -> Option<String> {
+        let mut inputs = self.inputs.clone();
+        if self.is_soft() {
+            inputs.seen.soft_given = Some(self.inputs.seen.whole_gpus.clone()?);
+        }
+        let whole = Commands::new(&inputs);
+        Some(format!(
+            "{}, then {}",
+            whole.links(),
+            whole.collectives(&batch.to_string())
+        ))
+    }
+
     /// The ordinals of the GPUs that ran, as a command line lists them; the first ones where nobody measured links.
     pub(crate) fn gpus(&self) -> String {
         let tp = self.inputs.tp;
@@ -253,7 +306,7 @@ impl<'a> Commands<'a> {
     }
 
     fn on_the_box(&self, command: String) -> String {
-        match self.inputs.simulated() {
+        match self.soft() {
             Some(name) => format!("{command} --sim {name}"),
             None => command,
         }

@@ -29,12 +29,32 @@ fn off<'a>(found: &'a Found) -> Option<(&'a EngineFacts, &'a str)> {
     }
 }
 
+/// Why the engine's own rules leave it off here, whatever a flag says; `None` where they do not.
+fn off_by_rule(found: &Found) -> Option<String> {
+    let (engine, reason) = off(found)?;
+    if !is_by_flag(reason) {
+        return Some(reason.to_owned());
+    }
+    let around = &found.inputs.around;
+    let unflagged = match engine.engine {
+        Engine::Vllm => EngineFacts::vllm(engine.tp, around),
+        Engine::Sglang => EngineFacts::sglang(engine.tp, around),
+    };
+    match unflagged.custom_all_reduce {
+        CustomAllReduce::Off { reason } => Some(reason),
+        CustomAllReduce::Active => None,
+    }
+}
+
 /// Off for more than two GPUs on PCIe.
 pub(super) fn gated(found: &Found) -> Vec<Advice> {
     let tp = found.attribution.tp;
-    let gated =
-        |engine: &EngineFacts| tp > 2 && !engine.full_nvlink && engine.vendor == Vendor::Nvidia;
-    let Some((engine, reason)) = off(found).filter(|(engine, _)| gated(engine)) else {
+    let on_pcie = !found.inputs.around.full_nvlink;
+    let gated = |engine: &EngineFacts| tp > 2 && on_pcie && engine.vendor == Vendor::Nvidia;
+    let engine = off(found)
+        .map(|(engine, _)| engine)
+        .filter(|engine| gated(engine));
+    let (Some(engine), Some(reason)) = (engine, off_by_rule(found)) else {
         return Vec::new();
     };
     if !may_have_peers(found) {
@@ -47,7 +67,15 @@ pub(super) fn gated(found: &Found) -> Vec<Advice> {
             "serve {} replicas of TP2 where the model fits two GPUs",
             tp / 2
         ),
-        why: format!("{name}'s own all-reduce is off ({reason}), and two GPUs on PCIe have it"),
+        why: match found.inputs.seen.off_by_us {
+            // What was run at every size did without it.
+            true => format!(
+                "{name}'s own all-reduce is for two GPUs on PCIe and not for {tp}; these runs are without it at any size, so that they do not show what it brings"
+            ),
+            false => {
+                format!("{name}'s own all-reduce is off ({reason}), and two GPUs on PCIe have it")
+            }
+        },
         effect: None,
         based_on: "the engine's rule, vLLM custom_all_reduce.py".to_owned(),
         prove: Some(format!(
@@ -62,10 +90,10 @@ pub(super) fn gated(found: &Found) -> Vec<Advice> {
         advice.push(Advice {
             rule: Rule::CustomAllReduceGated,
             what: "try VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC=1, from vLLM 0.32 on".to_owned(),
-            why: format!("it is an all-reduce for small messages between {tp} GPUs on PCIe, in bf16 and f16, and off by default"),
+            why: found.in_reality(&format!("it is an all-reduce for small messages between {tp} GPUs on PCIe, in bf16 and f16, and off by default")),
             effect: found.bound(),
-            based_on: "vLLM 0.32 as read, not run; the bound is this attribution's".to_owned(),
-            prove: Some(format!(
+            based_on: "vLLM 0.32 as read, not run; the gain is this attribution's".to_owned(),
+            prove: found.prove_in_reality(format!(
                 "{}; with the variable and without it, five starts each",
                 found.served_with("")
             )),
@@ -80,7 +108,8 @@ pub(super) fn by_flag(found: &Found) -> Vec<Advice> {
     let Some((engine, reason)) = off(found).filter(|(_, reason)| is_by_flag(reason)) else {
         return Vec::new();
     };
-    let can = tp == 2 || engine.full_nvlink;
+    // Who switched it off for a demonstration knows that, and why.
+    let can = (tp == 2 || found.inputs.around.full_nvlink) && !found.inputs.seen.off_by_us;
     if !can || !may_have_peers(found) || !found.is_claimed() {
         return Vec::new();
     }
@@ -96,7 +125,7 @@ pub(super) fn by_flag(found: &Found) -> Vec<Advice> {
         effect: found.by(By::Engine(Box::new(with))).or_else(|| found.bound()),
         based_on: "the engine's rules, vLLM custom_all_reduce.py; the effect is by the library's curve and custom_over_library".to_owned(),
         prove: Some(format!(
-            "{}; and again with --disable-custom-all-reduce, five starts each",
+            "{}; and again without --disable-custom-all-reduce, five starts each",
             found.served_with("")
         )),
     }]
@@ -153,6 +182,7 @@ fn host_bound(attribution: &Attribution) -> Option<Effect> {
             mid: without(prior.at(0.5))?,
             high: without(prior.at(0.95))?,
         },
+        "if all of the host's time went away",
     ))
 }
 

@@ -1,7 +1,7 @@
 //! What rules look at, and the effects that arithmetic gives them.
 
-use super::advice::Effect;
-use super::commands::Commands;
+use super::advice::{Effect, FREE_LINKS};
+use super::commands::{Commands, NEEDS_REAL};
 use crate::attribute::{Attribution, Claim};
 use crate::inputs::Inputs;
 use crate::what_if::{By, CommunicationFrom, Substitution, what_if};
@@ -21,10 +21,10 @@ impl Found<'_> {
         !matches!(self.attribution.claim, Claim::None { .. })
     }
 
-    /// What free links would bring at most; nothing where nothing is claimed of communication.
+    /// What free links would bring; nothing where nothing is claimed of communication.
     pub(super) fn bound(&self) -> Option<Effect> {
         self.is_claimed()
-            .then(|| Effect::bound(STEP_RATE, self.attribution.free_links))
+            .then(|| Effect::bound(STEP_RATE, self.attribution.free_links, FREE_LINKS))
     }
 
     /// What a substitute would bring; `None` where no curve tells it.
@@ -36,14 +36,32 @@ impl Found<'_> {
         let answers = what_if(self.inputs, self.attribution, &asked);
         let predicted = answers.first()?.predicted()?;
         if predicted.taken_out == CommunicationFrom::Remainder {
-            return Some(Effect::bound(STEP_RATE, predicted.speed_up));
+            return Some(Effect::bound(
+                STEP_RATE,
+                predicted.speed_up,
+                "where all that is unexplained is communication",
+            ));
         }
         Some(Effect {
             of: STEP_RATE.to_owned(),
             times: predicted.speed_up,
             at_most: false,
+            condition: None,
             most: predicted.if_all_is_communication.map(|times| times.high),
         })
+    }
+
+    /// Why something is advised that no soft box can show; of a soft box with the word that it needs a real server.
+    pub(super) fn in_reality(&self, why: &str) -> String {
+        match self.commands().is_soft() {
+            true => format!("{why}; {NEEDS_REAL}"),
+            false => why.to_owned(),
+        }
+    }
+
+    /// The command that shows it, which on a soft box there is none of.
+    pub(super) fn prove_in_reality(&self, command: String) -> Option<String> {
+        (!self.commands().is_soft()).then_some(command)
     }
 
     /// Commands of this case.

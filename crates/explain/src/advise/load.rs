@@ -2,7 +2,7 @@
 
 use measure::record::{MonitorLine, ServerMachine};
 
-use super::advice::{Advice, Effect, Rule};
+use super::advice::{Advice, Effect, FREE_LINKS, Rule};
 use super::found::{Found, STEP_RATE};
 use crate::attribute::{Attribution, Cause};
 use crate::inputs::PeerState;
@@ -88,7 +88,11 @@ pub(super) fn kernels(found: &Found) -> Vec<Advice> {
             share.high * 100.0,
             gemm.ms.with_decimals(1)
         ),
-        effect: Some(Effect::bound(STEP_RATE, attribution.halved_gemms)),
+        effect: Some(Effect::bound(
+            STEP_RATE,
+            attribution.halved_gemms,
+            "if narrow GEMMs took no more than their share",
+        )),
         based_on: gemm.source.clone(),
         prove: match found.commands().half_model(attribution.batch) {
             Ok(command) => Some(format!("{command}; with both versions of the engine")),
@@ -116,8 +120,7 @@ pub(super) fn bound_too_low(found: &Found) -> Vec<Advice> {
         rule: Rule::BoundTooLow,
         what: format!("use fewer GPUs a replica, or more than {batch} requests in flight"),
         why: format!(
-            "with {batch} in flight TP{tp} gives at most {:.2}x a step of one GPU whatever the links do (the bound is {}): too little work is left for each GPU",
-            free_links.high,
+            "with {batch} in flight TP{tp} would give {}x the step rate of one GPU even {FREE_LINKS}: too little work is left for each GPU",
             free_links.with_decimals(2)
         ),
         effect: None,
@@ -162,7 +165,7 @@ pub(super) fn threads_elsewhere(found: &Found) -> Vec<Advice> {
                 share * 100.0
             ),
             effect: placement_bound(found),
-            based_on: "CPU time by node of the server's processes during the load; the bound is the host's part of this attribution, and what goes through host memory".to_owned(),
+            based_on: "CPU time by node of the server's processes during the load; the gain is of the host's part of this attribution, and what goes through host memory".to_owned(),
             prove: Some(found.commands().ablate(found.attribution.batch, " --arms numa")),
         })
     };
@@ -172,7 +175,7 @@ pub(super) fn threads_elsewhere(found: &Found) -> Vec<Advice> {
         .collect()
 }
 
-/// What binding could bring at most: all of the host's part, and all that is left of communication where it goes through host
+/// What binding would bring: all of the host's part, and all that is left of communication where it goes through host
 /// memory, or may.
 fn placement_bound(found: &Found) -> Option<Effect> {
     let attribution = found.attribution;
@@ -190,7 +193,11 @@ fn placement_bound(found: &Found) -> Option<Effect> {
         mid: without(host.mid, remainder.mid)?,
         high: without(host.high, remainder.high)?,
     };
-    Some(Effect::bound(STEP_RATE, times))
+    let condition = match is_direct {
+        true => "if all of the host's time went away",
+        false => "if all of the host's time and of what goes through host memory went away",
+    };
+    Some(Effect::bound(STEP_RATE, times, condition))
 }
 
 /// The part of the placed CPU time that was on none of these nodes; `None` where there was too little to tell.
@@ -228,7 +235,7 @@ pub(super) fn nothing_to_gain(found: &Found) -> Vec<Advice> {
             attribution.free_links.with_decimals(2),
             attribution.speed_up.with_decimals(2)
         ),
-        effect: Some(Effect::bound(STEP_RATE, attribution.free_links)),
+        effect: Some(Effect::bound(STEP_RATE, attribution.free_links, FREE_LINKS)),
         based_on: "this attribution".to_owned(),
         prove: Some("serve-bench explain on the same files with --what-if comm=x0".to_owned()),
     }]

@@ -10,6 +10,6 @@ mod peers;
 mod rules;
 
 pub use advice::{Advice, Effect, Rule};
-pub(crate) use commands::Commands;
+pub(crate) use commands::{Commands, NEEDS_REAL};
 pub(crate) use peers::library_told_off;
 pub use rules::advise;

@@ -21,7 +21,7 @@ pub(super) fn mig(found: &Found) -> Vec<Advice> {
     let of_whole = found.by(By::PeerAccess);
     let rests_on = match of_whole {
         Some(_) => "the effect is by all-reduce times published for whole GPUs of this name",
-        None => "the bound is this attribution's",
+        None => "the gain is this attribution's",
     };
     vec![
         Advice {
@@ -33,11 +33,10 @@ pub(super) fn mig(found: &Found) -> Vec<Advice> {
             ),
             effect: of_whole.or_else(|| found.bound()),
             based_on: format!("{MIG_SOURCE}; {rests_on}"),
-            prove: Some(format!(
-                "on the whole GPUs: {}, then {}",
-                found.commands().links(),
-                found.time_collectives()
-            )),
+            prove: found
+                .commands()
+                .on_whole_gpus(found.attribution.batch)
+                .map(|commands| format!("on the whole GPUs: {commands}")),
         },
         compare_replicas(
             found,
@@ -48,10 +47,10 @@ pub(super) fn mig(found: &Found) -> Vec<Advice> {
         Advice {
             rule: Rule::MigWithoutPeers,
             what: format!("use pipeline parallelism (PP{tp}) where one GPU cannot hold the model"),
-            why: "it sends activations once a stage, not twice a layer".to_owned(),
+            why: found.in_reality("it sends activations once a stage, not twice a layer"),
             effect: None,
             based_on: MIG_SOURCE.to_owned(),
-            prove: Some(format!(
+            prove: found.prove_in_reality(format!(
                 "{}, with --pipeline-parallel-size {tp} in place of --tensor-parallel-size {tp}",
                 found.served_with("")
             )),
@@ -117,7 +116,7 @@ fn through_host(found: &Found) -> Advice {
     let effect = found.by(By::PeerAccess);
     let by = match effect {
         Some(_) => "the effect is by all-reduce times published for these GPUs with peer access",
-        None => "the bound is this attribution's",
+        None => "the gain is this attribution's",
     };
     Advice {
         rule: Rule::PeersDenied,
@@ -126,7 +125,8 @@ fn through_host(found: &Found) -> Advice {
         effect: effect.or_else(|| found.bound()),
         based_on: format!("peer probes of this box; {by}"),
         prove: Some(format!(
-            "p2p-bw doctor, then {} and {}",
+            "{}, then {} and {}",
+            found.commands().doctor(),
             found.commands().links(),
             found.time_collectives()
         )),

@@ -152,8 +152,7 @@ impl StepTime {
     /// Milliseconds of a step. `prefill_comm_ms` is what collectives take in the prefill of one wave.
     pub(crate) fn draw(&self, hand: &Hand, prefill_comm_ms: f64) -> f64 {
         let run = self.run(hand);
-        let spread = run.spread.unwrap_or_else(|| hand.get(Knob::UnstatedSpread));
-        let mean = run.mean_ms * (1.0 + hand.get(self.knobs.error) * spread);
+        let mean = self.mean(hand, &run);
         let step = match run.latency {
             None => {
                 let drawn = hand.get(Knob::MixedIn);
@@ -171,6 +170,17 @@ impl StepTime {
             }
         };
         step * (1.0 + hand.get(self.knobs.start))
+    }
+
+    /// The metric as a client saw it, ms: of a time per token with the prompts of others that are in it.
+    pub(crate) fn seen(&self, hand: &Hand) -> f64 {
+        let run = self.run(hand);
+        self.mean(hand, &run) * (1.0 + hand.get(self.knobs.start))
+    }
+
+    fn mean(&self, hand: &Hand, run: &Timed) -> f64 {
+        let spread = run.spread.unwrap_or_else(|| hand.get(Knob::UnstatedSpread));
+        run.mean_ms * (1.0 + hand.get(self.knobs.error) * spread)
     }
 
     #[expect(

@@ -66,7 +66,7 @@ pub fn sizes_answer(comparison: &SizeComparison) -> Vec<String> {
                     bars.join(", ")
                 ),
                 format!(
-                    "With free links at TP{to} a step would be at most {}x as fast as at TP{from}, whose own collectives take {}{} of {:.1} ms.{claim}",
+                    "With free links at TP{to}, all that is unexplained taken for theirs, a step would be {}x as fast as at TP{from}, whose own collectives take {}{} of {:.1} ms.{claim}",
                     attribution.free_links.with_decimals(2),
                     attribution.sent_of_fewer.with_decimals(1),
                     doubt(attribution),

@@ -31,6 +31,8 @@ pub(super) struct Size<'a> {
     pub(super) one: Option<StepTime>,
     /// Whether that is a time per token, which holds as much of others' prefill as any TPOT.
     pub(super) one_is_mixed: bool,
+    /// The time per token that the same result states; what a client saw on one GPU is not predicted.
+    pub(super) tpot_of_one: Option<StepTime>,
     /// The measured step of the half-width model.
     pub(super) half: Option<StepTime>,
     pub(super) terms: Vec<Term>,
@@ -109,8 +111,11 @@ impl Size<'_> {
         let one = self.step(hand, &rates, 1);
         let one = self.served(hand, &rates, one, 1);
         if self.tp == 1 {
+            let stated = self.tpot_of_one.as_ref();
+            let tpot = stated.map_or(one.tpot, |stated| stated.seen(hand));
             return Drawn {
-                tpot_of_one: one.tpot,
+                tpot,
+                tpot_of_one: tpot,
                 ..one
             };
         }

@@ -81,6 +81,14 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
                 .ok_or_else(|| lacks("a time of a step in the result of one GPU"))?,
         )
     };
+    let is_streamed = StepFrom::common(&runs).is_some_and(|from| from != StepFrom::Latency);
+    let tpot_of_one = StepTime::new(
+        runs.iter().copied().filter(|_| is_streamed),
+        StepFrom::Tpot,
+        Side::One,
+        inputs.batch,
+        active_parameters(model),
+    );
     let halves: Vec<&ServeRun> = inputs.half.iter().collect();
     if !halves.is_empty() && tp != RANKS_OF_HALF {
         caveats.push(format!(
@@ -127,7 +135,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let rate = prior("prefill_tflops")?;
     let speedup_known = speedup.basis != Basis::Assumed;
     let prefill_known = rate.basis != Basis::Assumed || peak.is_none();
-    let measured: Vec<&StepTime> = one.iter().chain(&half).collect();
+    let measured: Vec<&StepTime> = one.iter().chain(&tpot_of_one).chain(&half).collect();
     let from_latency = measured.iter().any(|step| step.wave_tokens().is_some());
     let mut add = |knob: Knob, name: &str| -> Result<(), PredictError> {
         deck.add(knob, prior(name)?);
@@ -168,6 +176,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
             peak,
             one_is_mixed: StepFrom::common(&runs) == Some(StepFrom::Tpot),
             one,
+            tpot_of_one,
             half,
             terms: Vec::new(),
             prefill_terms: Vec::new(),

@@ -74,4 +74,23 @@ pub struct Launch {
     pub steps: u64,
     /// Folder of its results, relative to the file.
     pub folder: Option<String>,
+    /// Of a soft box: by how much a mean step was played longer than it is because this machine was late, ms. `None` for a real
+    /// server, and where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_ms: Option<f64>,
+    /// Of a soft box: why the load generator was the limit; a launch of a real server is none then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited: Option<String>,
+}
+
+/// A soft box's step that was played longer than it is by more than this part says nothing of the box.
+const LATE: f64 = 0.05;
+
+impl Launch {
+    /// Whether this machine was too busy to play it: its step is more the machine's than the soft box's.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        let is_long = |late: f64| late > LATE * self.step_ms.mid;
+        self.limited.is_some() || self.late_ms.is_some_and(is_long)
+    }
 }

@@ -16,6 +16,8 @@ pub(super) struct Measured<'a> {
     steps: Vec<(Option<Timed>, Timed)>,
     /// Launches whose figures are none.
     pub(super) unusable: usize,
+    /// Launches of a soft box that this machine was too busy to play.
+    pub(super) late: usize,
 }
 
 /// A figure of a launch with its standard deviation within the launch.
@@ -45,9 +47,8 @@ impl Timed {
 impl<'a> Measured<'a> {
     pub(super) fn new(arm: &'a Arm) -> Self {
         let needs_collective = arm.change != Change::NegativeControl;
-        let steps: Vec<(Option<Timed>, Timed)> = arm
-            .launches
-            .iter()
+        let in_time = || arm.launches.iter().filter(|launch| !launch.is_late());
+        let steps: Vec<(Option<Timed>, Timed)> = in_time()
             .filter_map(|launch| {
                 let us = launch.collective_us.as_ref().and_then(Timed::of);
                 let ms = Timed::of(&launch.step_ms)?;
@@ -56,7 +57,8 @@ impl<'a> Measured<'a> {
             .collect();
         Self {
             arm,
-            unusable: arm.launches.len() - steps.len(),
+            unusable: in_time().count() - steps.len(),
+            late: arm.launches.len() - in_time().count(),
             steps,
         }
     }

@@ -19,8 +19,8 @@ pub(crate) use constant::SAME_LOAD;
 pub use constant::{ConstantPart, HalfCheck};
 pub use impossible::AblationError;
 pub use result::{
-    ArmSummary, Beside, DelayControl, NegativeControl, Power, Residual, Slope, SlopeEvidence,
-    SlopeFit, SlopeVerdict,
+    ArmSummary, Beside, DelayControl, LateLaunches, NegativeControl, Power, Residual, Slope,
+    SlopeEvidence, SlopeFit, SlopeVerdict,
 };
 pub use test::slope;
 pub(crate) use text::slope_body;

@@ -43,10 +43,32 @@ pub struct Slope {
     pub arms: Vec<ArmSummary>,
     /// Reservations, a sentence each.
     pub caveats: Vec<String>,
+    /// Launches of a soft box that are left out because this machine was too busy to play them, and of how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<LateLaunches>,
     /// Seed of the draws.
     pub seed: u64,
     /// Number of draws.
     pub draws: u32,
+}
+
+/// Launches that were left out because the machine that played the soft box was late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LateLaunches {
+    /// How many.
+    pub left_out: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+impl std::fmt::Display for LateLaunches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} of {} launches are left out, because this machine was too busy to play their steps in time: run it on a quiet one",
+            self.left_out, self.of
+        )
+    }
 }
 
 /// What came of a slope test.

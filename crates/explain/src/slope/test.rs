@@ -9,7 +9,7 @@ use super::constant::ConstantPart;
 use super::controls;
 use super::fitted::Fitted;
 use super::launches::{FEWEST, Measured};
-use super::result::{ArmSummary, Slope};
+use super::result::{ArmSummary, LateLaunches, Slope};
 use super::sample::Sample;
 use super::verdict::verdict;
 
@@ -53,6 +53,10 @@ pub fn slope(ablation: &Ablation, seed: u64, draws: u32) -> Slope {
     let delay_control = delay.as_ref().map(|of| of.control(planned));
     let negative_control = controls::negative(&sample, span);
     let fit = fitted.as_ref().map(|of| of.result(planned));
+    let late = LateLaunches {
+        left_out: measured.iter().map(|of| of.late).sum(),
+        of: ablation.arms.iter().map(|arm| arm.launches.len()).sum(),
+    };
     let passes = verdict(
         ablation,
         &measured,
@@ -96,6 +100,7 @@ pub fn slope(ablation: &Ablation, seed: u64, draws: u32) -> Slope {
         fit,
         constant: ConstantPart::NotKnown,
         caveats,
+        late: (late.left_out > 0).then_some(late),
         seed,
         draws: draws.max(1),
     }
@@ -105,6 +110,12 @@ fn left_out(measured: &[Measured<'_>]) -> Vec<String> {
     let mut words = Vec::new();
     for of in measured {
         let name = &of.arm.name;
+        if of.late > 0 {
+            words.push(format!(
+                "{} launches of the arm {name} were played late: left out",
+                of.late
+            ));
+        }
         if of.unusable > 0 {
             words.push(format!(
                 "{} launches of the arm {name} have no usable time: left out",

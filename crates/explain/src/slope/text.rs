@@ -59,7 +59,7 @@ pub fn slope_answer(slope: &Slope) -> String {
             slope.planned
         )
     });
-    match &slope.passes {
+    let said = match &slope.passes {
         SlopeVerdict::Follows => {
             let words = slope.fit.as_ref().map(|fit| communication(slope, fit));
             let words = words.unwrap_or_default();
@@ -73,6 +73,10 @@ pub fn slope_answer(slope: &Slope) -> String {
         }
         SlopeVerdict::Undecided { why } if found.is_empty() => format!("Undecided: {why}."),
         SlopeVerdict::Undecided { why } => format!("Undecided ({found}): {why}."),
+    };
+    match &slope.late {
+        Some(late) => format!("{said} {late}."),
+        None => said,
     }
 }
 

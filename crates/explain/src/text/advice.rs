@@ -32,8 +32,8 @@ impl NextStep {
 impl std::fmt::Display for NextStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {} ({}", self.what, self.how, self.brings())?;
-        if let Some(minutes) = self.minutes {
-            write!(f, "; about {minutes:.0} minutes")?;
+        if let Some(takes) = self.takes() {
+            write!(f, "; {takes}")?;
         }
         f.write_str(")")
     }

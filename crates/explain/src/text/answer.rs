@@ -2,7 +2,7 @@
 
 use super::waterfall::step_decimals;
 use crate::advise::Advice;
-use crate::attribute::{Attribution, Bar, Cause, Claim, Grade};
+use crate::attribute::{Attribution, Bar, Cause, Claim, CollectiveCost, Grade};
 use crate::explanation::{Explanation, Outcome};
 use crate::gates::Verdict;
 use crate::next::NextStep;
@@ -135,9 +135,9 @@ fn parts(attribution: &Attribution, tested: Option<&Tested<'_>>) -> Vec<String> 
         }
         (Claim::Estimated, Some(bar)) => [
             Some(format!(
-                "communication perhaps {} and at most {:.decimals$}",
+                "communication perhaps {} of the {} that it and what is unexplained take together",
                 bar.ms.with_decimals(decimals),
-                remainder.high.max(bar.ms.high)
+                remainder.with_decimals(decimals)
             )),
             part(Cause::Unexplained, "unexplained"),
         ],
@@ -149,7 +149,11 @@ fn parts(attribution: &Attribution, tested: Option<&Tested<'_>>) -> Vec<String> 
             None,
         ],
         (Claim::None { .. }, _) => [
-            Some("communication that cannot be told from nothing".to_owned()),
+            Some(format!(
+                "communication and what is unexplained together {}, not told from nothing{}",
+                remainder.with_decimals(decimals),
+                by_curve(attribution, decimals)
+            )),
             None,
         ],
         (Claim::AtMost { .. } | Claim::Estimated, _) => {
@@ -159,9 +163,9 @@ fn parts(attribution: &Attribution, tested: Option<&Tested<'_>>) -> Vec<String> 
             [
                 Some(match timed {
                     Some(timed) => format!(
-                        "communication at least {} by the ablation and at most {:.decimals$}",
+                        "communication at least {} by the ablation, of the {} that it and what is unexplained take together",
                         timed.communication_ms.with_decimals(decimals),
-                        remainder.high
+                        remainder.with_decimals(decimals)
                     ),
                     None => format!(
                         "communication and what is unexplained together {}",
@@ -183,6 +187,16 @@ fn parts(attribution: &Attribution, tested: Option<&Tested<'_>>) -> Vec<String> 
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// What the curve gives of collectives that the step does not show; empty without a curve.
+fn by_curve(attribution: &Attribution, decimals: usize) -> String {
+    let us = |cost: &CollectiveCost| f64::from(cost.count) * cost.us;
+    let ms = attribution.collectives.iter().map(us).sum::<f64>() / 1e3;
+    match ms > 0.0 {
+        true => format!(" (the collectives take {ms:.decimals$} by the curve)"),
+        false => String::new(),
+    }
 }
 
 /// The cause that is larger than every other, wherever in their intervals they lie; `None` where that cannot be said.
@@ -263,8 +277,11 @@ impl Tested<'_> {
 
 /// What was varied and what the step did.
 fn found(slope: &Slope) -> String {
+    let late = slope
+        .late
+        .map_or_else(String::new, |late| format!("; {late}"));
     let Some(fit) = &slope.fit else {
-        return "no line goes through its arms".to_owned();
+        return format!("no line goes through its arms{late}");
     };
     let has = |change| {
         let mut arms = slope.arms.iter().filter(|arm| arm.fitted);
@@ -282,7 +299,7 @@ fn found(slope: &Slope) -> String {
         SlopeVerdict::Undecided { .. } => "the step may or may not have followed",
     };
     format!(
-        "{varied}, {followed}, with a slope of {} for {} all-reduces a step ({} arms, {} launches)",
+        "{varied}, {followed}, with a slope of {} for {} all-reduces a step ({} arms, {} launches){late}",
         fit.slope.with_decimals(0),
         slope.planned,
         fit.arms.len(),

@@ -197,3 +197,23 @@ fn case_2_says_in_its_text_what_the_half_model_would_settle() {
     // A start of 5 minutes, and runs of 62.9 and 47.1 s: 0.9 minutes.
     assert!(line.contains("about 6 minutes"), "{line}");
 }
+
+#[test]
+fn on_a_soft_box_times_are_those_of_its_engine_and_a_trace_needs_a_real_server() {
+    let real = rtxpro6000_mig();
+    let mut soft = real.clone();
+    for (_, run) in &mut soft.serve {
+        run.simulated = Some("rtxpro6000-mig".to_owned());
+    }
+    soft.known.links_of = Some("rtxpro6000-mig".to_owned());
+    let steps = steps(&soft);
+    // A start of 0.1 minutes and runs of 62.9 and 47.0 s, 55.0 in the mean, are 61 s.
+    let half = how(&steps, "half-model").unwrap();
+    assert_eq!(half.takes().as_deref(), Some("about 61 s"));
+    let trace = how(&steps, "nsys").unwrap();
+    assert!(trace.how.contains("needs a real server"), "{trace:?}");
+    // 5 + 0.9 + 2.
+    assert_eq!(trace.takes().as_deref(), Some("about 8 minutes"));
+    let of_real = self::steps(&real);
+    assert!(!how(&of_real, "nsys").unwrap().how.contains("needs a real"));
+}

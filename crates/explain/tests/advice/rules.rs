@@ -29,6 +29,34 @@ fn mig_is_told_of_whole_gpus_and_whole_gpus_are_not() {
 }
 
 #[test]
+fn on_a_soft_box_no_command_is_printed_that_does_not_run_there() {
+    let mut soft = rtxpro6000_mig();
+    for (_, run) in &mut soft.serve {
+        run.simulated = Some("rtxpro6000-mig".to_owned());
+    }
+    soft.known.links_of = Some("rtxpro6000-mig".to_owned());
+    let whole = |inputs: &_| all(inputs)[0].prove.clone();
+    // Without a soft box of whole GPUs there is nothing to run.
+    assert_eq!(whole(&soft), None);
+    soft.seen.whole_gpus = Some("rtxpro6000-bare".to_owned());
+    let prove = whole(&soft).unwrap();
+    assert_eq!(prove.matches("--sim rtxpro6000-bare").count(), 2, "{prove}");
+    let pipeline = all(&soft)
+        .into_iter()
+        .find(|one| one.what.contains("pipeline parallelism"))
+        .unwrap();
+    assert_eq!(pipeline.prove, None);
+    assert!(pipeline.why.contains("needs a real server"), "{pipeline:?}");
+    // A box file is named as it was given.
+    soft.seen.soft_given = Some("boxes/own box.toml".to_owned());
+    let replicas = all(&soft)[1].prove.clone().unwrap();
+    assert!(
+        replicas.contains("serve-bench engine --box 'boxes/own box.toml'"),
+        "{replicas}"
+    );
+}
+
+#[test]
 fn case_2_is_never_told_to_enable_peer_access_whatever_else_was_seen() {
     let mut inputs = rtxpro6000_mig();
     // Nothing that would fire elsewhere may do so here.

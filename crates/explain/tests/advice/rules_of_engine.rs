@@ -22,6 +22,19 @@ fn the_engines_own_all_reduce_is_asked_for_where_only_a_flag_is_against_it() {
     let told = off(PeerVerdict::Direct, flag).unwrap();
     let effect = told.effect.unwrap();
     assert!(effect.times.mid > 1.33, "{effect:?}");
+    // The runs' own command has the flag, and the other one has not.
+    let prove = told.prove.unwrap();
+    assert!(
+        prove.contains("--disable-custom-all-reduce --tensor-parallel-size 2")
+            && prove.contains("again without --disable-custom-all-reduce"),
+        "{prove}"
+    );
+    // A demonstration that gave the flag by itself is not told to leave it away.
+    let mut ours = bare(PeerVerdict::Direct);
+    ours.engines[1] = ours.engines[1].clone().with_library_only(flag);
+    assert!(of(&ours, Rule::CustomAllReduceByFlag).is_some());
+    ours.seen.off_by_us = true;
+    assert_eq!(of(&ours, Rule::CustomAllReduceByFlag), None);
     assert!(off(PeerVerdict::Denied, flag).is_none());
     assert!(off(PeerVerdict::Direct, "something else").is_none());
     assert_eq!(
@@ -32,10 +45,14 @@ fn the_engines_own_all_reduce_is_asked_for_where_only_a_flag_is_against_it() {
 
 #[test]
 fn four_gpus_on_pcie_are_told_of_two_and_of_the_kernel_for_small_messages() {
-    let four = |peer| {
+    let four = |peer, flag: Option<&str>, nvlink| {
         let mut inputs = bare(peer);
         inputs.tp = 4;
+        inputs.around.full_nvlink = nvlink;
         inputs.engines[1] = EngineFacts::vllm(4, &inputs.around);
+        if let Some(flag) = flag {
+            inputs.engines[1] = inputs.engines[1].clone().with_library_only(flag);
+        }
         inputs.serve[1].0 = 4;
         inputs.serve[1].1.tp = Some(4);
         let all = all(&inputs);
@@ -43,7 +60,8 @@ fn four_gpus_on_pcie_are_told_of_two_and_of_the_kernel_for_small_messages() {
             .filter(|one| one.rule == Rule::CustomAllReduceGated)
             .collect::<Vec<_>>()
     };
-    let gated = four(PeerVerdict::Direct);
+    let flag = Some("--disable-custom-all-reduce");
+    let gated = four(PeerVerdict::Direct, None, false);
     assert!(gated[0].what.contains("2 replicas of TP2"), "{gated:?}");
     assert!(
         gated[1]
@@ -51,7 +69,11 @@ fn four_gpus_on_pcie_are_told_of_two_and_of_the_kernel_for_small_messages() {
             .contains("VLLM_ALLREDUCE_USE_FLASHINFER_PCIE_IPC"),
         "{gated:?}"
     );
-    assert_eq!(four(PeerVerdict::Denied), []);
+    assert_eq!(four(PeerVerdict::Denied, None, false), []);
+    // The engine's own rule is told and not the flag that was given, too; over NVLink the flag alone is against it.
+    let flagged = four(PeerVerdict::Direct, flag, false);
+    assert_eq!(flagged[0].why, gated[0].why);
+    assert_eq!(four(PeerVerdict::Direct, flag, true), []);
     assert_eq!(
         of(&bare(PeerVerdict::Direct), Rule::CustomAllReduceGated),
         None
@@ -203,7 +225,10 @@ fn a_bound_below_half_a_gpu_more_is_told_and_replicas_where_they_give_more() {
     }
     let inputs = with_step(inputs, 52.0);
     let told = of(&inputs, Rule::BoundTooLow).unwrap();
-    assert!(told.why.contains("whatever the links do"), "{told:?}");
+    assert!(
+        told.why.contains("TP2 would give 1.") && told.why.contains("even if links were free"),
+        "{told:?}"
+    );
     // 2 * 52 / 61.2 = 1.7: two replicas at the same batch each give more.
     assert!(of(&inputs, Rule::Replicas).is_some());
     assert_eq!(of(&bare(PeerVerdict::Direct), Rule::BoundTooLow), None);
@@ -235,8 +260,8 @@ fn links_that_cost_next_to_nothing_are_left_as_they_are() {
 }
 
 #[test]
-fn a_bound_is_told_by_its_upper_end_and_an_estimate_by_its_median() {
-    let effect = |at_most, most| Effect {
+fn a_gain_is_told_with_its_interval_and_with_what_it_supposes() {
+    let effect = |condition: Option<&str>, at_most, most| Effect {
         of: "the step rate of TP1".to_owned(),
         times: Range {
             low: 1.66,
@@ -244,17 +269,20 @@ fn a_bound_is_told_by_its_upper_end_and_an_estimate_by_its_median() {
             high: 1.85,
         },
         at_most,
+        condition: condition.map(str::to_owned),
         most,
     };
-    let words = effect(true, Some(1.85)).to_string();
-    assert!(words.starts_with("at most 1.85x the step rate"), "{words}");
-    let words = effect(false, Some(1.9)).to_string();
+    let gain = "1.76 [1.66, 1.85]x the step rate of TP1";
     assert_eq!(
-        words,
-        "1.76 [1.66, 1.85]x the step rate of TP1, and at most 1.90x"
+        effect(Some("if links were free"), true, Some(1.85)).to_string(),
+        format!("{gain} if links were free")
     );
-    assert!(!effect(false, None).to_string().contains("most"));
-    // One from before the most was told still loads.
+    assert_eq!(
+        effect(None, false, Some(1.9)).to_string(),
+        format!("{gain}, up to 1.90x where all that is unexplained is communication, too")
+    );
+    assert_eq!(effect(None, false, None).to_string(), gain);
+    // One from before either was told still loads.
     let old =
         r#"{"of": "tokens/s", "times": {"low": 1.0, "mid": 1.1, "high": 1.2}, "at_most": true}"#;
     assert_eq!(serde_json::from_str::<Effect>(old).unwrap().most, None);

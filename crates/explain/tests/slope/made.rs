@@ -75,6 +75,8 @@ pub(super) fn arm(
             step_ms: around(ms, design.step),
             steps: 1000,
             folder: None,
+            late_ms: None,
+            limited: None,
         }
     });
     Arm {

@@ -1,7 +1,7 @@
 //! What is said of arms that follow, that follow less or more, and that do not tell.
 
 use crate::made::{Design, FIVE, Truth, USUAL, ablation, arm, links, step};
-use explain::{Ablation, Change, Slope, SlopeVerdict, slope, slope_text};
+use explain::{Ablation, Change, Range, Slope, SlopeVerdict, slope, slope_text};
 
 const SEEDS: u64 = 100;
 const DRAWS: u32 = 600;
@@ -208,4 +208,46 @@ fn the_text_begins_with_the_answer() {
         "{text}"
     );
     assert!(text.contains("It points to overlap"), "{text}");
+}
+
+#[test]
+fn launches_that_a_busy_machine_played_late_are_left_out_and_counted() {
+    let whole = links(3, USUAL, &FIVE, 161.0);
+    let clean = test(&whole);
+    assert_eq!((&clean.passes, clean.late), (&SlopeVerdict::Follows, None));
+    // Two launches of the last arm take half as long again, a third of which is lateness; one was limited by its load generator.
+    let mut busy = whole.clone();
+    for launch in &mut busy.arms[4].launches[..2] {
+        let more = launch.step_ms.mid / 2.0;
+        launch.step_ms = Range {
+            low: launch.step_ms.low + more,
+            mid: launch.step_ms.mid + more,
+            high: launch.step_ms.high + more,
+        };
+        launch.late_ms = Some(more);
+    }
+    busy.arms[1].launches[0].limited = Some("it was starved".to_owned());
+    // 4% of a step is no reason.
+    let small = &mut busy.arms[2].launches[0];
+    small.late_ms = Some(0.04 * small.step_ms.mid);
+    let found = test(&busy);
+    assert_eq!(found.passes, SlopeVerdict::Follows, "{}", why(&found));
+    let launches: Vec<u32> = found.arms.iter().map(|arm| arm.launches).collect();
+    assert_eq!(launches, [5, 4, 5, 5, 3]);
+    let text = slope_text(&found);
+    for says in [
+        "3 of 25 launches are left out, because this machine was too busy",
+        "reservation: 2 launches of the arm arm-4 were played late: left out",
+    ] {
+        assert!(text.contains(says), "no `{says}` in {text}");
+    }
+    // Where too few are left nothing is decided, and it is said why.
+    for arm in &mut busy.arms {
+        for launch in &mut arm.launches[..3] {
+            launch.late_ms = Some(launch.step_ms.mid);
+        }
+    }
+    let text = slope_text(&test(&busy));
+    assert!(text.starts_with("Undecided: "), "{text}");
+    assert!(text.contains("of 25 launches are left out"), "{text}");
 }

@@ -100,6 +100,9 @@ pub struct ServerValues {
     /// Time spent generating, over the tokens generated in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<ServerSum>,
+    /// Of the embedded engine: by how much steps took longer than the soft box's because its machine was late, one a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<ServerSum>,
 }
 
 /// Sum and count of times, since the server began.
@@ -138,6 +141,9 @@ pub struct ServerChange {
     pub queue: Option<ServerMean>,
     /// Mean time of generating a token.
     pub generation: Option<ServerMean>,
+    /// Mean time by which a step of a soft box took longer because its machine was late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<ServerMean>,
     /// Most requests in steps at a reading.
     pub running_most: Option<f64>,
     /// Most requests that waited at a reading.
@@ -205,6 +211,7 @@ impl ServerCounters {
             e2el: mean(from.e2el, to.e2el),
             queue: mean(from.queue, to.queue),
             generation: mean(from.generation, to.generation),
+            lost: mean(from.lost, to.lost),
             running_most: most(|values| values.running),
             waiting_most: most(|values| values.waiting),
             kv_used_most: most(|values| values.kv_used),

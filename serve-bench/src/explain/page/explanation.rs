@@ -267,14 +267,13 @@ fn advised(advice: &[Advice]) -> Vec<Block> {
 
 fn measured_next(next: &[NextStep]) -> Vec<Block> {
     let rows = next.iter().map(|step| {
-        let minutes = step.minutes.map(|minutes| format!("about {minutes:.0}"));
         vec![
             step.what.clone(),
             step.brings(),
-            minutes.unwrap_or_else(|| ABSENT.to_owned()),
+            step.takes().unwrap_or_else(|| ABSENT.to_owned()),
             step.how.clone(),
         ]
     });
-    let heads = ["what", "what it does to the interval", "minutes", "how"];
+    let heads = ["what", "what it does to the interval", "takes", "how"];
     table(&heads, rows.collect()).into_iter().collect()
 }

@@ -99,7 +99,7 @@ fn step(comparison: &SizeComparison, attribution: &SizeAttribution) -> Section {
         bars,
     )];
     blocks.push(Block::Paragraph(format!(
-        "Of the step on {} GPUs its own collectives take {} ms. Speed-up of a step: {}x; with free links on {} GPUs at most {}x.",
+        "Of the step on {} GPUs its own collectives take {} ms. Speed-up of a step: {}x; with free links on {} GPUs, all that is unexplained taken for theirs, {}x.",
         comparison.from,
         attribution.sent_of_fewer.with_decimals(DECIMALS),
         attribution.speed_up.with_decimals(2),

@@ -1,4 +1,4 @@
-//! A demonstration before it is run: box, model, sizes, what does not apply, and how long each part takes.
+//! A demonstration before it is run: box, model, sizes, and what does not apply. How long it takes is in [`super::times`].
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,6 +11,7 @@ use tp_plan::{CustomAllReduce, EngineFacts};
 
 use super::ALL;
 use super::load::{self, LAUNCH, LOAD};
+use super::times::{BUDGET_S, LAUNCH_BUDGET_S, Part, kept_to, stated};
 use crate::ablate::foretold;
 use crate::study::engines::NO_OWN_ALL_REDUCE;
 use crate::study::{Extras, StudyArgs, embedded, run_in, settings, words};
@@ -24,21 +25,6 @@ const SAYS: &str = "This is a demonstration: 32 requests of 64 output tokens for
 /// Launches of each arm of an ablation, and the delays of two arms, us: so long that a few launches tell the slope.
 const LAUNCHES: &str = "3";
 const DELAYS: &str = "100,300";
-
-/// Seconds for the collectives of a size, and of a launch of an ablation.
-const BUDGET_S: u32 = 10;
-const LAUNCH_BUDGET_S: u32 = 2;
-
-/// Seconds beside what is counted, as two cores need them: the links of a pair of GPUs and those of one, the start of the
-/// collectives' processes for each rank, server and client of a size, and an explanation with its page.
-const PAIR_S: f64 = 0.5;
-const GPU_S: f64 = 1.5;
-const RANK_S: f64 = 1.5;
-const SERVER_S: f64 = 2.0;
-const PAGE_S: f64 = 1.5;
-
-/// What is stated is so much more than what is counted, because machines are not idle.
-const ROOM: f64 = 1.25;
 
 /// A demonstration on one box, before it is run.
 pub(super) struct Plan {
@@ -54,7 +40,7 @@ pub(super) struct Plan {
     /// Whether the engine would do all-reduces itself, which no soft box can time.
     has_own: bool,
     /// Its parts with their seconds.
-    parts: Vec<(String, f64)>,
+    parts: Vec<Part>,
     /// An ablation of each size, where there is one.
     ablations: Vec<OfSize>,
 }
@@ -90,7 +76,7 @@ impl Plan {
             match load::seconds(&plan.described, &model, tp) {
                 Ok(seconds) => {
                     plan.sizes.push(tp);
-                    serving.push((format!("load on {tp} GPU(s)"), SERVER_S + seconds));
+                    serving.push(Part::serving(tp, seconds));
                 }
                 Err(reason) if tp == 1 => {
                     return Err(Stop::Usage(format!(
@@ -107,20 +93,14 @@ impl Plan {
     }
 
     /// What will be said of the box, and how long each part takes.
-    fn foretell(&mut self, serving: Vec<(String, f64)>) -> Result<(), Stop> {
+    fn foretell(&mut self, serving: Vec<Part>) -> Result<(), Stop> {
         let most = self.sizes.last().copied().unwrap_or(1);
-        let gpus = f64::from(most);
-        let links = gpus * GPU_S + gpus * (gpus - 1.0) * PAIR_S;
-        self.parts.push(("links".to_owned(), links));
         let several: Vec<u32> = self.sizes.iter().copied().filter(|tp| *tp > 1).collect();
-        for tp in &several {
-            let seconds = f64::from(BUDGET_S) + f64::from(*tp) * RANK_S;
-            self.parts.push((format!("collectives of {tp}"), seconds));
-        }
+        self.parts.push(Part::links(most));
+        self.parts
+            .extend(several.iter().map(|tp| Part::collectives(*tp)));
         self.parts.extend(serving);
-        let pages = 2 * several.len().max(1) - 1;
-        let pages = f64::from(u32::try_from(pages).unwrap_or(u32::MAX));
-        self.parts.push(("explanation".to_owned(), pages * PAGE_S));
+        self.parts.push(Part::explanation(several.len()));
         self.remark(most)?;
         for tp in several {
             let words = self.ablate_words(tp);
@@ -241,20 +221,16 @@ impl Plan {
         })
     }
 
-    /// The parts that are run, with their seconds.
-    fn counted(&self, full: bool) -> Vec<(String, f64)> {
+    /// The parts that are run.
+    fn counted(&self, full: bool) -> Vec<Part> {
         let ablations = self.ablations.iter().filter(|_| full);
-        let ablations = ablations.map(|of| {
-            let name = format!("ablation of {} in {} launches", of.tp, of.launches);
-            (name, of.seconds)
-        });
+        let ablations = ablations.map(|of| Part::ablation(of.tp, of.launches, of.seconds));
         self.parts.iter().cloned().chain(ablations).collect()
     }
 
-    /// The seconds that are stated: what is counted with some room, in whole fives.
+    /// The seconds that are stated.
     pub(super) fn stated(&self, full: bool) -> u32 {
-        let counted: f64 = self.counted(full).iter().map(|(_, seconds)| seconds).sum();
-        in_fives(counted * ROOM)
+        stated(&self.counted(full))
     }
 
     /// What a reader of the page must know.
@@ -283,11 +259,7 @@ impl Plan {
         for line in self.left_out.iter().filter(|_| full) {
             say(&format!("  {line}"));
         }
-        let parts: Vec<String> = self
-            .counted(full)
-            .iter()
-            .map(|(name, seconds)| format!("{name} {seconds:.0}"))
-            .collect();
+        let parts: Vec<String> = self.counted(full).iter().map(ToString::to_string).collect();
         let stated = self.stated(full);
         say(&format!(
             "stated: {stated} s ({}, and a quarter more)",
@@ -303,6 +275,7 @@ impl Plan {
                     .collect(),
                 false => Vec::new(),
             },
+            off_by_us: self.has_own,
         };
         let began_before = folder.join(settings::FILE).exists();
         let begun = Instant::now();
@@ -316,39 +289,11 @@ impl Plan {
     }
 }
 
-/// The next multiple of five.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "some minutes in seconds"
-)]
-fn in_fives(seconds: f64) -> u32 {
-    5 * (seconds / 5.0).ceil() as u32
-}
-
-/// The stated time against the clock.
-fn kept_to(stated: u32, took_s: f64, began_before: bool) -> String {
-    let why = match (began_before, took_s > f64::from(stated)) {
-        (true, _) => "; some of it was measured before",
-        (false, true) => "; longer than stated: this machine was busy, or is slower than two cores",
-        (false, false) => "",
-    };
-    format!("stated {stated} s, took {took_s:.0} s{why}")
-}
-
 #[cfg(test)]
 mod tests {
     use boxfile::builtin_names;
 
     use super::*;
-
-    #[test]
-    fn stated_seconds_are_whole_fives_and_are_held_against_the_clock() {
-        assert_eq!((in_fives(80.0), in_fives(80.1)), (80, 85));
-        assert_eq!(kept_to(95, 88.2, false), "stated 95 s, took 88 s");
-        assert!(kept_to(95, 101.0, false).contains("longer than stated"));
-        assert!(kept_to(95, 10.0, true).contains("measured before"));
-    }
 
     #[test]
     fn every_built_in_box_has_a_demonstration_of_its_sizes() {
