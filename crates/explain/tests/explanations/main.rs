@@ -9,6 +9,7 @@ mod evidence;
 mod field_case;
 mod limits;
 mod planted;
+mod predicted;
 mod prompts;
 mod refusals;
 mod said;
