@@ -12,6 +12,7 @@ fn known(ms: f64, n: u64) -> Option<Spread> {
         mean_interval: Some(Interval {
             low: ms - 0.1,
             high: ms + 0.1,
+            level: 0.95,
         }),
         ..mean(ms)
     })
