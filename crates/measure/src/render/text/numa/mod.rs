@@ -3,6 +3,7 @@
 mod host;
 mod places;
 mod says;
+mod sizes;
 
 use super::cell::ABSENT;
 use super::header;
@@ -19,7 +20,7 @@ pub(super) fn tables(record: &Record, numa: &Numa, soft: Option<&str>) -> String
     let mark = if soft.is_some() { " [simulated]" } else { "" };
     text.push_str(&places::tables(numa, mark));
     text.push_str(&says::near_and_far(numa, mark));
-    text.push_str(&says::sizes(numa, mark));
+    text.push_str(&sizes::sizes(numa, mark));
     text.push_str(&host::tables(numa));
     text.push_str(&says::binding(numa, record.status == Status::Complete));
     let general: Vec<String> = numa
