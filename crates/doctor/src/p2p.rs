@@ -3,9 +3,12 @@
 //! Read in the sources: src/graph/paths.cc `ncclTopoCheckP2p` of NCCL 2.18.5 to 2.30.7, and of RCCL 2.21.5 and 2.30.4 (ROCm/rccl,
 //! ROCm/rocm-systems). MetaX publishes nothing of its library's.
 
+mod defaults;
+
 use topology::{Cpus, PathType};
 
 use crate::variables::number;
+use defaults::{CLAMPED, DEFAULTS, FIRST_READ, Processor};
 
 /// A library of whose rule is asked.
 #[derive(Debug, Clone, Copy)]
@@ -14,128 +17,6 @@ pub struct Library<'a> {
     pub name: &'a str,
     /// Its version as numbers, such as 2, 28, 9; `None` where it is not known, which stands for the newest.
     pub version: Option<&'a [u32]>,
-}
-
-/// Processors that the rules tell apart, as NCCL does by the processor's own word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Processor {
-    Amd,
-    Intel,
-    Zhaoxin,
-    Arm,
-    /// An x86 of another vendor, such as Hygon.
-    OtherX86,
-}
-
-/// A default: the first row that fits is the library's.
-struct Default {
-    library: &'static str,
-    /// The first version that has it, and the first that has it no more.
-    from: &'static [u32],
-    below: Option<&'static [u32]>,
-    /// None of them stands for all.
-    processors: &'static [Processor],
-    /// The most devices of the communicator on this host.
-    devices: Option<usize>,
-    level: PathType,
-}
-
-/// The first NCCL that goes across host bridges on AMD's processors only, and there only with two GPUs.
-const NARROWED: &[u32] = &[2, 23];
-/// Versions before this one were not read.
-const FIRST_READ: &[u32] = &[2, 18];
-/// Where RCCL does not go across host bridges.
-const CLAMPED: &[Processor] = &[Processor::Arm, Processor::Intel, Processor::Zhaoxin];
-/// The last RCCL that was read in which the user's level counts on every processor ends before this.
-const RCCL_OBEYS_BELOW: &[u32] = &[2, 22];
-/// The first RCCL that was read in which its own level outranks the user's on [`CLAMPED`] processors.
-const RCCL_OVERRULES_FROM: &[u32] = &[2, 30];
-
-const fn row(
-    library: &'static str,
-    (from, below): (&'static [u32], Option<&'static [u32]>),
-    processors: &'static [Processor],
-    devices: Option<usize>,
-    level: PathType,
-) -> Default {
-    Default {
-        library,
-        from,
-        below,
-        processors,
-        devices,
-        level,
-    }
-}
-
-use PathType::{Pxb, Sys};
-
-const DEFAULTS: &[Default] = &[
-    row("nccl", (NARROWED, None), &[Processor::Amd], Some(2), Sys),
-    row("nccl", (NARROWED, None), &[], None, Pxb),
-    row("nccl", (FIRST_READ, Some(NARROWED)), CLAMPED, None, Pxb),
-    row("nccl", (FIRST_READ, Some(NARROWED)), &[], None, Sys),
-    row("rccl", (FIRST_READ, None), CLAMPED, None, Pxb),
-    row("rccl", (FIRST_READ, None), &[], None, Sys),
-];
-
-impl Default {
-    fn holds(&self, library: &Library<'_>, processor: Processor, devices: usize) -> bool {
-        let in_time = library.version.map_or(self.below.is_none(), |version| {
-            version >= self.from && self.below.is_none_or(|below| version < below)
-        });
-        let fits = self.processors.is_empty() || self.processors.contains(&processor);
-        self.library == library.name
-            && in_time
-            && fits
-            && self.devices.is_none_or(|most| devices <= most)
-    }
-
-    fn because(&self, processor: Processor, devices: usize) -> String {
-        let on = processor.words();
-        match (self.library, self.below) {
-            ("nccl", None) if self.devices.is_some() => {
-                format!("its default for {devices} GPUs on {on}")
-            }
-            ("nccl", None) if processor == Processor::Amd => {
-                format!("its default for more than two GPUs, here {devices}, on {on}")
-            }
-            ("nccl", Some(_)) => format!("its default before 2.23 on {on}"),
-            _ => format!("its default on {on}"),
-        }
-    }
-}
-
-impl Processor {
-    /// Of the processor's vendor, else of its name; `None` where neither tells.
-    fn of(cpu: &Cpus) -> Option<Self> {
-        match cpu.vendor.as_deref().map(str::trim) {
-            Some("AuthenticAMD") => return Some(Self::Amd),
-            Some("GenuineIntel") => return Some(Self::Intel),
-            Some("CentaurHauls" | "Shanghai") => return Some(Self::Zhaoxin),
-            Some(_) => return Some(Self::OtherX86),
-            None => {}
-        }
-        // A kernel that gives no vendor's word, as on Arm.
-        let model = cpu.model.as_deref()?.to_ascii_lowercase();
-        let by_name = [
-            ("amd", Self::Amd),
-            ("intel", Self::Intel),
-            ("arm implementer", Self::Arm),
-        ];
-        let known = by_name.iter().find(|(part, _)| model.contains(part));
-        known.map(|(_, processor)| *processor)
-    }
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::Amd => "AMD's x86 CPUs",
-            Self::Intel => "Intel's CPUs",
-            Self::Zhaoxin => "Zhaoxin's CPUs",
-            Self::Arm => "Arm CPUs",
-            Self::OtherX86 => "x86 CPUs of this vendor",
-        }
-    }
 }
 
 /// How far direct access goes with the newest version that was read, and what says so; see [`level_of`].
@@ -246,6 +127,11 @@ pub fn obeys(library: Library<'_>, cpu: &Cpus) -> Option<bool> {
     overrules(library, Processor::of(cpu)).map(|overrules| !overrules)
 }
 
+/// The last RCCL that was read in which the user's level counts on every processor ends before this.
+const RCCL_OBEYS_BELOW: &[u32] = &[2, 22];
+/// The first RCCL that was read in which its own level outranks the user's on [`CLAMPED`] processors.
+const RCCL_OVERRULES_FROM: &[u32] = &[2, 30];
+
 /// Whether the library's own level outranks the user's; `None` where that is not known of this version or processor.
 fn overrules(library: Library<'_>, processor: Option<Processor>) -> Option<bool> {
     if library.name != "rccl" {
@@ -321,6 +207,8 @@ fn user_level(library: &str, value: &str) -> Option<PathType> {
 
 #[cfg(test)]
 mod tests {
+    use topology::PathType::{Pxb, Sys};
+
     use super::*;
 
     const NONE: fn(&str) -> Option<&'static str> = |_| None;
