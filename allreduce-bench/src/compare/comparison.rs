@@ -3,10 +3,12 @@
 use measure::calls::Series;
 use measure::import::collectives::{CallFile, CallTrouble, CallValue};
 use measure::import::links::TroubleKind;
-use measure::quantity::{TimeSource, Unit};
+use measure::quantity::Unit;
 use measure::stats::{Interval, ratio_of_medians};
 use program::compare::{Threshold, Verdict, both_simulated, gain, judge, numbers};
 use serde::Serialize;
+
+use super::differences::{differences, not_judged, of_pairs};
 
 /// The form of the JSON; it grows only when an older reader would misunderstand it.
 const SCHEMA: u32 = 1;
@@ -240,72 +242,6 @@ fn row(a: &CallValue, b: &CallValue, threshold: Threshold) -> Row {
             judge(ratio, interval, Unit::Microseconds, threshold)
         },
     }
-}
-
-/// What differs between the files beside their times.
-fn differences(a: &CallFile, b: &CallFile) -> Vec<String> {
-    let devices = |file: &CallFile| {
-        let names = file.devices.join(", ");
-        Some(names).filter(|names| !names.is_empty())
-    };
-    [
-        ("transport", a.transport.clone(), b.transport.clone()),
-        ("library", a.library.clone(), b.library.clone()),
-        ("list of devices", devices(a), devices(b)),
-        ("driver", a.driver.clone(), b.driver.clone()),
-        ("backend", a.backend.clone(), b.backend.clone()),
-        ("host", a.host.clone(), b.host.clone()),
-        ("tool", Some(a.made_by.clone()), Some(b.made_by.clone())),
-    ]
-    .into_iter()
-    .filter_map(|(what, of_a, of_b)| {
-        let (of_a, of_b) = (of_a?, of_b?);
-        (of_a != of_b).then(|| format!("another {what}: {of_a} in A, {of_b} in B"))
-    })
-    .collect()
-}
-
-/// That a side says of its own times that they are not to be judged.
-fn not_judged(pairs: &[(CallValue, CallValue)]) -> Option<String> {
-    let is_one =
-        |(a, b): &&(CallValue, CallValue)| a.not_judged.is_some() || b.not_judged.is_some();
-    let mut found = pairs.iter().filter(is_one).peekable();
-    let (a, b) = found.peek()?;
-    let why = a.not_judged.clone().or_else(|| b.not_judged.clone())?;
-    Some(format!(
-        "{} of {} pairs of numbers are not judged, as a side says of its own, such as: {why}",
-        found.count(),
-        pairs.len()
-    ))
-}
-
-/// What differs in how pairs of times came about.
-fn of_pairs(pairs: &[(CallValue, CallValue)]) -> Vec<String> {
-    type Differs = fn(&CallValue, &CallValue) -> bool;
-    let all: [(Differs, &str); 3] = [
-        (
-            |a, b| a.over_launches != b.over_launches,
-            "are over launches on one side and over samples of one launch on the other",
-        ),
-        (
-            |a, b| a.clock.zip(b.clock).is_some_and(|(a, b)| other_clock(a, b)),
-            "were timed by different clocks",
-        ),
-        (
-            |a, b| a.samples.is_empty() || b.samples.is_empty(),
-            "have no samples on one side or both, so no interval",
-        ),
-    ];
-    all.into_iter()
-        .filter_map(|(differs, words)| {
-            let count = pairs.iter().filter(|(a, b)| differs(a, b)).count();
-            (count > 0).then(|| format!("{count} of {} pairs of numbers {words}", pairs.len()))
-        })
-        .collect()
-}
-
-fn other_clock(a: TimeSource, b: TimeSource) -> bool {
-    a != b
 }
 
 fn side(file: CallFile) -> Side {

@@ -3,6 +3,7 @@
 //! What a ratio says is judged in `program`; here numbers are put together and what became of those that only A has is found.
 
 mod comparison;
+mod differences;
 mod text;
 
 use std::path::{Path, PathBuf};

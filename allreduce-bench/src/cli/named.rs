@@ -1,0 +1,137 @@
+//! Choices that the command line has by name, and what each stands for.
+
+use clap::ValueEnum;
+use measure::record::{BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
+
+/// A serving engine by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineArg {
+    /// vLLM.
+    Vllm,
+    /// SGLang.
+    Sglang,
+}
+
+/// An operation by its name in nccl-tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OpArg {
+    /// Every rank ends with the sum.
+    #[value(name = "all_reduce", alias = "all-reduce")]
+    AllReduce,
+    /// Every rank ends with what each had.
+    #[value(name = "all_gather", alias = "all-gather")]
+    AllGather,
+    /// Every rank ends with its part of the sum.
+    #[value(name = "reduce_scatter", alias = "reduce-scatter")]
+    ReduceScatter,
+    /// Every rank ends with what rank 0 had.
+    Broadcast,
+    /// Every rank sends to the next and receives from the one before.
+    #[value(name = "sendrecv")]
+    SendRecv,
+    /// All of them.
+    All,
+}
+
+impl OpArg {
+    /// The operations that it names.
+    pub(crate) fn kinds(self) -> Vec<CollectiveKind> {
+        match self {
+            Self::AllReduce => vec![CollectiveKind::AllReduce],
+            Self::AllGather => vec![CollectiveKind::AllGather],
+            Self::ReduceScatter => vec![CollectiveKind::ReduceScatter],
+            Self::Broadcast => vec![CollectiveKind::Broadcast],
+            Self::SendRecv => vec![CollectiveKind::SendRecv],
+            Self::All => CollectiveKind::ALL.to_vec(),
+        }
+    }
+}
+
+/// A type of elements by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DtypeArg {
+    /// bfloat16.
+    Bf16,
+    /// IEEE 754 binary16.
+    F16,
+    /// IEEE 754 binary32.
+    F32,
+    /// 8 bits, 4 of exponent and 3 of fraction.
+    #[value(name = "f8e4m3")]
+    F8E4m3,
+    /// 8 bits, 5 of exponent and 2 of fraction.
+    #[value(name = "f8e5m2")]
+    F8E5m2,
+}
+
+impl From<DtypeArg> for ElementType {
+    fn from(named: DtypeArg) -> Self {
+        match named {
+            DtypeArg::Bf16 => Self::Bf16,
+            DtypeArg::F16 => Self::F16,
+            DtypeArg::F32 => Self::F32,
+            DtypeArg::F8E4m3 => Self::F8E4m3,
+            DtypeArg::F8E5m2 => Self::F8E5m2,
+        }
+    }
+}
+
+/// A place of the result by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlacementArg {
+    /// In another buffer than what is sent.
+    OutOfPlace,
+    /// In the buffer that is sent.
+    InPlace,
+}
+
+impl From<PlacementArg> for BufferPlacement {
+    fn from(named: PlacementArg) -> Self {
+        match named {
+            PlacementArg::OutOfPlace => Self::OutOfPlace,
+            PlacementArg::InPlace => Self::InPlace,
+        }
+    }
+}
+
+/// A choice of memory by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CacheArg {
+    /// The same buffers in every call, which caches hold.
+    Hot,
+    /// Another part of a pool larger than the last-level cache in every call.
+    Rotate,
+}
+
+impl From<CacheArg> for BufferCache {
+    fn from(named: CacheArg) -> Self {
+        match named {
+            CacheArg::Hot => Self::Hot,
+            CacheArg::Rotate => Self::Rotate,
+        }
+    }
+}
+
+/// A mode by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// Barrier, one call, wait, by the host's clock: launch included.
+    HostSynced,
+    /// Many calls queued one after another: mean of a call.
+    BackToBack,
+    /// Many calls in a captured graph: mean of a call without its launch.
+    Graph,
+    /// Calls with the device's own work between them, less the time of that work: what a call adds to a step.
+    Interleaved,
+}
+
+impl From<ModeArg> for CallMode {
+    fn from(named: ModeArg) -> Self {
+        match named {
+            ModeArg::HostSynced => Self::HostSynced,
+            ModeArg::BackToBack => Self::BackToBack,
+            ModeArg::Graph => Self::Graph,
+            ModeArg::Interleaved => Self::Interleaved,
+        }
+    }
+}
