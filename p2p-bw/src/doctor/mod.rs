@@ -1,6 +1,7 @@
 //! `p2p-bw doctor`: the rules of crate `doctor` on this machine, a soft box, or a folder that holds a machine's files.
 
 mod args;
+mod brief;
 mod gather;
 mod json;
 mod log;
