@@ -75,7 +75,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "GLOB", default_value = cases::DEFAULT)]
     pub(crate) cases: String,
 
-    /// List the cases and the devices, and measure nothing.
+    /// List the cases and the devices, and measure nothing. With --json the devices go there as a record without numbers, for other
+    /// programs.
     #[arg(long)]
     pub(crate) list: bool,
 

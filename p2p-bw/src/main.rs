@@ -84,6 +84,7 @@ fn measure(args: &RunArgs) -> u8 {
     };
     match parent::run(args, &interrupt, &|line| say!("{line}")) {
         Ok(Outcome::Listed(text)) => outputs::print(&text),
+        Ok(Outcome::ListedAsJson(record)) => args.outputs.only_json(&record),
         Ok(Outcome::Ended(mut ended)) => {
             let drawn = beside(&args.forms, &ended.record);
             ended.record.exit_code = exit::fold([ended.record.exit_code, drawn]);

@@ -93,7 +93,7 @@ fn hidden(first: &str) -> Option<u8> {
             Err(error) => error,
         }
     } else if first == watcher::TIED {
-        watcher::become_tied(words)
+        program::child::become_tied(words, |_| true)
     } else {
         return None;
     };

@@ -39,6 +39,42 @@ pub(crate) fn target_directory() -> Result<PathBuf> {
     Ok(PathBuf::from(folder))
 }
 
+/// Returns what cargo knows of all packages on this machine's target, in the versions of the lock file.
+pub(crate) fn metadata() -> Result<Value> {
+    let (_, target) = compiler()?;
+    let output = command(&[
+        "metadata",
+        "--locked",
+        "--format-version",
+        "1",
+        "--filter-platform",
+        &target,
+    ])?
+    .stderr(Stdio::inherit())
+    .output()
+    .context("cargo metadata did not start")?;
+    if !output.status.success() {
+        bail!("cargo metadata failed ({})", output.status);
+    }
+    serde_json::from_slice(&output.stdout).context("cargo metadata printed no json")
+}
+
+/// Returns the compiler's version and the target that it builds for on this machine.
+pub(crate) fn compiler() -> Result<(String, String)> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .arg("-vV")
+        .output()
+        .context("rustc did not start")?;
+    let text = String::from_utf8(output.stdout).context("rustc -vV printed no text")?;
+    let version = text.lines().next().context("rustc -vV printed nothing")?;
+    let target = text.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok((
+        version.to_owned(),
+        target.context("rustc -vV names no host")?.to_owned(),
+    ))
+}
+
 /// Builds a package and returns the file of its program or C library named `target`.
 pub(crate) fn build(package: &str, target: &str, release: bool) -> Result<PathBuf> {
     let mut command = command(&[

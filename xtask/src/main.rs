@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod cargo;
+mod dist;
 mod engine;
 mod kernels;
 mod programs;
@@ -33,6 +34,10 @@ fn main() -> ExitCode {
     let command = arguments.next().unwrap_or_default();
     let rest: Vec<OsString> = arguments.collect();
     let result = match (command.to_str(), rest.as_slice()) {
+        (Some("dist"), rest) => match dist::Options::parse(rest) {
+            Some(options) => dist::run(&mut stdout(), &options).map(|()| 0),
+            None => misused(),
+        },
         (Some("kernels"), []) => verdict(kernels::run(&mut stdout(), kernels::Mode::Write)),
         (Some("kernels"), [check]) if check == "--check" => {
             verdict(kernels::run(&mut stdout(), kernels::Mode::Check))
@@ -110,7 +115,8 @@ fn usage() -> String {
         ));
     }
     text.push_str(
-        "  kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
+        "  dist               make one archive that runs on a machine without Rust: programs, soft libraries, profiles; --out FOLDER\n  \
+           kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
            shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \
            soft [--release]   build the soft vendor libraries into target/soft\n  \
            test               format, lints, soft libraries, all tests, tidy; ends with the counts\n  \

@@ -17,7 +17,7 @@ pub(crate) struct Program {
     /// What stands after `cargo xtask`.
     pub(crate) command: &'static str,
     /// Its package, which is also the name of its binary.
-    package: &'static str,
+    pub(crate) package: &'static str,
     /// The program's subcommand, put before the arguments; empty where the command is the program itself.
     subcommand: &'static str,
     /// Packages whose programs it starts.
@@ -104,6 +104,14 @@ pub(crate) const PROGRAMS: &[Program] = &[
         starts: MEASURING,
         soft: false,
         about: "a server started again and again with one thing of its link changed: whether its step follows",
+    },
+    Program {
+        command: "accept",
+        package: "accept",
+        subcommand: "",
+        starts: &["p2p-bw", "allreduce-bench", "serve-bench"],
+        soft: false,
+        about: "take a box or send it back: measures it, holds it against a profile, and says accepted, rejected or inconclusive",
     },
     Program {
         command: "explain",

@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::soft::{Library, install_all};
 
 /// All shims, one row each.
-const SHIMS: &[Library] = &[
+pub(crate) const SHIMS: &[Library] = &[
     Library {
         package: "shim-nccl",
         target: "shim_nccl",

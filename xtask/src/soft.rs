@@ -19,7 +19,7 @@ pub(crate) struct Library {
 }
 
 /// All soft libraries, one row each.
-const LIBRARIES: &[Library] = &[
+pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         package: "soft-cuda",
         target: "soft_cuda",
@@ -65,7 +65,13 @@ pub(crate) fn install(release: bool) -> Result<PathBuf> {
 /// Builds libraries and puts them into a folder of the target folder, which it returns.
 pub(crate) fn install_all(name: &str, libraries: &[Library], release: bool) -> Result<PathBuf> {
     let folder = cargo::target_directory()?.join(name);
-    fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    install_into(&folder, libraries, release)?;
+    Ok(folder)
+}
+
+/// Builds libraries and puts them into a folder, which is made where it is not there.
+pub(crate) fn install_into(folder: &Path, libraries: &[Library], release: bool) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
     for library in libraries {
         let file = cargo::build(library.package, library.target, release)?;
         let (first, others) = library
@@ -79,7 +85,7 @@ pub(crate) fn install_all(name: &str, libraries: &[Library], release: bool) -> R
             })?;
         }
     }
-    Ok(folder)
+    Ok(())
 }
 
 /// Makes beside the place and renames, so that a program that runs meanwhile sees the old file or the new one.

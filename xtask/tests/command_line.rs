@@ -22,6 +22,7 @@ fn no_command_or_an_unknown_one_shows_the_usage_and_exits_with_2() {
         &["soft", "--debug"],
         &["kernels", "--write"],
         &["vm-test", "--machine", "d"],
+        &["dist", "--out"],
     ] {
         let output = xtask(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -41,6 +42,7 @@ fn help_is_a_result_and_names_every_command() {
     let text = String::from_utf8(output.stdout).unwrap();
     for command in [
         "  p2p ARGS...",
+        "  dist ",
         "  kernels [--check]",
         "  soft [--release]",
         "  test ",

@@ -50,6 +50,7 @@ const CRATES: &[(&str, Place)] = &[
     ("kernels", Layer(3)),
     ("program", Layer(3)),
     ("inventory", Layer(4)),
+    ("accept", Layer(5)),
     ("p2p-bw", Layer(5)),
     ("allreduce-bench", Layer(5)),
     ("serve-bench", Layer(5)),

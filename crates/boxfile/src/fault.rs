@@ -83,6 +83,21 @@ pub enum Fault {
         /// Width from then on.
         width: u8,
     },
+    /// The function at this address counts so many errors of its link while the box is under load. Who reads the counters plays it, by
+    /// `sysfs::count_link_errors`: a driver does not.
+    LinkErrors {
+        /// A device or a port.
+        address: String,
+        /// Errors that the link mended.
+        #[serde(default)]
+        correctable: u64,
+        /// Packets lost.
+        #[serde(default)]
+        nonfatal: u64,
+        /// Links lost.
+        #[serde(default)]
+        fatal: u64,
+    },
     /// Joining a communicator as this rank returns this code of the collective library.
     CollectiveInitFailure {
         /// The rank.

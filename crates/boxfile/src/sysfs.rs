@@ -5,8 +5,11 @@
 
 mod gpus;
 mod isolation;
+mod link_errors;
 mod mx_smi;
 mod nics;
+
+pub use link_errors::{count_link_errors, show_link_errors};
 
 use crate::{BoxError, BoxFile, Link, cpulist};
 use std::fs;

@@ -262,3 +262,43 @@ fn a_box_of_metax_has_a_program_that_prints_its_links() {
     let (_, nvidia) = tree("h200x8");
     assert!(!nvidia.0.join("opt").exists());
 }
+
+#[test]
+fn errors_of_links_are_shown_at_0_and_counted_where_the_box_says_so() {
+    let (mut described, folder) = tree("l40x4");
+    let counted = |kind: &str| {
+        let file = "sys/bus/pci/devices/0000:20:01.1/aer_dev_";
+        fs::read_to_string(folder.0.join(format!("{file}{kind}"))).ok()
+    };
+    assert_eq!(counted("correctable"), None, "a tree that nobody loads");
+    let fault = |address: &str, correctable| boxfile::Fault::LinkErrors {
+        address: address.to_owned(),
+        correctable,
+        nonfatal: 0,
+        fatal: 1,
+    };
+    // 3 + 4 of one function, and one of another.
+    described.fault = vec![
+        fault("0000:20:01.1", 3),
+        fault("0000:20:01.1", 4),
+        fault("0000:21:00.0", 1),
+    ];
+    described.validate("test").expect("it is a box");
+    sysfs::show_link_errors(&described, &folder.0).expect("written");
+    assert_eq!(counted("correctable").as_deref(), Some("TOTAL_ERR_COR 0\n"));
+    sysfs::count_link_errors(&described, &folder.0).expect("written");
+    assert_eq!(counted("correctable").as_deref(), Some("TOTAL_ERR_COR 7\n"));
+    assert_eq!(
+        counted("nonfatal").as_deref(),
+        Some("TOTAL_ERR_NONFATAL 0\n")
+    );
+    assert_eq!(counted("fatal").as_deref(), Some("TOTAL_ERR_FATAL 2\n"));
+    described.fault = vec![fault("0000:ff:00.0", 1)];
+    let refused = described.validate("test").expect_err("no such function");
+    assert!(refused.to_string().contains("0000:ff:00.0"), "{refused}");
+    let (guest, folder) = tree("rtxpro6000-mig");
+    sysfs::show_link_errors(&guest, &folder.0).expect("written");
+    let address = &guest.device[0].address;
+    let file = format!("sys/bus/pci/devices/{address}/aer_dev_correctable");
+    assert!(!folder.0.join(file).exists(), "a guest is shown none");
+}

@@ -2,10 +2,13 @@
 //!
 //! What parent and child say to each other is theirs; nothing here looks into it.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use supervisor::child::{self, Inbox, Outbox};
@@ -79,6 +82,29 @@ pub fn start_with<'a>(
     spec.environment
         .extend(variables.map(|(name, value)| (name.into(), value.into())));
     Worker::spawn(spec).map_err(|error| Stop::Internal(error.into()))
+}
+
+/// Ties this process to its parent and becomes the command, of whose environment only what `is_kept` says by its name is left; returns
+/// only where it cannot.
+///
+/// Also a program that knows nothing of its parent then dies with it: the tie survives the change (prctl(2), PR_SET_PDEATHSIG).
+pub fn become_tied(
+    mut words: impl Iterator<Item = OsString>,
+    is_kept: impl Fn(&OsStr) -> bool,
+) -> anyhow::Error {
+    if let Err(error) = child::expected_parent().and_then(child::die_with_parent) {
+        return error.into();
+    }
+    let Some(program) = words.next() else {
+        return anyhow!("no command");
+    };
+    let kept = std::env::vars_os().filter(|(name, _)| is_kept(name));
+    let error = Command::new(&program)
+        .args(words)
+        .env_clear()
+        .envs(kept)
+        .exec();
+    anyhow!("cannot start {}: {error}", program.display())
 }
 
 /// The last line that is not empty: what a crashed child said.

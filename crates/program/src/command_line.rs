@@ -4,18 +4,25 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum as _};
+use clap_complete::Shell;
 use measure::exit;
 use measure::unit::{ByteCount, parse_sizes};
 
-use crate::say;
+use crate::{outputs, say};
 
-/// Reads this process's command line.
+/// The first word that asks for completions, and stands in no help: `cargo xtask dist` writes them.
+const COMPLETIONS: &str = "completions";
+
+/// Reads this process's command line. With `completions SHELL` it prints what that shell needs to complete it.
 ///
 /// # Errors
 /// The exit code, where it was help or the version that was asked for (then it is printed) or the command line is wrong (then
 /// that is said).
 pub fn parse<C: Parser>() -> Result<C, u8> {
+    if first_argument().as_deref() == Some(COMPLETIONS) {
+        return Err(completions::<C>(std::env::args_os().nth(2).as_deref()));
+    }
     C::try_parse().map_err(|error| {
         // clap's own codes: 0 for --help and --version, 2 for a wrong command line.
         let code = u8::try_from(error.exit_code()).unwrap_or(exit::USAGE);
@@ -27,6 +34,20 @@ pub fn parse<C: Parser>() -> Result<C, u8> {
         }
         code
     })
+}
+
+/// Prints the completions for a shell, and gives the exit code.
+fn completions<C: Parser>(shell: Option<&OsStr>) -> u8 {
+    let shell = shell.and_then(OsStr::to_str).unwrap_or_default();
+    let Ok(shell) = Shell::from_str(shell, true) else {
+        say!("error: completions of which shell? give bash, elvish, fish, powershell or zsh");
+        return exit::USAGE;
+    };
+    let mut command = C::command();
+    let name = command.get_name().to_owned();
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut command, name, &mut text);
+    outputs::print(&String::from_utf8_lossy(&text))
 }
 
 /// The hidden subcommand that this process was started with: the first argument where it is text.
@@ -71,6 +92,21 @@ pub fn quoted(word: &OsStr) -> String {
     }
 }
 
+/// The name that was probably meant by a word that is none of them; `None` where none comes near.
+#[must_use]
+pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Half of its letters wrong is another word.
+    let near = |distance: usize, name: &str| distance * 2 <= name.chars().count().max(2);
+    let measured = names.into_iter().map(|name| {
+        let distance = strsim::damerau_levenshtein(&word.to_lowercase(), &name.to_lowercase());
+        (distance, name)
+    });
+    let (_, name) = measured
+        .filter(|(distance, name)| near(*distance, name))
+        .min_by_key(|(distance, _)| *distance)?;
+    Some(name)
+}
+
 /// A list of sizes.
 #[derive(Debug, Clone)]
 pub struct Sizes(pub Vec<ByteCount>);
@@ -102,6 +138,20 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Parses a time such as `90s`, `30m`, `24h` or `1h 30m`, or a plain number of seconds, above 0 and at most 1000000 seconds, for clap.
+///
+/// # Errors
+/// Says what is wrong with the text.
+pub fn time(text: &str) -> Result<Duration, String> {
+    if text.parse::<f64>().is_ok() {
+        return seconds(text);
+    }
+    let time = humantime::parse_duration(text)
+        .map_err(|_| format!("`{text}` is not a time; write it as 90s, 30m or 24h"))?;
+    seconds(&time.as_secs_f64().to_string())
+        .map_err(|_| format!("`{text}` is not above 0 and at most 1000000 seconds"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,10 +173,41 @@ mod tests {
     }
 
     #[test]
+    fn a_mistyped_name_finds_its_like_and_a_strange_one_finds_nothing() {
+        let names = ["link", "h2d_pinned", "h2d_pageable"];
+        for (word, meant) in [
+            ("h2d_pined", Some("h2d_pinned")),
+            ("H2D-PAGEABLE", Some("h2d_pageable")),
+            ("lnik", Some("link")),
+            ("throughput", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, names), meant, "{word}");
+        }
+    }
+
+    #[test]
     fn a_time_is_above_zero_and_finite() {
         assert_eq!(seconds("0.25"), Ok(Duration::from_millis(250)));
         for text in ["0", "-1", "inf", "NaN", "1e7"] {
             assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_has_a_unit_or_is_in_seconds() {
+        for (text, seconds) in [
+            ("90s", 90),
+            ("30m", 1800),
+            ("24h", 86_400),
+            ("1h 30m", 5400),
+            ("12", 12),
+        ] {
+            assert_eq!(time(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "0s", "-1s", "1 fortnight", "12d"] {
+            // Twelve days are 1036800 seconds.
+            assert!(time(text).unwrap_err().contains(text), "{text}");
         }
     }
 

@@ -9,6 +9,8 @@ pub mod child;
 pub mod command_line;
 pub mod compare;
 mod judge;
+pub mod kernel_log;
+pub mod others;
 pub mod outputs;
 mod places;
 mod progress;

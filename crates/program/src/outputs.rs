@@ -9,11 +9,11 @@ use measure::import::links::is_of_nvbandwidth;
 use measure::record::{Record, Status, load, write_whole};
 
 use crate::compare::Compared;
-use crate::places::{Place, check_apart};
+use crate::places::Place;
 use crate::recorder::Ended;
 use crate::stop::Stop;
 
-pub use crate::places::{check_file, check_folder, make_folder};
+pub use crate::places::{check_apart, check_file, check_folder, make_folder};
 
 /// A line on standard error. That nobody reads it must not end a run, as `eprintln!` would.
 #[macro_export]
@@ -90,6 +90,19 @@ impl Outputs {
             files.extend(kept);
         }
         check_apart(&files, &folders)
+    }
+
+    /// Writes a record in which nothing was measured as JSON to where it was asked for, and gives the exit code.
+    #[must_use]
+    pub fn only_json(&self, record: &Record) -> u8 {
+        match (file(&self.json), json(record)) {
+            (Some(path), text) => write(path, text),
+            (None, Ok(text)) => print(&text),
+            (None, Err(error)) => {
+                say!("error: {error}");
+                exit::INTERNAL
+            }
+        }
     }
 
     /// Writes the files that were asked for, prints the tables, says where the rest is, and gives the exit code.

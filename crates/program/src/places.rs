@@ -74,7 +74,10 @@ pub fn make_folder(flag: &str, folder: &Path) -> Result<(), Stop> {
 }
 
 /// Whether no file is in the place of another one or of a folder.
-pub(crate) fn check_apart(files: &[Place<'_>], folders: &[Place<'_>]) -> Result<(), String> {
+///
+/// # Errors
+/// Names the two that want the same place.
+pub fn check_apart(files: &[Place<'_>], folders: &[Place<'_>]) -> Result<(), String> {
     for (index, (name, path)) in files.iter().enumerate() {
         if is_device(path) {
             continue;

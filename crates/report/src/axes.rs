@@ -6,7 +6,7 @@
 use measure::unit::ByteCount;
 
 use crate::scale::Log;
-use crate::svg::{Anchor, Drawing};
+use crate::svg::{Anchor, Drawing, cut};
 
 /// Where a picture's axes stand on the pages that show it.
 pub(crate) struct Paper {
@@ -160,15 +160,7 @@ pub(crate) fn key(
         reason = "a picture is some hundred units wide"
     )]
     let room = ((end - from) / CHARACTER) as usize;
-    drawing.text("legend", (from, y), Anchor::Start, &shortened(name, room));
-}
-
-/// As much of some words as so many characters hold, with a mark where that is not all.
-pub(crate) fn shortened(words: &str, most: usize) -> String {
-    match words.chars().count() <= most {
-        true => words.to_owned(),
-        false => words.chars().take(most).chain(['…']).collect(),
-    }
+    drawing.text("legend", (from, y), Anchor::Start, &cut(name, room + 1));
 }
 
 #[cfg(test)]

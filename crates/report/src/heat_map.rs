@@ -53,31 +53,15 @@ impl HeatMap {
     /// The picture as a file of its own; empty where it has no cell.
     #[must_use]
     pub fn svg_file(&self) -> String {
-        let most = self
-            .cells
-            .iter()
-            .flatten()
-            .filter_map(|cell| match cell {
-                HeatCell::Value(value) if value.is_finite() => Some(*value),
-                _ => None,
-            })
-            .fold(0.0, f64::max);
-        if self.rows.is_empty() || self.columns.is_empty() {
-            return String::new();
-        }
         let heads = self.heads();
-        let top = 16.0 + LINE * count(heads.len()) + 2.0 * LINE;
-        let grid = (
-            CELL.0 * count(self.columns.len()),
-            CELL.1 * count(self.rows.len()),
-        );
         let longest = heads.iter().map(|head| head.chars().count()).max();
         // About 8.5 units a character of the widest head, which is bold.
         let text_width = 8.5 * count(longest.unwrap_or(0)) + 32.0;
-        let width = (LABEL + grid.0 + 24.0)
-            .max(LABEL + LEGEND + 60.0)
-            .max(text_width);
-        let mut drawing = Drawing::file(width, top + grid.1 + 96.0, &self.title);
+        let top = 16.0 + LINE * count(heads.len()) + 2.0 * LINE;
+        let Some((width, height)) = self.size(top) else {
+            return String::new();
+        };
+        let mut drawing = Drawing::file(width.max(text_width), height, &self.title);
         for (index, head) in heads.iter().enumerate() {
             let class = if index == 0 { "head" } else { "legend" };
             let class = if head.starts_with("SIMULATED") {
@@ -88,6 +72,49 @@ impl HeatMap {
             let y = 24.0 + LINE * count(index);
             drawing.text(class, (16.0, y), Anchor::Start, head);
         }
+        self.draw(&mut drawing, top);
+        drawing.end()
+    }
+
+    /// The picture as an SVG element of a page, which has its title below it; empty where it has no cell.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let top = 16.0 + LINE * (count(self.notes.len()) + 2.0);
+        let Some((width, height)) = self.size(top) else {
+            return String::new();
+        };
+        let mut drawing = Drawing::begin_at_most(width, (width, height), &self.title);
+        let mark = self.simulated.iter().map(|_| ("simulated", "SIMULATED"));
+        let notes = self.notes.iter().map(|note| ("legend", note.as_str()));
+        for (index, (class, text)) in mark.chain(notes).enumerate() {
+            let y = 18.0 + LINE * count(index);
+            drawing.text(class, (16.0, y), Anchor::Start, text);
+        }
+        self.draw(&mut drawing, top);
+        drawing.end()
+    }
+
+    /// Units of the picture whose cells begin at `top`; `None` where it has no cell.
+    fn size(&self, top: f64) -> Option<(f64, f64)> {
+        if self.rows.is_empty() || self.columns.is_empty() {
+            return None;
+        }
+        let (across, down) = (count(self.columns.len()), count(self.rows.len()));
+        let width = LABEL + CELL.0 * across + 24.0;
+        Some((width.max(LABEL + LEGEND + 60.0), top + CELL.1 * down + 96.0))
+    }
+
+    /// Labels, cells and legend.
+    fn draw(&self, drawing: &mut Drawing, top: f64) {
+        let most = self
+            .cells
+            .iter()
+            .flatten()
+            .filter_map(|cell| match cell {
+                HeatCell::Value(value) if value.is_finite() => Some(*value),
+                _ => None,
+            })
+            .fold(0.0, f64::max);
         let axes = format!("{} \\ {}", self.row_axis, self.column_axis);
         drawing.text("tick", (LABEL - 10.0, top - 8.0), Anchor::End, &axes);
         for (column, label) in self.columns.iter().enumerate() {
@@ -101,16 +128,11 @@ impl HeatMap {
             for column in 0..self.columns.len() {
                 let x = LABEL + CELL.0 * count(column);
                 let cell = self.cells.get(row).and_then(|cells| cells.get(column));
-                self.draw_cell(
-                    &mut drawing,
-                    (x, y),
-                    cell.unwrap_or(&HeatCell::Absent),
-                    most,
-                );
+                self.draw_cell(drawing, (x, y), cell.unwrap_or(&HeatCell::Absent), most);
             }
         }
-        self.draw_legend(&mut drawing, top + grid.1 + 24.0, most);
-        drawing.end()
+        let bottom = top + CELL.1 * count(self.rows.len());
+        self.draw_legend(drawing, bottom + 24.0, most);
     }
 
     fn heads(&self) -> Vec<String> {
@@ -145,7 +167,7 @@ impl HeatMap {
                 drawing.text(&unit, (middle, y + 37.0), Anchor::Middle, &self.unit);
             }
             HeatCell::Word(word) => {
-                drawing.text("number", (middle, y + 28.0), Anchor::Middle, word);
+                drawing.text("number word", (middle, y + 28.0), Anchor::Middle, word);
             }
             HeatCell::Absent => {}
         }
@@ -236,6 +258,23 @@ mod tests {
             ..map()
         };
         assert!(soft.svg_file().contains("SIMULATED on soft box l40x4"));
+    }
+
+    #[test]
+    fn on_a_page_the_title_stands_below_and_the_style_is_the_page_s() {
+        let mut map = map();
+        map.simulated = Some("l40x4".to_owned());
+        let svg = map.svg();
+        assert!(
+            svg.contains(">24.50<") && svg.contains(">SIMULATED<"),
+            "{svg}"
+        );
+        assert!(
+            !svg.contains("<style>") && !svg.contains("url(") && !svg.contains("class=\"head\"")
+        );
+        // 96 + 2 x 92 + 24 = 304, and 96 + 270 + 60 = 426 for the legend.
+        assert!(svg.contains("max-width:426px"), "{svg}");
+        assert_eq!(HeatMap::default().svg(), "");
     }
 
     #[test]

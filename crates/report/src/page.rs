@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::svg::escape;
-use crate::{Curves, Plot, Scatter, Verdicts, Waterfall};
+use crate::{Curves, HeatMap, LimitBars, Plot, Scatter, States, Verdicts, Waterfall};
 
 /// A report in one file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,6 +50,12 @@ pub enum Block {
     Verdicts(Verdicts),
     /// A number over another.
     Plot(Plot),
+    /// Numbers of pairs.
+    HeatMap(HeatMap),
+    /// Figures with the lines beyond which they are bad.
+    LimitBars(LimitBars),
+    /// States over time.
+    States(States),
 }
 
 /// A table; rows shorter than the heads are filled with nothing.
@@ -73,6 +79,10 @@ const NARROW_ROW: (usize, usize) = (50, 2);
 /// Cells of more characters than this are sentences.
 const PROSE: usize = 60;
 
+/// What a browser may do with a page, should a text of others ever become markup: show it.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
 const STYLE: &str = include_str!("style.css");
 
 impl Page {
@@ -82,6 +92,10 @@ impl Page {
         let mut html =
             String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
         html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+        let _ = write!(
+            html,
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">"
+        );
         let mark = self.simulated.as_ref().map(|name| {
             format!(
                 "SIMULATED on soft box {}: arithmetic of a box file, not a measurement",
@@ -141,6 +155,9 @@ impl Page {
                 self.picture(html, &verdicts.title, &verdicts.svg());
             }
             Block::Plot(plot) => self.picture(html, &plot.title, &plot.svg()),
+            Block::HeatMap(map) => self.picture(html, &map.title, &map.svg()),
+            Block::LimitBars(bars) => self.picture(html, &bars.title, &bars.svg()),
+            Block::States(states) => self.picture(html, &states.title, &states.svg()),
         }
     }
 
@@ -274,6 +291,7 @@ mod tests {
         for never in ["<script", "http://", "https://", "url(", "<i>", "@import"] {
             assert!(!html.contains(never), "{never}");
         }
+        assert!(html.contains("content=\"default-src 'none'; style-src 'unsafe-inline'; "));
         // One figure: curves without points are left out. A row of one cell under two heads has two.
         assert_eq!(html.matches("<figure>").count(), 1);
         assert_eq!(html.matches("<td class=\"short\">").count(), 2);

@@ -3,10 +3,10 @@
 //! Lines differ by dashes, not by colour only. It is drawn narrower than other pictures, so that its words can still be read on
 //! a telephone.
 
-use crate::axes::{Area, Axes, BELOW, ROW, class_of, key, number, row, shortened, ticks};
+use crate::axes::{Area, Axes, BELOW, ROW, class_of, key, number, row, ticks};
 use crate::beside::Labels;
 use crate::scale::{Linear, Log, count, range};
-use crate::svg::{Anchor, Drawing};
+use crate::svg::{Anchor, Drawing, cut};
 
 /// A picture of one or more series.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -197,7 +197,7 @@ impl Plot {
                 }
             }
             let (x, index) = places[index];
-            let (at, name) = ((x, row(index)), shortened(&series.name, NAME));
+            let (at, name) = ((x, row(index)), cut(&series.name, NAME + 1));
             key(&mut drawing, &format!("curve {class}"), at, (&name, WIDTH));
         }
         drawing.end()
@@ -209,7 +209,7 @@ impl Plot {
         let mut places = Vec::new();
         for series in &self.series {
             let width =
-                30.0 + CHARACTER * count(shortened(&series.name, NAME).chars().count()) + 22.0;
+                30.0 + CHARACTER * count(cut(&series.name, NAME + 1).chars().count()) + 22.0;
             if x > LEFT && x + width > RIGHT {
                 (x, index) = (LEFT, index + 1.0);
             }
@@ -328,7 +328,7 @@ mod tests {
         two.series.push(two.series[0].clone());
         // 60 x 7.4 + 52 = 496 of 562: one a row.
         assert_eq!(two.legend(), [(LEFT, 0.0), (LEFT, 1.0)]);
-        assert_eq!(shortened(&"y".repeat(99), NAME).chars().count(), 71);
+        assert_eq!(cut(&"y".repeat(99), NAME + 1).chars().count(), 71);
         assert_eq!(
             [digits(25_000.0), digits(0.5), digits(3.0), digits(2e6)],
             ["25k", "0.5", "3", "2M"]

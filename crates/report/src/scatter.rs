@@ -1,11 +1,9 @@
 //! Points with intervals on both axes and straight lines: whether one number follows another as it should.
 
-use crate::axes::{
-    Area, Axes, BELOW, NARROW, Paper, ROW, WIDE, key, number, row, shortened, ticks,
-};
+use crate::axes::{Area, Axes, BELOW, NARROW, Paper, ROW, WIDE, key, number, row, ticks};
 use crate::beside::Labels;
 use crate::scale::{Linear, count, range};
-use crate::svg::Drawing;
+use crate::svg::{Drawing, cut};
 
 /// Points and lines.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -115,7 +113,7 @@ impl Scatter {
         let dots = || drawn().map(|point| (across.at(point.x.1), up.at(point.y.1)));
         let mut labels = Labels::beside(dots(), (area.left, area.right));
         for (dot, point) in dots().zip(drawn()) {
-            let label = shortened(&point.label, LABEL);
+            let label = cut(&point.label, LABEL + 1);
             if let Some((place, anchor)) = labels.place(dot, &label) {
                 drawing.text("tick beside", place, anchor, &label);
             }

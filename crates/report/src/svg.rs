@@ -23,6 +23,26 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// A text of at most so many characters, its last one `…` where it was longer.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars()
+        .take(most.saturating_sub(1))
+        .chain(['…'])
+        .collect()
+}
+
+/// A number without zeros at its end, with at most so many decimals.
+pub(crate) fn digits(number: f64, decimals: usize) -> String {
+    let text = format!("{number:.decimals$}");
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// The style of pictures that are files of their own.
 const PICTURE_STYLE: &str = include_str!("picture.css");
 
@@ -63,6 +83,14 @@ impl Drawing {
             width * LEAST
         );
         Self { body }
+    }
+
+    /// The same for a small drawing, which is made no wider than this many pixels.
+    pub(crate) fn begin_at_most(most: f64, (width, height): (f64, f64), title: &str) -> Self {
+        let mut drawing = Self::begin(width, height, title);
+        let style = format!("style=\"max-width:{most:.0}px;min-width");
+        drawing.body = drawing.body.replacen("style=\"min-width", &style, 1);
+        drawing
     }
 
     /// The same for pages of a certain width only: `wide` or `narrow`.

@@ -6,13 +6,14 @@ use anyhow::Context;
 use device::Built;
 use doctor::{Device, Facts, Given, SharedMemory};
 use inventory::{BackendArg, Found, Inventory, choose, played};
+use program::kernel_log::KernelLog;
 use program::{Stop, passing_folder, sim};
 use supervisor::Interrupt;
 use topology::vendor::AMD;
 use topology::{Fact, Machine, Sysfs, gpu_name};
 
 use super::args::DoctorArgs;
-use super::{log, software};
+use super::software;
 use crate::selection::{selected, selected_of};
 
 /// The facts, and what they are of.
@@ -83,7 +84,7 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
         unversioned: asked.versions.not_found,
         variables: Fact::Known(variables(own.known().map(|_| &machine))),
         shared_memory: of_own(&own, shared_memory),
-        kernel_log: of_own(&own, log::lines),
+        kernel_log: of_own(&own, kernel_log),
     };
     Ok(Gathered {
         source,
@@ -98,6 +99,17 @@ fn of_own<T>(own: &Fact<Sysfs>, read: impl FnOnce() -> Fact<T>) -> Fact<T> {
     match own {
         Fact::Known(_) => read(),
         Fact::Unknown(why) => Fact::Unknown(why.clone()),
+    }
+}
+
+/// The text of every record of the kernel's log that is still kept.
+fn kernel_log() -> Fact<Vec<String>> {
+    match KernelLog::open().and_then(|mut log| log.lines()) {
+        Err(why) => Fact::Unknown(why),
+        Ok(lines) if lines.is_empty() => {
+            Fact::Unknown("/dev/kmsg: it is empty, as in a container".to_owned())
+        }
+        Ok(lines) => Fact::Known(lines),
     }
 }
 

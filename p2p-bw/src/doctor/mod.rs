@@ -4,7 +4,6 @@ mod args;
 mod brief;
 mod gather;
 mod json;
-mod log;
 mod run;
 mod shown;
 mod software;

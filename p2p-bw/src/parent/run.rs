@@ -3,18 +3,19 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use inventory::{Built, choose, played};
-use measure::record::{Header, LinkDevice, Links};
+use inventory::{Built, Chosen, choose, played};
+use measure::exit;
+use measure::record::{Header, LinkDevice, Links, Payload, Record, Status};
 use measure::unit::ByteCount;
 use program::{Ended, Recorder, Stop, passing_folder, result_folder, sim};
 use supervisor::Interrupt;
-use topology::Machine;
+use topology::{Machine, Sysfs};
 
 use super::intent::Remembered;
 use super::memory::Memory;
 use super::plan::plan;
 use super::session::Session;
-use super::{facts, outputs};
+use super::{fabric, facts, outputs};
 use crate::cases::{self, Case};
 use crate::cli::RunArgs;
 
@@ -39,6 +40,8 @@ pub(crate) enum Outcome {
     Ended(Box<Ended>),
     /// The cases and devices, as text.
     Listed(String),
+    /// The devices that were asked for, as a record without a number.
+    ListedAsJson(Box<Record>),
 }
 
 /// Measures what the command line asks for.
@@ -84,7 +87,12 @@ fn run_in(
     let tell = || chosen.said.iter().for_each(|line| say(line));
     if args.list {
         tell();
-        return Ok(Outcome::Listed(facts::listing(&chosen)));
+        return match args.outputs.json {
+            None => Ok(Outcome::Listed(facts::listing(&chosen))),
+            Some(_) => listed(args, &chosen, &sysfs, &machine, interrupt)
+                .map(Box::new)
+                .map(Outcome::ListedAsJson),
+        };
     }
     let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
         .map_err(Stop::Usage)?;
@@ -128,6 +136,37 @@ fn run_in(
     let outcome = session.measure(devices, &planned, say);
     let ended = session.recorder.end(outcome, outputs::exit_code)?;
     Ok(Outcome::Ended(Box::new(ended)))
+}
+
+/// A record of machine, driver and the devices that were asked for, in which nothing was measured.
+fn listed(
+    args: &RunArgs,
+    chosen: &Chosen,
+    sysfs: &Sysfs,
+    machine: &Machine,
+    interrupt: &Interrupt,
+) -> Result<Record, Stop> {
+    let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
+        .map_err(Stop::Usage)?;
+    let describe = |found| inventory::describe(found, chosen.backend, sysfs, machine);
+    let devices: Vec<LinkDevice> = found.iter().map(describe).collect();
+    let (paths, unknown) = fabric::paths(&devices, machine, sysfs, interrupt);
+    let mut caveats = facts::caveats(chosen, &found, &devices, &[], machine);
+    caveats.extend(unknown);
+    let links = Links {
+        machine: Some(machine.clone()),
+        backend: Some(inventory::backend(chosen)),
+        devices,
+        paths,
+        caveats,
+        ..Links::default()
+    };
+    Ok(Record {
+        header: header(machine, chosen.inventory.soft_box.clone()),
+        status: Status::Complete,
+        exit_code: exit::DONE,
+        payload: Payload::Links(Box::new(links)),
+    })
 }
 
 fn header(machine: &Machine, soft_box: Option<String>) -> Header {

@@ -14,6 +14,7 @@ mod formats;
 mod interrupted;
 mod kept;
 mod links;
+mod listed;
 mod mig;
 mod monitor;
 mod monitored;

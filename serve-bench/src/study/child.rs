@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use program::others::{self, last_error};
 use supervisor::{Event, Interrupt, Signal, Worker, WorkerSpec};
 
 use super::server::LADDER;
@@ -30,17 +31,7 @@ pub(crate) enum Ended {
 /// # Errors
 /// It is not there; the error says how to build it.
 pub(crate) fn beside(program: &str) -> Result<PathBuf, String> {
-    let own = std::env::current_exe()
-        .map_err(|error| format!("cannot find this program's own file: {error}"))?;
-    let file = own.with_file_name(program);
-    if file.is_file() {
-        Ok(file)
-    } else {
-        Err(format!(
-            "{} is not there; `cargo xtask study` builds all programs, or build it with `cargo build --release -p {program}`",
-            file.display()
-        ))
-    }
+    others::beside(program, "cargo xtask study")
 }
 
 /// Runs a program to its end, with variables besides those of this process; the lines of its output that are to be kept go to
@@ -97,33 +88,5 @@ pub(crate) fn run(
             }
             Event::Message(_) | Event::Garbled { .. } | Event::Silent { .. } => {}
         }
-    }
-}
-
-/// The line that says what went wrong, or else the last one.
-fn last_error(text: &str) -> String {
-    let mut lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .rev();
-    let is_error = |line: &&str| {
-        let begins = ["error:", "nothing was measured", "INVALID:"];
-        begins.iter().any(|begin| line.starts_with(begin))
-    };
-    let said = lines.clone().find(is_error).or_else(|| lines.next());
-    said.unwrap_or("it said nothing").to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_line_with_the_error_is_told_and_not_the_one_after_it() {
-        assert_eq!(last_error("a\nerror: b\nresult: c\n"), "error: b");
-        assert_eq!(last_error("INVALID: a\ncomplete\n"), "INVALID: a");
-        assert_eq!(last_error("a\nb\n\n"), "b");
-        assert_eq!(last_error(""), "it said nothing");
     }
 }

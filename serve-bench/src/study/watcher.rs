@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
@@ -74,18 +74,6 @@ pub(crate) fn watch(first: &str, words: impl Iterator<Item = OsString>) -> Resul
         watched.end_all(&mut asked.children).await;
         Ok(watched.code())
     })
-}
-
-/// Becomes the command; returns only where it cannot.
-pub(crate) fn become_tied(mut words: impl Iterator<Item = OsString>) -> anyhow::Error {
-    if let Err(error) = child::expected_parent().and_then(child::die_with_parent) {
-        return error.into();
-    }
-    let Some(program) = words.next() else {
-        return anyhow!("no command");
-    };
-    let error = Command::new(&program).args(words).exec();
-    anyhow!("cannot start {}: {error}", program.display())
 }
 
 /// What asks a watcher to end its program.

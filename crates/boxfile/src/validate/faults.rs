@@ -41,6 +41,11 @@ impl BoxFile {
                 let known = self.slot_link(*device).is_some();
                 keys.require(known, &key("device"), device, "only a device whose slot link the box gives can retrain")
             }
+            Fault::LinkErrors { address, .. } => {
+                let is_there = self.port.iter().any(|port| port.address == *address)
+                    || self.device.iter().any(|device| device.address == *address);
+                keys.require(is_there, &key("address"), address, "there is no device or port of this address")
+            }
             Fault::CollectiveInitFailure { rank, code } => {
                 self.check_rank(keys, &key("rank"), *rank)?;
                 keys.require(

@@ -44,7 +44,7 @@ pub use points::{
     Endpoint, LinkUse, NamedQuantity, Outcome, Placement, Point, Verification, judged, stream,
 };
 pub use provenance::{
-    ALLOWED_ENVIRONMENT, Provenance, allowed_environment, is_secret, redacted_arguments,
+    ALLOWED_ENVIRONMENT, Provenance, allowed_environment, is_listed, is_secret, redacted_arguments,
 };
 pub use serve::{
     RequestError, RequestErrorKind, Serve, ServeEvent, ServeLoad, ServeRequest, ServeSummary,

@@ -35,18 +35,22 @@ pub const ALLOWED_ENVIRONMENT: [&str; 16] = [
 pub fn allowed_environment(
     variables: impl IntoIterator<Item = (String, String)>,
 ) -> BTreeMap<String, String> {
-    let allowed = |name: &str| {
-        let is = |entry: &&str| match (entry.strip_suffix('*'), entry.strip_prefix('*')) {
-            (Some(beginning), _) => name.starts_with(beginning),
-            (None, Some(end)) => name.ends_with(end),
-            (None, None) => name == *entry,
-        };
-        ALLOWED_ENVIRONMENT.iter().any(is)
-    };
+    let allowed = |name: &str| is_listed(name, &ALLOWED_ENVIRONMENT) && !is_secret(name);
     variables
         .into_iter()
-        .filter(|(name, _)| allowed(name) && !is_secret(name))
+        .filter(|(name, _)| allowed(name))
         .collect()
+}
+
+/// Whether a variable's name stands in a list of names, beginnings such as `NCCL_*` and ends such as `*_VISIBLE_DEVICES`.
+#[must_use]
+pub fn is_listed(name: &str, list: &[&str]) -> bool {
+    let is = |entry: &&str| match (entry.strip_suffix('*'), entry.strip_prefix('*')) {
+        (Some(beginning), _) => name.starts_with(beginning),
+        (None, Some(end)) => name.ends_with(end),
+        (None, None) => name == *entry,
+    };
+    list.iter().any(is)
 }
 
 /// Where and how a record was made.

@@ -1,0 +1,196 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use program::command_line::time;
+
+/// Takes a GPU box or sends it back, with evidence: measures its links, peer access, collectives and counters, holds them against a
+/// profile, and says accepted, rejected or inconclusive.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measures the box and judges it. Exit code 0 accepted, 1 rejected, 2 wrong profile or command line, 3 inconclusive, 4 the report
+    /// could not be written, 130 or 143 interrupted (the report is written).
+    Run(Box<RunArgs>),
+    /// Says what `run` would do: checks, commands and times. Measures nothing.
+    Plan(Box<RunArgs>),
+    /// Keeps the figures of an accepted run, to hold later runs against.
+    Baseline {
+        #[command(subcommand)]
+        command: BaselineCommand,
+    },
+    /// Compares two runs, check by check: which figures are worse by more than their intervals and the tolerance.
+    Compare(CompareArgs),
+    /// Judges many boxes beside each other: which are slower than their like.
+    Fleet(FleetArgs),
+    /// Writes a run's report again in other forms; also of a run that was killed.
+    Report(ReportArgs),
+    /// Lists profiles, and checks one.
+    Profile {
+        #[command(subcommand)]
+        command: ProfileCommand,
+    },
+    /// Says what a check looks at, how, what it does not see, and what to do where it fails.
+    Explain {
+        /// Key of the check, such as `h2d_pinned`; without it, all are listed.
+        check: Option<String>,
+    },
+}
+
+/// How deep a run looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Level {
+    /// Devices, links under load, host copies, pairs, an all-reduce: within 5 minutes.
+    Quick,
+    /// Also copies at once, NUMA nodes, more sizes: within 30 minutes.
+    Standard,
+    /// As standard, then load until --duration is over.
+    Soak,
+}
+
+/// What to run.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunArgs {
+    /// A profile that came with the program, by name, or a TOML file; `accept profile list` shows them.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) profile: String,
+    /// How deep to look.
+    #[arg(long, value_enum, default_value_t = Level::Quick)]
+    pub(crate) level: Level,
+    /// How long a soak lasts, such as 90s, 30m or 24h.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) duration: Option<Duration>,
+    /// Time that the whole run may take; default: the profile's for the level.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) budget: Option<Duration>,
+    /// Devices: indexes, PCI addresses or UUIDs, separated by commas, or `all`.
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "all",
+        allow_negative_numbers = true
+    )]
+    pub(crate) gpus: String,
+    /// Whose driver to use; default: the profile's. Nothing falls back to host memory.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<String>,
+    /// Play on this soft box, by name or file: nothing in the report is then of real hardware.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) sim: Option<String>,
+    /// Leave checks of these kinds out; a required one leaves the box undecided.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) exclude: Vec<String>,
+    /// A baseline of this box or its like.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// A server that runs on this box already, for the serving check.
+    #[arg(long, value_name = "URL")]
+    pub(crate) serve_url: Option<String>,
+    /// Time without progress after which a measurement counts as hung and its process is ended.
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = time)]
+    pub(crate) deadline: Duration,
+    /// The result folder; default: a new one below `tplens-results`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on with the run in this folder that was broken off; --budget, --deadline and the forms may be others, all else must be as it
+    /// was.
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub(crate) resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) forms: Forms,
+}
+
+/// The forms that a report is written in, beside `report.json` and what is printed.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Forms {
+    /// Print the report as JSON in place of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the page here, too; it always stands in the result folder.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write JUnit XML here.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Write a text file for Prometheus's node_exporter here.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prometheus: Option<PathBuf>,
+    /// Keep the machine's name, serials and UUIDs, as a vendor asks for in returns.
+    #[arg(long)]
+    pub(crate) identify: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BaselineCommand {
+    /// Makes a baseline of an accepted run.
+    Capture {
+        /// Result folder or report.json of the run.
+        run: PathBuf,
+        /// The file to write.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+}
+
+/// What to compare.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompareArgs {
+    /// The earlier or better known run: a result folder, report.json, or a baseline.
+    pub(crate) a: PathBuf,
+    /// The run that is held against it.
+    pub(crate) b: PathBuf,
+    /// What a figure may be worse by before it counts, in percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    pub(crate) tolerance: f64,
+    /// Parts of the fingerprint that may differ: driver, kernel, collectives.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) allow: Vec<String>,
+    /// Print JSON in place of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which reports to judge beside each other.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FleetArgs {
+    /// Folders and report.json files; folders are searched for report.json and *.json, three levels deep.
+    #[arg(required = true)]
+    pub(crate) reports: Vec<PathBuf>,
+    /// Write a page here.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print JSON in place of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which report to write again.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ReportArgs {
+    /// A result folder, or its report.json or journal.jsonl.
+    pub(crate) run: PathBuf,
+    #[command(flatten)]
+    pub(crate) forms: Forms,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProfileCommand {
+    /// The profiles that came with the program.
+    List,
+    /// Reads a profile and says what it asks for; a fault is named with its line.
+    Check {
+        /// Name or TOML file.
+        profile: String,
+        /// Print it as it is after what it extends was put below it.
+        #[arg(long)]
+        whole: bool,
+    },
+}

@@ -1,0 +1,127 @@
+//! The figures of a report that can be held against those of another run: a rate or a time with its unit, and on which side a good one
+//! lies. Ratios are left out: they are judged within their own run, and a ratio of two small differences says nothing.
+
+use crate::report::{Check, Evidence, Report, Side, Verdict};
+
+/// Units of figures that are held against each other, with their good side.
+const UNITS: &[(&str, Side)] = &[
+    ("GB/s", Side::AtLeast),
+    ("tokens/s", Side::AtLeast),
+    ("requests/s", Side::AtLeast),
+    ("us", Side::AtMost),
+    ("ms", Side::AtMost),
+    ("s", Side::AtMost),
+];
+
+/// Kinds of checks whose figures are those of other checks, or of parts of the run: one slow device would count several times.
+const REPEATING: &[&str] = &["symmetry", "spread", "drift"];
+
+/// A figure of a report.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Figure<'a> {
+    /// The check that it belongs to.
+    pub(crate) check: &'a Check,
+    /// What it is.
+    pub(crate) what: &'a str,
+    /// Its unit.
+    pub(crate) unit: &'a str,
+    /// Where a good one lies.
+    pub(crate) good: Side,
+    /// Its median.
+    pub(crate) value: f64,
+    /// How many samples stand behind it.
+    pub(crate) n: usize,
+    /// The samples; empty for what was worked out of others.
+    pub(crate) samples: &'a [f64],
+}
+
+/// On which side a good figure of this unit lies; `None` for what is not held against another run.
+pub(crate) fn good_side(unit: &str) -> Option<Side> {
+    UNITS
+        .iter()
+        .find(|(known, _)| *known == unit)
+        .map(|(_, side)| *side)
+}
+
+/// The figures of a report above zero, in its order: of each check the first of each unit, which is what it measured; what it was
+/// held against stands behind it.
+pub(crate) fn figures(report: &Report) -> impl Iterator<Item = Figure<'_>> {
+    let own = |check: &&Check| !REPEATING.contains(&check.kind.as_str());
+    report.checks.iter().filter(own).flat_map(|check| {
+        let mut seen: Vec<&str> = Vec::new();
+        check.evidence.iter().filter_map(move |evidence| {
+            let Evidence::Measured {
+                what,
+                value,
+                unit,
+                n,
+                samples,
+                ..
+            } = evidence
+            else {
+                return None;
+            };
+            let good = good_side(unit)?;
+            if seen.contains(&unit.as_str()) {
+                return None;
+            }
+            seen.push(unit);
+            (value.is_finite() && *value > 0.0).then_some(Figure {
+                check,
+                what,
+                unit,
+                good,
+                value: *value,
+                n: *n,
+                samples,
+            })
+        })
+    })
+}
+
+/// Whether a verdict was given on what was measured, and is no fail.
+pub(crate) fn is_good(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Pass | Verdict::Warn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made::{bandwidth, measured, report, samples};
+
+    #[test]
+    fn each_thing_that_was_measured_counts_once() {
+        let mut both = bandwidth("bidirectional", "GPU0", 40.0);
+        let single = bandwidth("h2d_pinned", "GPU0", 25.0);
+        both.evidence.extend(single.evidence.clone());
+        let time = measured("allreduce", "small", Verdict::Pass, "us", samples(30.0));
+        let mut zero = bandwidth("p2p", "GPU0->GPU1", 20.0);
+        if let Evidence::Measured { value, .. } = &mut zero.evidence[0] {
+            *value = 0.0;
+        }
+        let run = report(
+            "n1",
+            vec![
+                both,
+                single,
+                time,
+                zero,
+                bandwidth("symmetry", "GPU0->GPU1", 20.0),
+                measured("numa_penalty", "GPU0", Verdict::Pass, "1", samples(0.7)),
+            ],
+        );
+        let found: Vec<(&str, f64)> = figures(&run)
+            .map(|figure| (figure.check.kind.as_str(), figure.value))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("bidirectional", 40.0),
+                ("h2d_pinned", 25.0),
+                ("allreduce", 30.0)
+            ]
+        );
+        assert_eq!(good_side("us"), Some(Side::AtMost));
+        assert_eq!(good_side("1"), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! What a run found, as the judges take it: records of the other programs, lines of the monitor, counters, and why a part is missing.
+//!
+//! Nothing here is judged. A part that was measured in several runs stands there several times, and its samples are pooled.
+
+use std::collections::BTreeMap;
+
+use measure::record::{MonitorLine, Record};
+use serde::{Deserialize, Serialize};
+
+use crate::checks::Group;
+
+/// Everything that stands for judging.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Findings {
+    /// Records of `p2p-bw`, each with its place below the result folder; several where samples were added.
+    pub(crate) links: Vec<Found<Record>>,
+    /// Records of `p2p-bw numa`.
+    pub(crate) numa: Vec<Found<Record>>,
+    /// Records of `allreduce-bench`.
+    pub(crate) collectives: Vec<Found<Record>>,
+    /// Records of `serve-bench run`.
+    pub(crate) serving: Vec<Found<Record>>,
+    /// Lines of `p2p-bw monitor` while the groups ran.
+    pub(crate) monitor: Vec<MonitorLine>,
+    /// Counters before the first load and after the last.
+    pub(crate) counters: Option<Counters>,
+    /// Lines of the kernel log since the start that tell of a fault; `None` where it may not be read.
+    pub(crate) kernel_log: Option<Result<Vec<String>, String>>,
+    /// Groups that have no evidence, and why.
+    pub(crate) missing: BTreeMap<Group, Missing>,
+    /// What this box is, to hold a baseline's box against; without it no baseline is held against.
+    pub(crate) fingerprint: Option<crate::report::Fingerprint>,
+    /// A baseline to hold the figures against.
+    pub(crate) baseline: Option<crate::baseline::Baseline>,
+}
+
+/// Something with the place that it came from.
+#[derive(Debug, Clone)]
+pub(crate) struct Found<T> {
+    /// The thing.
+    pub(crate) it: T,
+    /// Its place, relative to the result folder.
+    pub(crate) source: String,
+}
+
+/// Why a group has no evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Missing {
+    /// The reason that its checks get; one that stands with inconclusive or skip, or `hang` and `device_lost`, which fail.
+    pub(crate) code: crate::report::ReasonCode,
+    /// In words.
+    pub(crate) text: String,
+}
+
+/// Counters by name before and after.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Counters {
+    /// Seconds between the readings.
+    pub(crate) over_s: f64,
+    /// The kernel's boot id before and after; where they differ, no rise is known.
+    pub(crate) boot: [Option<String>; 2],
+    /// One row for each counter of each device and bridge.
+    pub(crate) rows: Vec<Counter>,
+}
+
+/// One counter.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Counter {
+    /// Labels of the devices whose link or memory it is of; several for a bridge above several.
+    pub(crate) devices: Vec<String>,
+    /// Where it was read: a PCI address or the device's label.
+    pub(crate) place: String,
+    /// `aer_correctable`, `aer_nonfatal`, `aer_fatal`, `pcie_replays`, `ecc_correctable`, `ecc_uncorrectable`, `rows_remapped`.
+    pub(crate) key: String,
+    /// Before; the error says why it was not read.
+    pub(crate) before: Result<u64, String>,
+    /// After.
+    pub(crate) after: Result<u64, String>,
+}

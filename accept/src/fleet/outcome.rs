@@ -1,0 +1,157 @@
+//! What a fleet came to, as it is printed, drawn and written as JSON.
+
+use serde::Serialize;
+
+use crate::report::{BoxVerdict, Fingerprint, Side};
+
+/// Everything that a fleet came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Outcome {
+    /// Version of this form.
+    pub(crate) schema: u32,
+    /// Always `accept fleet`.
+    pub(crate) program: &'static str,
+    /// The soft boxes behind the reports; with any of them nothing is of real hardware.
+    pub(crate) simulated: Vec<String>,
+    /// How many reports were read, those of an earlier run of a box too.
+    pub(crate) reports: usize,
+    /// Files that are, or claim to be, reports and could not be read.
+    pub(crate) unreadable: Vec<Unreadable>,
+    /// How many files of other programs were passed over.
+    pub(crate) passed_over: usize,
+    /// Reports of boxes of which there is a later one.
+    pub(crate) superseded: Vec<String>,
+    /// Boxes of one profile and fingerprint each; groups are not compared.
+    pub(crate) groups: Vec<Group>,
+    /// 0 all is well, 1 an outlier or a rejected box, 3 something is undecided, unreadable, or nothing could be judged.
+    pub(crate) exit_code: u8,
+}
+
+/// A file that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Unreadable {
+    /// The file or folder.
+    pub(crate) path: String,
+    /// Why.
+    pub(crate) why: String,
+}
+
+/// Boxes that were judged beside each other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Group {
+    /// Name of the profile.
+    pub(crate) profile: String,
+    /// Its sha256.
+    pub(crate) profile_sha256: String,
+    /// What is equal in all of them.
+    pub(crate) fingerprint: Fingerprint,
+    /// The soft box that they are of.
+    pub(crate) soft_box: Option<String>,
+    /// How many boxes.
+    pub(crate) boxes: usize,
+    /// How many devices.
+    pub(crate) devices: usize,
+    /// Boxes that were not accepted, rejected ones first.
+    pub(crate) not_accepted: Vec<NotAccepted>,
+    /// What is slower than its like, boxes first.
+    pub(crate) outliers: Vec<Outlier>,
+    /// Each figure over all boxes.
+    pub(crate) figures: Vec<Figure>,
+}
+
+/// A box that was not accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct NotAccepted {
+    /// Its name.
+    pub(crate) node: String,
+    /// Where its report is.
+    pub(crate) report: String,
+    /// Its verdict.
+    pub(crate) verdict: BoxVerdict,
+    /// Why.
+    pub(crate) reasons: Vec<String>,
+}
+
+/// What is slower than its like.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Outlier {
+    /// Whether it is a whole box or one of its devices or pairs.
+    pub(crate) scope: Scope,
+    /// The box.
+    pub(crate) node: String,
+    /// Where its report is.
+    pub(crate) report: String,
+    /// Label, slot and identity of each device that it is about; all of the box for a box.
+    pub(crate) devices: Vec<Named>,
+    /// What it is about as the check has it, such as `GPU0->GPU1`; empty for a box.
+    pub(crate) about: Vec<String>,
+    /// Key of the check.
+    pub(crate) check: String,
+    /// The figure.
+    pub(crate) what: String,
+    /// Unit of the figure.
+    pub(crate) unit: String,
+    /// The figure; `None` for a box, of which the median over its devices was judged.
+    pub(crate) value: Option<f64>,
+    /// Samples behind it.
+    pub(crate) n: Option<usize>,
+    /// The median of its like; `None` for a box.
+    pub(crate) median: Option<f64>,
+    /// How much worse than it, in percent.
+    pub(crate) worse_percent: f64,
+    /// Modified z score.
+    pub(crate) z: f64,
+    /// How many were alike, with itself.
+    pub(crate) alike: usize,
+}
+
+/// What an outlier is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Scope {
+    /// A whole box.
+    Node,
+    /// A device or pair.
+    Device,
+}
+
+/// A device by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Named {
+    /// Such as `GPU0`.
+    pub(crate) label: String,
+    /// Its slot.
+    pub(crate) slot: Option<String>,
+    /// UUID or serial, or a stand-in.
+    pub(crate) identity: Option<String>,
+}
+
+/// A figure over all boxes of a group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Figure {
+    /// Key of the check.
+    pub(crate) check: String,
+    /// The figure.
+    pub(crate) what: String,
+    /// Its unit.
+    pub(crate) unit: String,
+    /// Where a good one lies.
+    pub(crate) good: Side,
+    /// How many values there are.
+    pub(crate) values: usize,
+    /// How many of them had enough like them to be judged.
+    pub(crate) judged: usize,
+    /// The median of all.
+    pub(crate) median: f64,
+    /// The least of all.
+    pub(crate) least: f64,
+    /// The most of all.
+    pub(crate) most: f64,
+    /// 1.4826 of the median absolute deviation of the judged, each as a part of the median of its like, in percent.
+    pub(crate) spread_percent: Option<f64>,
+    /// How many are outliers.
+    pub(crate) outliers: usize,
+    /// Each value as a part of the median of its like, in the order of the boxes, and whether it is an outlier: for the picture.
+    #[serde(skip)]
+    pub(crate) points: Vec<(f64, bool)>,
+}

@@ -1,0 +1,193 @@
+//! A fleet as one HTML page: what is wrong first, then each figure as a picture and in a table.
+
+use report::{Axis, Block, Page, Plot, PlotPoint, PlotSeries, Section, Shape, Table};
+
+use super::outcome::{Figure, Group, Outcome, Outlier};
+use super::text::{HEADS, answer, cells, head, meant, refused};
+
+/// Rows of a table that are shown; the JSON has them all.
+const MOST_ROWS: usize = 500;
+/// Pictures of a group; figures with outliers come first.
+const MOST_PICTURES: usize = 8;
+/// Points of a picture; with more only outliers and every so many of the others are drawn.
+const MOST_POINTS: usize = 2000;
+
+/// The page.
+pub(super) fn page(outcome: &Outcome) -> Page {
+    let mut sections: Vec<Section> = Vec::new();
+    if !outcome.unreadable.is_empty() {
+        let rows = outcome
+            .unreadable
+            .iter()
+            .map(|file| vec![file.path.clone(), file.why.clone()]);
+        sections.push(Section {
+            heading: "Could not be read".to_owned(),
+            blocks: table(&["file", "why"], rows.collect()),
+        });
+    }
+    for (index, group) in outcome.groups.iter().enumerate() {
+        sections.push(section(
+            index,
+            outcome.groups.len(),
+            group,
+            !outcome.simulated.is_empty(),
+        ));
+    }
+    Page {
+        title: "fleet of GPU boxes".to_owned(),
+        simulated: (!outcome.simulated.is_empty()).then(|| outcome.simulated.join(", ")),
+        answer: vec![answer(outcome)],
+        sections,
+        made_by: format!("accept fleet {}", env!("CARGO_PKG_VERSION")),
+    }
+}
+
+fn section(index: usize, of: usize, group: &Group, simulated: bool) -> Section {
+    let mut blocks = vec![Block::Paragraph(head(group))];
+    if !group.not_accepted.is_empty() {
+        blocks.push(Block::Warnings(
+            group
+                .not_accepted
+                .iter()
+                .take(MOST_ROWS)
+                .map(refused)
+                .collect(),
+        ));
+    }
+    if !group.outliers.is_empty() {
+        let heads = [
+            "box",
+            "device or pair",
+            "check",
+            "figure",
+            "is",
+            "n",
+            "median of its like",
+            "worse by",
+            "alike",
+            "z",
+            "report",
+        ];
+        blocks.push(Block::Paragraph("Slower than their like".to_owned()));
+        blocks.extend(table(&heads, group.outliers.iter().map(row).collect()));
+    }
+    let mut drawn: Vec<&Figure> = group
+        .figures
+        .iter()
+        .filter(|figure| figure.judged > 0)
+        .collect();
+    drawn.sort_by_key(|figure| figure.outliers == 0);
+    blocks.extend(
+        drawn
+            .into_iter()
+            .take(MOST_PICTURES)
+            .map(|figure| picture(figure, simulated)),
+    );
+    blocks.extend(table(
+        &HEADS,
+        group
+            .figures
+            .iter()
+            .map(|figure| cells(figure).to_vec())
+            .collect(),
+    ));
+    Section {
+        heading: format!("Group {} of {of}: {}", index + 1, group.profile),
+        blocks,
+    }
+}
+
+fn row(outlier: &Outlier) -> Vec<String> {
+    let number = |value: Option<f64>| {
+        value.map_or_else(
+            || "—".to_owned(),
+            |value| format!("{value:.2} {}", outlier.unit),
+        )
+    };
+    vec![
+        outlier.node.clone(),
+        meant(outlier),
+        outlier.check.clone(),
+        outlier.what.clone(),
+        number(outlier.value),
+        outlier.n.map_or_else(|| "—".to_owned(), |n| n.to_string()),
+        number(outlier.median),
+        format!("{:.1}%", outlier.worse_percent),
+        outlier.alike.to_string(),
+        format!("{:.1}", outlier.z),
+        outlier.report.clone(),
+    ]
+}
+
+/// A table, and how many rows it leaves out.
+fn table(heads: &[&str], mut rows: Vec<Vec<String>>) -> Vec<Block> {
+    let more = rows.len().saturating_sub(MOST_ROWS);
+    rows.truncate(MOST_ROWS);
+    let table = Block::Table(Table {
+        heads: heads.iter().map(|head| (*head).to_owned()).collect(),
+        rows,
+    });
+    let more =
+        (more > 0).then(|| Block::Paragraph(format!("and {more} more rows; --json has them all")));
+    std::iter::once(table).chain(more).collect()
+}
+
+/// A figure of every box, each as a part of the median of its like.
+fn picture(figure: &Figure, simulated: bool) -> Block {
+    let step = figure.points.len().div_ceil(MOST_POINTS).max(1);
+    let series = |name: &str, wanted: bool| PlotSeries {
+        name: name.to_owned(),
+        shape: Shape::Dots,
+        points: figure
+            .points
+            .iter()
+            .enumerate()
+            .filter(|(index, (_, is_outlier))| {
+                *is_outlier == wanted && (wanted || index % step == 0)
+            })
+            .map(|(index, (part, _))| PlotPoint {
+                x: count(index + 1),
+                y: part * 100.0,
+                ..PlotPoint::default()
+            })
+            .collect(),
+    };
+    let all =
+        [("like the others", false), ("slower", true)].map(|(name, wanted)| series(name, wanted));
+    let values = || figure.points.iter().map(|(part, _)| part * 100.0);
+    let (low, high) = (
+        values().fold(100.0, f64::min),
+        values().fold(100.0, f64::max),
+    );
+    let room = ((high - low) * 0.1).max(1.0);
+    let left_out = if step > 1 {
+        format!(", every {step}th of the others")
+    } else {
+        String::new()
+    };
+    Block::Plot(Plot {
+        title: format!(
+            "{}, {} ({}){left_out}",
+            figure.check, figure.what, figure.unit
+        ),
+        across: Axis {
+            label: "devices or pairs, by box".to_owned(),
+            ..Axis::default()
+        },
+        up: Axis {
+            label: "percent of the median of its like".to_owned(),
+            logarithmic: false,
+            range: Some((low - room, high + room)),
+        },
+        series: all
+            .into_iter()
+            .filter(|series| !series.points.is_empty())
+            .collect(),
+        simulated,
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number of devices")]
+fn count(index: usize) -> f64 {
+    index as f64
+}

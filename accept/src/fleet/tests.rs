@@ -1,0 +1,445 @@
+//! What is said of fleets whose truth is known: planted in numbers by the seed, and in reports by hand.
+
+use std::path::PathBuf;
+
+use measure::stats::SplitMix;
+
+use super::find::find;
+use super::gather::{self, Fleet, Kind, Member, Value, gather};
+use super::judge::judge;
+use super::outcome::{Outcome, Scope};
+use super::page::page;
+use super::text::text;
+use crate::made::{bandwidth, folder, measured, report, samples, soft, write};
+use crate::report::{BoxVerdict, Check, Report, RunStatus, Side, Verdict};
+
+/// A nearly normal number of mean 0 and standard deviation 1: the sum of twelve uniform ones, less 6.
+fn normal(random: &mut SplitMix) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "53 bits")]
+    let mut uniform = || (random.next() >> 11) as f64 / (1u64 << 53) as f64;
+    (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+}
+
+/// A fleet of boxes with so many devices each, of 25 GB/s with this deviation; `slow` is what the first box's first device has of it.
+fn fleet(boxes: usize, devices: usize, cv: f64, slow: f64, seed: u64) -> Fleet {
+    let mut random = SplitMix::new(seed);
+    let member = |index: usize| Member {
+        path: format!("box-{index}/report.json"),
+        node: format!("box-{index}"),
+        started: String::new(),
+        verdict: BoxVerdict::Accepted,
+        reasons: vec![],
+        devices: vec![],
+        figures: vec![],
+    };
+    let mut boxes: Vec<Member> = (0..boxes).map(member).collect();
+    for (index, member) in boxes.iter_mut().enumerate() {
+        for device in 0..devices {
+            let part = if index == 0 && device == 0 { slow } else { 1.0 };
+            member.figures.push(Value {
+                kind: Kind {
+                    check: "h2d_pinned".to_owned(),
+                    what: "copies".to_owned(),
+                    unit: "GB/s".to_owned(),
+                },
+                about: vec![format!("GPU{device}")],
+                class: Some("Gen4 x16".to_owned()),
+                good: Side::AtLeast,
+                value: 25.0 * part * (1.0 + cv * normal(&mut random)),
+                n: 15,
+            });
+        }
+    }
+    let fingerprint = report("x", vec![]).node.fingerprint;
+    let profile = ("l40x4".to_owned(), "aa".to_owned());
+    Fleet {
+        groups: vec![gather::Group {
+            profile,
+            fingerprint,
+            soft_box: None,
+            boxes,
+        }],
+        ..Fleet::default()
+    }
+}
+
+fn is_slow(outcome: &Outcome, node: &str, about: &str) -> bool {
+    let outliers = outcome.groups.iter().flat_map(|group| &group.outliers);
+    outliers
+        .filter(|one| one.scope == Scope::Device)
+        .any(|one| one.node == node && one.about == [about])
+}
+
+#[test]
+fn one_slow_device_of_sixteen_is_found_and_good_ones_are_left_alone() {
+    // Sixteen devices in boxes of 1, 2, 4 and 8; 5% slow is 5 of the floor's 1% and 16 of a deviation of 0.3%, so that it is always found.
+    // At 1% it lies 5 - 3.5 = 1.5 deviations beyond the line, which is met in 93% where median and spread are exact.
+    for (boxes, devices) in [(16, 1), (8, 2), (4, 4), (2, 8)] {
+        let (mut at_low, mut at_high, mut false_alarms) = (0_u32, 0_u32, 0_usize);
+        for seed in 0..1000 {
+            at_low += u32::from(is_slow(
+                &judge(&fleet(boxes, devices, 0.003, 0.95, seed)),
+                "box-0",
+                "GPU0",
+            ));
+            at_high += u32::from(is_slow(
+                &judge(&fleet(boxes, devices, 0.01, 0.95, seed)),
+                "box-0",
+                "GPU0",
+            ));
+            for cv in [0.003, 0.01] {
+                let good = judge(&fleet(boxes, devices, cv, 1.0, seed));
+                false_alarms += good.groups[0].outliers.len();
+            }
+        }
+        let shape = format!(
+            "{boxes} boxes of {devices}: {at_low}, {at_high} of 1000, {false_alarms} of 32000"
+        );
+        assert_eq!(at_low, 1000, "{shape}");
+        assert!(at_high >= 750, "{shape}");
+        // At most one in 1,000 devices: 2 deviations, 1,000 seeds, 16 devices.
+        assert!(false_alarms <= 32, "{shape}");
+    }
+}
+
+#[test]
+fn a_slow_box_is_one_finding_and_a_slow_device_in_it_another() {
+    // Box 0 has 0.9 of what the others have, and its GPU0 0.8 of that: the box is 10% slow, the device 20% slower than its box.
+    let mut planted = fleet(6, 4, 0.001, 0.8, 1);
+    for value in &mut planted.groups[0].boxes[0].figures {
+        value.value *= 0.9;
+    }
+    let outcome = judge(&planted);
+    let outliers = &outcome.groups[0].outliers;
+    let found: Vec<_> = outliers
+        .iter()
+        .map(|one| (one.scope, one.node.as_str(), one.about.join(" ")))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Scope::Node, "box-0", String::new()),
+            (Scope::Device, "box-0", "GPU0".to_owned())
+        ]
+    );
+    assert!(
+        (outliers[0].worse_percent - 10.0).abs() < 0.5,
+        "{outliers:?}"
+    );
+    assert!(
+        (outliers[1].worse_percent - 20.0).abs() < 0.5,
+        "{outliers:?}"
+    );
+    assert_eq!(outcome.exit_code, 1);
+}
+
+#[test]
+fn a_slot_that_is_slower_in_every_box_makes_no_device_an_outlier() {
+    // GPU3 has 0.8 of the others in all boxes: its like are the GPU3 of the other boxes.
+    let mut planted = fleet(8, 4, 0.003, 1.0, 2);
+    for member in &mut planted.groups[0].boxes {
+        member.figures[3].value *= 0.8;
+    }
+    assert_eq!(judge(&planted).groups[0].outliers, []);
+    planted.groups[0].boxes[5].figures[3].value *= 0.9;
+    let outcome = judge(&planted);
+    assert!(is_slow(&outcome, "box-5", "GPU3"));
+    assert_eq!(outcome.groups[0].outliers.len(), 1);
+}
+
+#[test]
+fn fewer_than_four_alike_are_not_judged_and_that_is_no_pass() {
+    let outcome = judge(&fleet(3, 1, 0.003, 0.5, 3));
+    assert_eq!(
+        (outcome.groups[0].figures[0].judged, outcome.exit_code),
+        (0, 3)
+    );
+    assert!(text(&outcome).contains("fewer than 4 alike"));
+    // Two boxes of two of one class are four; of two classes they are not.
+    assert_eq!(
+        judge(&fleet(2, 2, 0.003, 1.0, 3)).groups[0].figures[0].judged,
+        4
+    );
+    let mut apart = fleet(2, 2, 0.003, 1.0, 3);
+    for member in &mut apart.groups[0].boxes {
+        member.figures[1].class = Some("Gen4 x8".to_owned());
+    }
+    assert_eq!(judge(&apart).groups[0].figures[0].judged, 0);
+}
+
+#[test]
+fn a_time_is_slow_where_it_is_long() {
+    let mut planted = fleet(8, 1, 0.003, 1.0, 4);
+    for member in &mut planted.groups[0].boxes {
+        member.figures[0].good = Side::AtMost;
+    }
+    planted.groups[0].boxes[2].figures[0].value *= 1.2;
+    planted.groups[0].boxes[3].figures[0].value *= 0.8;
+    let outcome = judge(&planted);
+    assert!(is_slow(&outcome, "box-2", "GPU0"));
+    assert_eq!(outcome.groups[0].outliers.len(), 1);
+}
+
+fn good(median: f64) -> Vec<Check> {
+    vec![
+        bandwidth("h2d_pinned", "GPU0", median),
+        bandwidth("p2p", "GPU0->GPU1", 20.0),
+    ]
+}
+
+/// Six good boxes in a folder, each in a folder of its own.
+fn boxes(name: &str) -> PathBuf {
+    let folder = folder(name);
+    for index in 0..6 {
+        write(
+            &folder,
+            &format!("n{index}"),
+            &report(&format!("n{index}"), good(25.0)),
+        );
+    }
+    folder
+}
+
+fn judged(folder: &PathBuf) -> Outcome {
+    judge(&gather(&find(std::slice::from_ref(folder)).unwrap()).unwrap())
+}
+
+#[test]
+fn a_slow_device_is_named_with_box_slot_and_identity_in_every_form() {
+    let folder = boxes("fleet-forms");
+    write(
+        &folder,
+        "slow",
+        &report(
+            "slow",
+            vec![
+                bandwidth("h2d_pinned", "GPU0", 25.0),
+                bandwidth("p2p", "GPU0->GPU1", 18.0),
+            ],
+        ),
+    );
+    let outcome = judged(&folder);
+    let outlier = &outcome.groups[0].outliers[0];
+    // 18 of 20 is 10% worse; no spread, so 1% of it: z -10.
+    assert!(
+        (outlier.worse_percent - 10.0).abs() < 1e-9 && (outlier.z + 10.0).abs() < 1e-9,
+        "{outlier:?}"
+    );
+    assert_eq!(
+        (outlier.alike, outlier.devices.len(), outcome.exit_code),
+        (7, 2, 1)
+    );
+    let page = page(&outcome).html();
+    for shown in [text(&outcome), page] {
+        for told in ["slow", "0000:11:00.0", "GPU-slow-1", "18.00 GB/s", "7 "] {
+            assert!(shown.contains(told), "{told} in {shown}");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn boxes_that_were_not_accepted_come_first_with_their_reasons() {
+    let folder = boxes("fleet-refused");
+    write(
+        &folder,
+        "bad",
+        &report(
+            "bad",
+            vec![measured(
+                "h2d_pinned",
+                "GPU0",
+                Verdict::Fail,
+                "GB/s",
+                samples(24.9),
+            )],
+        ),
+    );
+    let mut broken = report("torn", good(25.0));
+    broken.status = RunStatus::Broken;
+    broken.verdict = BoxVerdict::Inconclusive;
+    broken.exit_code = measure::exit::INCONCLUSIVE;
+    write(&folder, "torn", &broken);
+    let outcome = judged(&folder);
+    let refused: Vec<_> = outcome.groups[0]
+        .not_accepted
+        .iter()
+        .map(|one| (one.node.as_str(), one.verdict))
+        .collect();
+    assert_eq!(
+        refused,
+        [
+            ("bad", BoxVerdict::Rejected),
+            ("torn", BoxVerdict::Inconclusive)
+        ]
+    );
+    assert_eq!(outcome.exit_code, 1);
+    let shown = text(&outcome);
+    assert!(
+        shown.contains("REJECTED bad") && shown.contains("h2d_pinned GPU0: below_floor"),
+        "{shown}"
+    );
+    // Without the rejected one an undecided box is left: that is no pass either.
+    std::fs::remove_dir_all(folder.join("bad")).unwrap();
+    assert_eq!(judged(&folder).exit_code, 3);
+    std::fs::remove_dir_all(folder.join("torn")).unwrap();
+    assert_eq!(judged(&folder).exit_code, 0);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn other_profiles_and_drivers_are_groups_of_their_own() {
+    let folder = boxes("fleet-groups");
+    let mut other: Report = report("other", good(12.0));
+    other.node.fingerprint.driver = Some("580.10".to_owned());
+    write(&folder, "other", &other);
+    let outcome = judged(&folder);
+    assert_eq!(
+        outcome
+            .groups
+            .iter()
+            .map(|group| group.boxes)
+            .collect::<Vec<_>>(),
+        [6, 1]
+    );
+    // Half as fast, and nothing that it is held against.
+    assert_eq!(outcome.exit_code, 0);
+    assert!(text(&outcome).contains("2 groups that are not compared"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn simulated_and_real_boxes_never_stand_together() {
+    let folder = boxes("fleet-mixed");
+    write(&folder, "soft", &soft(report("soft", good(25.0)), "l40x4"));
+    let refused = gather(&find(std::slice::from_ref(&folder)).unwrap()).unwrap_err();
+    assert!(
+        refused.contains("soft/report.json is of a soft box"),
+        "{refused}"
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_later_run_of_a_box_takes_the_place_of_an_earlier_one() {
+    let folder = boxes("fleet-later");
+    let mut later = report("n3", good(25.1));
+    later.started = "2026-11-21T08:00:00Z".to_owned();
+    write(&folder, "n3-again", &later);
+    let outcome = judged(&folder);
+    assert_eq!((outcome.reports, outcome.groups[0].boxes), (7, 6));
+    assert!(
+        outcome.superseded[0].ends_with("n3/report.json"),
+        "{:?}",
+        outcome.superseded
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn hostile_and_broken_files_are_counted_and_harm_nothing() {
+    let folder = boxes("fleet-hostile");
+    let whole = std::fs::read(folder.join("n0/report.json")).unwrap();
+    let file = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+    file("torn.json", &whole[..whole.len() / 2]);
+    file("empty.json", b"");
+    file("zeros.json", &[0; 4096]);
+    let mut deep = b"{\"schema\":1,\"program\":\"accept\",\"x\":".to_vec();
+    deep.extend(vec![b'['; 1_000_000]);
+    file("deep.json", &deep);
+    file(
+        "huge-number.json",
+        &String::from_utf8(whole.clone())
+            .unwrap()
+            .replacen("25.0", "1e999", 1)
+            .into_bytes(),
+    );
+    std::fs::create_dir(folder.join("named.json")).unwrap();
+    std::os::unix::fs::symlink(&folder, folder.join("round")).unwrap();
+    std::os::unix::fs::symlink(folder.join("n0"), folder.join("again.json")).unwrap();
+    // A record of another program, and JSON that has nothing to do with us.
+    file("record.json", b"{\"schema\": 3, \"program\": \"p2p-bw\"}");
+    file("settings.json", b"{\"a\": 1}");
+    let mut named = report(
+        "x\u{1b}[2J\n<script>alert(1)</script>",
+        vec![bandwidth("h2d_pinned", "<b>GPU0</b>\u{202e}", 10.0)],
+    );
+    named.devices[0].identity = Some("</style><script>".to_owned());
+    write(&folder, "hostile", &named);
+    let outcome = judged(&folder);
+    let unreadable: Vec<&str> = outcome
+        .unreadable
+        .iter()
+        .filter_map(|file| file.path.rsplit('/').next())
+        .collect();
+    assert_eq!(
+        unreadable,
+        [
+            "deep.json",
+            "empty.json",
+            "huge-number.json",
+            "torn.json",
+            "zeros.json"
+        ]
+    );
+    assert_eq!(
+        (
+            outcome.passed_over,
+            outcome.groups[0].boxes,
+            outcome.exit_code
+        ),
+        (2, 7, 3)
+    );
+    let (shown, page) = (text(&outcome), page(&outcome).html());
+    for unseen in ['\u{1b}', '\u{202e}'] {
+        assert!(!shown.contains(unseen) && !page.contains(unseen));
+    }
+    assert!(!page.contains("<script") && !page.contains("<b>GPU0"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_folder_without_reports_is_a_wrong_command_line() {
+    let folder = folder("fleet-none");
+    let find_in = |folder: &PathBuf| find(std::slice::from_ref(folder));
+    assert!(find_in(&folder).unwrap_err().contains("no report.json"));
+    assert!(
+        find_in(&folder.join("none"))
+            .unwrap_err()
+            .contains("cannot read")
+    );
+    std::fs::write(folder.join("settings.json"), "{}").unwrap();
+    assert!(
+        gather(&find_in(&folder).unwrap())
+            .unwrap_err()
+            .contains("no file is a report")
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn reports_with_any_byte_changed_are_read_or_counted() {
+    let folder = folder("fleet-mutated");
+    let whole = serde_json::to_vec(&report("n0", good(25.0))).unwrap();
+    let mut random = SplitMix::new(11);
+    for index in 0..300 {
+        let mut bytes = whole.clone();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len());
+            match random.below(3) {
+                0 => bytes[at] = b"\"{}[]:,0e-9\\x\0\xff"[random.below(15)],
+                1 => drop(bytes.drain(at..(at + random.below(20)).min(bytes.len()))),
+                _ => bytes.insert(at, bytes[random.below(bytes.len())]),
+            }
+        }
+        let run = folder.join(format!("n{index}"));
+        std::fs::create_dir_all(&run).unwrap();
+        std::fs::write(run.join("report.json"), bytes).unwrap();
+    }
+    let outcome = judged(&folder);
+    // Each file is one of the two; both forms can be made of them.
+    assert_eq!(outcome.reports + outcome.unreadable.len(), 300);
+    assert!(!outcome.unreadable.is_empty());
+    assert!(!text(&outcome).is_empty() && page(&outcome).html().ends_with("</html>\n"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

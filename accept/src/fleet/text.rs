@@ -1,0 +1,249 @@
+//! A fleet for the terminal: what it came to in a sentence, boxes that were not accepted, what is slower than its like, then each figure.
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::judge::too_few;
+use super::outcome::{Figure, Group, Named, NotAccepted, Outcome, Outlier, Scope};
+use crate::report::BoxVerdict;
+
+/// Lines of a list that are shown; the rest is in the JSON.
+const MOST: usize = 50;
+/// Characters of a sha256 that are shown.
+const SHORT: usize = 12;
+
+/// The fleet as text. Everything in it was cleaned when it was read.
+pub(super) fn text(outcome: &Outcome) -> String {
+    let mut lines = Vec::new();
+    lines.extend(simulated(outcome));
+    lines.push(answer(outcome));
+    lines.extend(limited(&outcome.unreadable, |file| {
+        format!("could not be read: {}: {}", file.path, file.why)
+    }));
+    lines.extend(limited(&outcome.superseded, |path| {
+        format!("left out, as there is a later run of that box: {path}")
+    }));
+    for (index, group) in outcome.groups.iter().enumerate() {
+        lines.push(String::new());
+        lines.push(format!(
+            "Group {} of {}: {}",
+            index + 1,
+            outcome.groups.len(),
+            head(group)
+        ));
+        lines.extend(
+            limited(&group.not_accepted, refused)
+                .iter()
+                .map(|line| format!("  {line}")),
+        );
+        lines.extend(
+            limited(&group.outliers, outlier)
+                .iter()
+                .map(|line| format!("  {line}")),
+        );
+        if !group.figures.is_empty() {
+            lines.push(String::new());
+            lines.extend(table(&group.figures));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The first lines of a list, and how many more there are.
+fn limited<T>(rows: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
+    let mut lines: Vec<String> = rows.iter().take(MOST).map(line).collect();
+    if rows.len() > MOST {
+        lines.push(format!(
+            "and {} more; --json has them all",
+            rows.len() - MOST
+        ));
+    }
+    lines
+}
+
+/// The mark of a soft box.
+pub(super) fn simulated(outcome: &Outcome) -> Option<String> {
+    (!outcome.simulated.is_empty()).then(|| {
+        format!(
+            "SIMULATED on soft box {}: arithmetic of a box file, not a measurement",
+            outcome.simulated.join(", ")
+        )
+    })
+}
+
+/// What it came to, in a sentence.
+pub(super) fn answer(outcome: &Outcome) -> String {
+    let groups = || outcome.groups.iter();
+    let verdicts = |wanted: BoxVerdict| {
+        groups()
+            .flat_map(|group| &group.not_accepted)
+            .filter(|one| one.verdict == wanted)
+            .count()
+    };
+    let outliers = |scope: Scope| {
+        groups()
+            .flat_map(|group| &group.outliers)
+            .filter(|one| one.scope == scope)
+            .count()
+    };
+    let boxes: usize = groups().map(|group| group.boxes).sum();
+    let judged: usize = groups()
+        .flat_map(|group| &group.figures)
+        .map(|figure| figure.judged)
+        .sum();
+    let told = if judged == 0 {
+        too_few()
+    } else {
+        format!(
+            "{judged} figures beside their like, {} of devices or pairs and {} of whole boxes slower",
+            outliers(Scope::Device),
+            outliers(Scope::Node)
+        )
+    };
+    let apart = match outcome.groups.len() {
+        0 | 1 => String::new(),
+        groups => format!(" in {groups} groups that are not compared with each other"),
+    };
+    format!(
+        "{boxes} boxes{apart}: {} rejected, {} inconclusive; {told}; {} unreadable, {} files of other programs passed over",
+        verdicts(BoxVerdict::Rejected),
+        verdicts(BoxVerdict::Inconclusive),
+        outcome.unreadable.len(),
+        outcome.passed_over
+    )
+}
+
+/// What is common to a group.
+pub(super) fn head(group: &Group) -> String {
+    let of = &group.fingerprint;
+    let word =
+        |name: &str, word: &Option<String>| word.as_ref().map(|word| format!("{name} {word}"));
+    let parts = [
+        word("driver", &of.driver),
+        word("kernel", &of.kernel),
+        of.collectives.clone(),
+        word("topology", &of.topology),
+    ];
+    let sha: String = group.profile_sha256.chars().take(SHORT).collect();
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!(
+        "{} boxes with {} devices, profile {} ({sha}), {} {}{}{}",
+        group.boxes,
+        group.devices,
+        group.profile,
+        of.backend,
+        of.devices.join(", "),
+        if parts.is_empty() { "" } else { "; " },
+        parts.join(", ")
+    )
+}
+
+/// A box that was not accepted.
+pub(super) fn refused(refused: &NotAccepted) -> String {
+    let NotAccepted {
+        node,
+        report,
+        verdict,
+        reasons,
+    } = refused;
+    format!(
+        "{} {node} ({report}): {}",
+        verdict.words(),
+        reasons.join("; ")
+    )
+}
+
+/// An outlier in a sentence.
+pub(super) fn outlier(outlier: &Outlier) -> String {
+    let Outlier {
+        node,
+        report,
+        check,
+        what,
+        unit,
+        worse_percent,
+        z,
+        alike,
+        ..
+    } = outlier;
+    let tail = format!("modified z {z:.1} ({report})");
+    match (outlier.value, outlier.median, outlier.n) {
+        (Some(value), Some(median), Some(n)) => format!(
+            "SLOW {node} {}: {check}, {what}: {value:.2} {unit} (n={n}), {worse_percent:.1}% worse than {median:.2} {unit}, the median of {alike} alike; {tail}",
+            meant(outlier)
+        ),
+        _ => format!(
+            "SLOW {node}, the whole box: {check}, {what}: {worse_percent:.1}% worse than the median of {alike} boxes, by the median over what was measured of it; {tail}"
+        ),
+    }
+}
+
+/// Devices with slot and identity.
+pub(super) fn meant(outlier: &Outlier) -> String {
+    if outlier.scope == Scope::Node {
+        return "whole box".to_owned();
+    }
+    let words = |device: &Named| {
+        let more: Vec<String> = [
+            device.slot.as_ref().map(|slot| format!("slot {slot}")),
+            device.identity.clone(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if more.is_empty() {
+            device.label.clone()
+        } else {
+            format!("{} {}", device.label, more.join(", "))
+        }
+    };
+    let named: Vec<String> = outlier.devices.iter().map(words).collect();
+    let about = outlier.about.join(" ");
+    if named.is_empty() {
+        about
+    } else {
+        format!("{about} [{}]", named.join("; "))
+    }
+}
+
+/// Heads of the table of figures.
+pub(super) const HEADS: [&str; 9] = [
+    "check", "figure", "values", "judged", "median", "least", "most", "unit", "spread",
+];
+
+/// A row of the table of figures.
+pub(super) fn cells(figure: &Figure) -> [String; 9] {
+    let spread = figure
+        .spread_percent
+        .map_or_else(too_few, |percent| format!("{percent:.2}%"));
+    [
+        figure.check.clone(),
+        figure.what.clone(),
+        figure.values.to_string(),
+        figure.judged.to_string(),
+        format!("{:.2}", figure.median),
+        format!("{:.2}", figure.least),
+        format!("{:.2}", figure.most),
+        figure.unit.clone(),
+        spread,
+    ]
+}
+
+fn table(figures: &[Figure]) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(HEADS);
+    for figure in figures {
+        table.add_row(cells(figure));
+    }
+    for column in 2..7 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut lines: Vec<String> = table
+        .lines()
+        .map(|line| format!(" {}", line.trim_end()))
+        .collect();
+    lines.push("  (spread: 1.4826 of the median absolute deviation, of values as parts of the median of their like)".to_owned());
+    lines
+}

@@ -1,0 +1,242 @@
+//! Errors that links and memory counted between the first load and the end of the last.
+//!
+//! A count is all that happened, and has no interval. A rate has one: it fails only where as many events as were counted are unlikely at
+//! the rate that fails, so that two errors in a short run do not stand for a hundred an hour.
+
+use super::judging::Judging;
+use crate::findings::{Counter, Counters};
+use crate::profile::{LimitRow, LimitUnit};
+use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Verdict};
+
+const KIND: &str = "counters";
+
+/// Where they come from.
+const SOURCE: &str = "counters before and after";
+
+/// One check for each device and for each bridge above several.
+pub(super) fn counters(judging: &Judging<'_>) -> Vec<Check> {
+    let Some(counters) = &judging.findings.counters else {
+        return Vec::new();
+    };
+    let mut abouts: Vec<&[String]> = Vec::new();
+    for row in &counters.rows {
+        if !abouts.contains(&row.devices.as_slice()) {
+            abouts.push(&row.devices);
+        }
+    }
+    abouts
+        .into_iter()
+        .map(|about| of_devices(judging, counters, about))
+        .collect()
+}
+
+/// What one counter came to.
+struct Counted {
+    verdict: Verdict,
+    code: ReasonCode,
+    text: String,
+    limit: Option<Limit>,
+}
+
+fn of_devices(judging: &Judging<'_>, counters: &Counters, about: &[String]) -> Check {
+    let rows: Vec<&Counter> = counters
+        .rows
+        .iter()
+        .filter(|row| row.devices == about)
+        .collect();
+    let evidence: Vec<Evidence> = rows
+        .iter()
+        .map(|row| evidence(row, counters.over_s))
+        .collect();
+    let is_one_boot = matches!(&counters.boot, [Some(before), Some(after)] if before == after);
+    if counters.boot.iter().all(Option::is_some) && !is_one_boot {
+        let text = "the machine started anew in between, so that no rise is known".to_owned();
+        let subject = judging.subject(KIND, about.to_vec());
+        return subject.inconclusive(ReasonCode::CounterReset, text, None, evidence);
+    }
+    let came: Vec<Counted> = rows
+        .iter()
+        .filter_map(|row| of_row(judging, row, counters.over_s))
+        .collect();
+    let unread: Vec<&str> = rows
+        .iter()
+        .filter_map(|row| row.before.as_ref().err().or(row.after.as_ref().err()))
+        .map(String::as_str)
+        .collect();
+    let order = |counted: &&Counted| match counted.verdict {
+        Verdict::Fail => 3,
+        Verdict::Inconclusive => 2,
+        Verdict::Warn => 1,
+        _ => 0,
+    };
+    let Some(worst) = came.iter().max_by_key(order) else {
+        return unreadable(judging, about, &unread, evidence);
+    };
+    let all: Vec<&str> = came
+        .iter()
+        .filter(|counted| counted.verdict != Verdict::Pass)
+        .map(|counted| counted.text.as_str())
+        .collect();
+    let mut text = if all.is_empty() {
+        format!(
+            "{} counters did not rise beyond their limits in {:.0} s",
+            came.len(),
+            counters.over_s
+        )
+    } else {
+        all.join("; ")
+    };
+    if !unread.is_empty() {
+        text.push_str(&format!(
+            "; {} could not be read ({})",
+            unread.len(),
+            unread[0]
+        ));
+    }
+    let limit = worst.limit.clone();
+    match (worst.verdict, &evidence[..]) {
+        (Verdict::Inconclusive, _) | (_, []) => judging
+            .subject(KIND, about.to_vec())
+            .inconclusive(worst.code, text, limit, evidence),
+        (verdict, [first, rest @ ..]) => {
+            let came = (verdict, worst.code, text);
+            judging.judged(
+                KIND,
+                about.to_vec(),
+                came,
+                limit,
+                Seen::new(first.clone(), rest.to_vec()),
+            )
+        }
+    }
+}
+
+/// None of the counters could be read.
+fn unreadable(
+    judging: &Judging<'_>,
+    about: &[String],
+    unread: &[&str],
+    evidence: Vec<Evidence>,
+) -> Check {
+    let why = unread.first().copied().unwrap_or("no limit is set on them");
+    let text = format!("no counter could be read: {why}");
+    let subject = judging.subject(KIND, about.to_vec());
+    if judging.is_guest() {
+        return subject.skipped(ReasonCode::Virtualized, text);
+    }
+    let is_refused = ["ermission", "permitted", "root"]
+        .iter()
+        .any(|word| why.contains(word));
+    let code = if is_refused {
+        ReasonCode::Permission
+    } else {
+        ReasonCode::Unreadable
+    };
+    subject.inconclusive(code, text, None, evidence)
+}
+
+/// A counter against its limit; `None` where it was not read, or has none.
+fn of_row(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Option<Counted> {
+    let (before, after) = row.before.as_ref().ok().zip(row.after.as_ref().ok())?;
+    let limits = judging
+        .row(KIND, Some(&row.key))
+        .filter(|limit| limit.of.as_deref() == Some(&row.key))?;
+    let name = format!("{} of {}", row.key, row.place);
+    let Some(rise) = after.checked_sub(*before) else {
+        return Some(Counted {
+            verdict: Verdict::Inconclusive,
+            code: ReasonCode::CounterReset,
+            text: format!("{name} fell from {before} to {after}, so that its rise is not known"),
+            limit: None,
+        });
+    };
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "counts of errors are far below 2^53"
+    )]
+    let rise = rise as f64;
+    let an_hour = |events: f64| events / over_s.max(1.0) * 3600.0;
+    let (certain, value) = match limits.unit {
+        LimitUnit::EventsPerHour => (an_hour(at_least(rise)), an_hour(rise)),
+        _ => (rise, rise),
+    };
+    let beyond = |value: f64, line: Option<f64>| line.is_some_and(|line| value > line);
+    let (verdict, code) = if beyond(certain, limits.fail) {
+        (Verdict::Fail, ReasonCode::CounterRate)
+    } else if beyond(value, limits.warn.or(limits.fail)) {
+        (Verdict::Warn, ReasonCode::CounterRate)
+    } else {
+        (Verdict::Pass, ReasonCode::WithinLimit)
+    };
+    let told = match limits.unit {
+        LimitUnit::EventsPerHour => {
+            format!(
+                "{rise} more in {over_s:.0} s, {value:.0} an hour, at least {certain:.0} with 97.5% confidence"
+            )
+        }
+        _ => format!("{rise} more in {over_s:.0} s"),
+    };
+    Some(Counted {
+        verdict,
+        code,
+        text: format!("{name}: {told}"),
+        limit: Some(limit(limits)),
+    })
+}
+
+/// The number of events that is exceeded on average with 97.5% confidence, where so many were counted: the lower end of the Poisson
+/// distribution's 95% interval by Wilson and Hilferty's formula, within 0.021 of the exact one.
+fn at_least(events: f64) -> f64 {
+    if events < 1.0 {
+        return 0.0;
+    }
+    events
+        * (1.0 - 1.0 / (9.0 * events) - 1.959_964 / (3.0 * events.sqrt()))
+            .max(0.0)
+            .powi(3)
+}
+
+fn limit(row: &LimitRow) -> Limit {
+    Limit {
+        good: row.good,
+        fail: row.fail,
+        warn: row.warn,
+        unit: row.unit.word().to_owned(),
+        basis: row.of.clone().unwrap_or_default(),
+        source: row.source.clone(),
+    }
+}
+
+fn evidence(row: &Counter, over_s: f64) -> Evidence {
+    Evidence::Counted {
+        what: format!("{} of {}", row.key, row.place),
+        before: row.before.as_ref().ok().copied(),
+        after: row.after.as_ref().ok().copied(),
+        over_s,
+        source: SOURCE.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lower_end_of_a_count_is_that_of_the_tables() {
+        // Garwood's exact ends: 0.0253 for 1 event, 0.2422 for 2, 1.623 for 5, 12.217 for 20, 81.36 for 100.
+        for (events, exact) in [
+            (1.0, 0.0253),
+            (2.0, 0.2422),
+            (5.0, 1.623),
+            (20.0, 12.217),
+            (100.0, 81.364),
+        ] {
+            let low = at_least(events);
+            assert!(
+                (-0.001..0.021).contains(&(exact - low)),
+                "{events}: {low} {exact}"
+            );
+        }
+        assert_eq!(at_least(0.0), 0.0);
+    }
+}

@@ -1,0 +1,301 @@
+//! Inventory: whether the devices are those of the profile, free, and on the nodes where they are expected; and whether the baseline
+//! is of this box.
+
+use measure::unit::ByteCount;
+
+use super::judging::{Judging, in_use};
+use super::pool::Device;
+use crate::profile::Match;
+use crate::report::{Check, Evidence, Fingerprint, ReasonCode, Seen, Verdict};
+
+/// A single thing that was read once.
+pub(super) fn seen(
+    what: impl Into<String>,
+    value: impl Into<String>,
+    expected: Option<String>,
+    source: &str,
+) -> Evidence {
+    Evidence::Seen {
+        what: what.into(),
+        value: value.into(),
+        expected,
+        n: 1,
+        source: source.to_owned(),
+    }
+}
+
+/// Number, names, memory and kind of the devices, and the baseline's box where there is one.
+pub(super) fn inventory(judging: &Judging<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    if let Some(matches) = &judging.profile.matches
+        && let Some(first) = judging.pool.devices.first()
+    {
+        checks.push(devices(judging, matches, first));
+    }
+    checks.extend(baseline(judging));
+    checks
+}
+
+fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
+    let found = &judging.pool.devices;
+    let about = || ["devices".to_owned()];
+    let mut wrong = Vec::new();
+    let backend = judging.pool.backend.as_deref();
+    if backend != Some(matches.backend.as_str()) {
+        let is = backend.unwrap_or("not told");
+        wrong.push(format!("the backend is {is} and not {}", matches.backend));
+    }
+    let count = found.len();
+    if count < matches.count {
+        wrong.push(format!("{count} of {} devices are there", matches.count));
+    } else if count > matches.count && matches.more != Some(true) {
+        wrong.push(format!(
+            "{count} devices are there where the profile expects {}: choose with --gpus",
+            matches.count
+        ));
+    }
+    for device in found {
+        wrong.extend(differs(device, matches));
+    }
+    if let Some((expected, is)) = matches.guest.zip(judging.pool.is_guest)
+        && expected != is
+    {
+        let words = |guest| {
+            if guest {
+                "a virtual machine"
+            } else {
+                "no virtual machine"
+            }
+        };
+        wrong.push(format!(
+            "this is {}, the profile is for {}",
+            words(is),
+            words(expected)
+        ));
+    }
+    let one = |device: &Device| {
+        let memory = device
+            .it
+            .memory_bytes
+            .map_or_else(String::new, |bytes| format!(", {}", ByteCount(bytes)));
+        let value = format!("{}{memory}", device.it.name);
+        seen(
+            device.it.label.clone(),
+            value,
+            Some(matches.names.join(" or ")),
+            &device.source,
+        )
+    };
+    let evidence = Seen::new(one(first), found.iter().skip(1).map(one));
+    let came = if wrong.is_empty() {
+        let text = format!("{count} devices as the profile expects them");
+        (Verdict::Pass, ReasonCode::AsExpected, text)
+    } else {
+        (Verdict::Fail, ReasonCode::DeviceMissing, wrong.join("; "))
+    };
+    judging.judged("inventory", about(), came, None, evidence)
+}
+
+/// What of a device is other than the profile has it.
+fn differs(device: &Device, matches: &Match) -> Vec<String> {
+    let label = &device.it.label;
+    let is_named = |name: &String| match name.strip_suffix('*') {
+        Some(beginning) => device.it.name.starts_with(beginning),
+        None => device.it.name == *name,
+    };
+    let mut wrong = Vec::new();
+    if !matches.names.iter().any(is_named) {
+        wrong.push(format!("{label} is `{}`", device.it.name));
+    }
+    let is_mig = device.it.mig.is_some();
+    if matches.mig.is_some_and(|expected| expected != is_mig) {
+        let is = if is_mig {
+            "a MIG instance"
+        } else {
+            "no MIG instance"
+        };
+        wrong.push(format!("{label} is {is}"));
+    }
+    if let Some((least, bytes)) = matches.memory_gib_at_least.zip(device.it.memory_bytes) {
+        #[expect(clippy::cast_precision_loss, reason = "memory is far below 2^53 bytes")]
+        let gib = bytes as f64 / f64::from(1 << 30);
+        if gib < least {
+            wrong.push(format!("{label} has {gib:.1} GiB, {least} are expected"));
+        }
+    }
+    wrong
+}
+
+/// Whether the baseline is of this box: without that its figures are not held against.
+fn baseline(judging: &Judging<'_>) -> Option<Check> {
+    let baseline = judging.findings.baseline.as_ref()?;
+    let about = ["baseline".to_owned()];
+    let Some(own) = &judging.findings.fingerprint else {
+        let text =
+            "what this box is was not read, so that the baseline's figures are not held against"
+                .to_owned();
+        let subject = judging.subject("inventory", about);
+        return Some(subject.inconclusive(ReasonCode::VersionMismatch, text, None, vec![]));
+    };
+    let differences = differences(&baseline.fingerprint, own);
+    let value = if differences.is_empty() {
+        "as the baseline's".to_owned()
+    } else {
+        differences.join("; ")
+    };
+    let evidence = seen(
+        "driver, firmware and box",
+        value,
+        Some("as the baseline's".to_owned()),
+        "the baseline",
+    );
+    if differences.is_empty() {
+        let text = format!("the baseline of {} is of this box", baseline.started);
+        let came = (Verdict::Pass, ReasonCode::AsExpected, text);
+        return Some(judging.judged("inventory", about, came, None, Seen::new(evidence, [])));
+    }
+    let text = format!(
+        "the baseline is of another box or software, so that its figures are not held against: {}; capture a new one",
+        differences.join("; ")
+    );
+    let subject = judging.subject("inventory", about);
+    Some(subject.inconclusive(ReasonCode::VersionMismatch, text, None, vec![evidence]))
+}
+
+/// Whether a baseline may be held against a run of this box.
+pub(super) fn is_comparable(baseline: &Fingerprint, own: Option<&Fingerprint>) -> bool {
+    own.is_some_and(|own| differences(baseline, own).is_empty())
+}
+
+/// In words, what differs between two boxes.
+fn differences(a: &Fingerprint, b: &Fingerprint) -> Vec<String> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "not read".to_owned());
+    let list = |values: &[u32]| {
+        values
+            .iter()
+            .map(u32::to_string)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    [
+        ("backend", a.backend.clone(), b.backend.clone()),
+        ("devices", a.devices.join(", "), b.devices.join(", ")),
+        ("driver", text(&a.driver), text(&b.driver)),
+        ("interface", text(&a.interface), text(&b.interface)),
+        (
+            "collective library",
+            text(&a.collectives),
+            text(&b.collectives),
+        ),
+        ("kernel", text(&a.kernel), text(&b.kernel)),
+        ("CPU", text(&a.cpu), text(&b.cpu)),
+        ("topology", text(&a.topology), text(&b.topology)),
+        (
+            "payload sizes",
+            list(&a.max_payload_bytes),
+            list(&b.max_payload_bytes),
+        ),
+    ]
+    .into_iter()
+    .filter(|(_, a, b)| a != b)
+    .map(|(what, a, b)| format!("{what} was {a} and is {b}"))
+    .collect()
+}
+
+/// Whether each device was free before the first load.
+pub(super) fn idle(judging: &Judging<'_>) -> Vec<Check> {
+    let one = |device: &Device| {
+        let about = [device.it.label.clone()];
+        let Some(busy) = &device.it.busy else {
+            let text = "the driver does not say who uses the device".to_owned();
+            return judging
+                .subject("idle", about)
+                .skipped(ReasonCode::UnsupportedByDevice, text);
+        };
+        let by = in_use(busy);
+        let value = by.clone().unwrap_or_else(|| "free".to_owned());
+        let evidence = seen(
+            "use by others",
+            value,
+            Some("free".to_owned()),
+            &device.source,
+        );
+        match by {
+            None => {
+                let text = format!("free: {} held, no process", ByteCount(busy.used_bytes));
+                let came = (Verdict::Pass, ReasonCode::AsExpected, text);
+                judging.judged("idle", about, came, None, Seen::new(evidence, []))
+            }
+            Some(by) => {
+                let text = format!("in use by others ({by}): stop the other work and run again");
+                judging.subject("idle", about).inconclusive(
+                    ReasonCode::BusyDevice,
+                    text,
+                    None,
+                    vec![evidence],
+                )
+            }
+        }
+    };
+    judging.pool.devices.iter().map(one).collect()
+}
+
+/// Whether each device hangs on the node where it is expected.
+pub(super) fn numa_node(judging: &Judging<'_>) -> Vec<Check> {
+    const KIND: &str = "numa_node";
+    let devices = judging.by_address();
+    let Some(numa) = &judging.profile.numa else {
+        let text = "the profile does not say on which nodes the devices hang".to_owned();
+        let skip = || {
+            judging
+                .subject(KIND, ["box".to_owned()])
+                .skipped(ReasonCode::NotApplicable, text)
+        };
+        return if devices.is_empty() {
+            vec![]
+        } else {
+            vec![skip()]
+        };
+    };
+    if devices.len() != numa.nodes.len() && !devices.is_empty() {
+        let text = format!(
+            "the profile gives {} nodes for {} devices",
+            numa.nodes.len(),
+            devices.len()
+        );
+        let subject = judging.subject(KIND, ["box".to_owned()]);
+        return vec![subject.skipped(ReasonCode::DependencyFailed, text)];
+    }
+    let one = |(device, expected): (&Device, &u32)| {
+        let about = [device.it.label.clone()];
+        let Some(node) = device.it.node else {
+            let text = format!(
+                "the kernel does not say on which node {} hangs; node {expected} is expected",
+                device.it.label
+            );
+            return judging.subject(KIND, about).inconclusive(
+                ReasonCode::Unreadable,
+                text,
+                None,
+                vec![],
+            );
+        };
+        let evidence = seen(
+            "NUMA node",
+            node.to_string(),
+            Some(expected.to_string()),
+            &device.source,
+        );
+        let text = format!(
+            "on node {node}, node {expected} is expected ({})",
+            numa.source
+        );
+        let came = if node == *expected {
+            (Verdict::Pass, ReasonCode::AsExpected, text)
+        } else {
+            (Verdict::Fail, ReasonCode::NumaMisbound, text)
+        };
+        judging.judged(KIND, about, came, None, Seen::new(evidence, []))
+    };
+    devices.into_iter().zip(&numa.nodes).map(one).collect()
+}

@@ -1,0 +1,194 @@
+//! Judges: what was found, held against a profile. One file a group of kinds; nothing is measured here.
+//!
+//! What nobody looked at is never a pass: each kind of check gets at least one verdict, and where there is no evidence a reason.
+
+mod at_once;
+mod collectives;
+mod copies;
+mod counters;
+mod data;
+mod held;
+mod inventory;
+mod judging;
+mod kernel_log;
+mod link;
+mod numa;
+mod peers;
+mod pool;
+mod serving;
+mod soak;
+mod spread;
+mod three_way;
+mod trouble;
+mod watch;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+use measure::record::MonitorLine;
+
+use crate::checks::{KINDS, Kind};
+use crate::cli::Level;
+use crate::findings::Findings;
+use crate::profile::Profile;
+use crate::report::{Check, ReasonCode};
+use judging::Judging;
+use pool::Pool;
+
+/// Findings that cannot be judged together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum JudgeError {
+    /// Soft and real ones, or such of several soft boxes.
+    #[error(
+        "records of {one} and of {other} cannot be judged together; run again with --out of a new folder"
+    )]
+    Mixed {
+        /// `this machine` or `the soft box NAME`.
+        one: String,
+        /// The other.
+        other: String,
+    },
+}
+
+/// Judges everything that was found; at least one check for each kind.
+///
+/// # Errors
+/// [`JudgeError::Mixed`], before anything is judged.
+pub(crate) fn judge(
+    profile: &Profile,
+    level: Level,
+    findings: &Findings,
+    excluded: &[String],
+) -> Result<Vec<Check>, JudgeError> {
+    same_box(findings)?;
+    let baseline = findings.baseline.as_ref();
+    let judging = Judging {
+        profile,
+        level,
+        findings,
+        pool: Pool::of(findings),
+        has_baseline: baseline.is_some_and(|baseline| {
+            inventory::is_comparable(&baseline.fingerprint, findings.fingerprint.as_ref())
+        }),
+    };
+    let of_kind = |kind: &Kind| {
+        if excluded.iter().any(|excluded| excluded == kind.key) {
+            let text = "left out on the command line".to_owned();
+            let subject = judging.subject(kind.key, ["box".to_owned()]);
+            return vec![subject.skipped(ReasonCode::ExcludedByUser, text)];
+        }
+        let mut checks = of(&judging, kind.key);
+        // A group that is missing is told even where a part of its evidence is there; `data` has its evidence from all groups.
+        let missing = findings
+            .missing
+            .get(&kind.group)
+            .map(|missing| missing.code);
+        let tells = |check: &Check, code| check.reason.code == code || check.about == ["box"];
+        let is_told = |code| kind.key == "data" || checks.iter().any(|check| tells(check, code));
+        if checks.is_empty() {
+            checks.push(none(&judging, kind));
+        } else if missing.is_some_and(|code| !is_told(code)) {
+            // About the group: one check on the whole box may stand there already.
+            checks.push(judging.lacking(kind.key, vec![kind.group.word().to_owned()]));
+        }
+        checks
+    };
+    Ok(KINDS.iter().flat_map(of_kind).collect())
+}
+
+/// Checks that may come to something else with more samples: their kinds and what they are about.
+pub(crate) fn undecided(checks: &[Check]) -> Vec<(String, Vec<String>)> {
+    checks
+        .iter()
+        .filter(|check| spread::is_open(check))
+        .map(|check| (check.kind.clone(), check.about.clone()))
+        .collect()
+}
+
+/// The checks of a kind, as far as there is evidence.
+fn of(judging: &Judging<'_>, kind: &str) -> Vec<Check> {
+    match kind {
+        "inventory" => inventory::inventory(judging),
+        "idle" => inventory::idle(judging),
+        "numa_node" => inventory::numa_node(judging),
+        "link" => link::link(judging),
+        "link_transitions" => watch::transitions(judging),
+        "h2d_pinned" => copies::host_copies(judging, "h2d_pinned"),
+        "d2h_pinned" => copies::host_copies(judging, "d2h_pinned"),
+        "h2d_pageable" => copies::host_copies(judging, "h2d_pageable"),
+        "d2h_pageable" => copies::host_copies(judging, "d2h_pageable"),
+        "bidirectional" => copies::bidirectional(judging),
+        "peer_access" => peers::access(judging),
+        "p2p" => copies::pairs(judging, "p2p"),
+        "p2p_staged" => copies::pairs(judging, "p2p_staged"),
+        "p2p_latency" => copies::small(judging),
+        "symmetry" => spread::symmetry(judging),
+        "spread" => spread::spread(judging),
+        "concurrent" => at_once::concurrent(judging),
+        "numa_penalty" => numa::penalty(judging),
+        "allreduce" => collectives::allreduce(judging),
+        "data" => data::data(judging),
+        "counters" => counters::counters(judging),
+        "kernel_log" => kernel_log::kernel_log(judging),
+        "throttle" => watch::throttle(judging),
+        "drift" => soak::drift(judging),
+        "serving" => serving::serving(judging),
+        _ => Vec::new(),
+    }
+}
+
+/// The check of a kind of which there is no evidence at all.
+fn none(judging: &Judging<'_>, kind: &Kind) -> Check {
+    let about = vec!["box".to_owned()];
+    let needs_two = matches!(
+        kind.key,
+        "peer_access"
+            | "p2p"
+            | "p2p_staged"
+            | "p2p_latency"
+            | "symmetry"
+            | "spread"
+            | "concurrent"
+            | "allreduce"
+    );
+    if needs_two && judging.pool.devices.len() == 1 {
+        let text = "one device has no other to be compared with or to reach".to_owned();
+        return judging
+            .subject(kind.key, about)
+            .skipped(ReasonCode::NotApplicable, text);
+    }
+    judging.lacking(kind.key, about)
+}
+
+/// Whether all findings are of one machine, or of one soft box.
+fn same_box(findings: &Findings) -> Result<(), JudgeError> {
+    let words = |soft: Option<String>| {
+        soft.map_or_else(
+            || "this machine".to_owned(),
+            |name| format!("the soft box {name}"),
+        )
+    };
+    let records = findings
+        .links
+        .iter()
+        .chain(&findings.numa)
+        .chain(&findings.collectives)
+        .chain(&findings.serving)
+        .map(|found| words(found.it.soft_box()));
+    let monitors = findings.monitor.iter().filter_map(|line| match line {
+        MonitorLine::Header(header) => Some(words(header.soft_box.clone())),
+        _ => None,
+    });
+    let baseline = findings
+        .baseline
+        .iter()
+        .map(|baseline| words(baseline.soft_box.clone()));
+    let mut all = records.chain(monitors).chain(baseline);
+    let Some(one) = all.next() else {
+        return Ok(());
+    };
+    match all.find(|other| *other != one) {
+        Some(other) => Err(JudgeError::Mixed { one, other }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,270 @@
+//! What all records together hold of a device or a point: readings and samples of several runs of the same are pooled.
+//!
+//! Devices are told apart by their labels, since records may name them in different order. Nothing is judged here.
+
+use std::collections::BTreeMap;
+
+use measure::record::{
+    Endpoint, LinkDevice, LinkReading, Links, Outcome, Payload, PeerProbe, Placement, Record,
+    Verification, judged,
+};
+use topology::{Machine, PathType};
+
+use super::three_way::Figure;
+use super::trouble::{Trouble, of_copy};
+use crate::findings::{Findings, Found};
+
+/// A device as the records have it.
+#[derive(Debug, Clone)]
+pub(super) struct Device {
+    /// As the first record described it.
+    pub(super) it: LinkDevice,
+    /// Readings of its link under load, each with its record.
+    pub(super) loaded: Vec<(LinkReading, String)>,
+    /// Place of the first record that has it.
+    pub(super) source: String,
+}
+
+/// A case between two ends at one size, of all records.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pooled {
+    /// Samples by the number's name.
+    samples: BTreeMap<String, Vec<f64>>,
+    /// Ceilings in GB/s by the number's name, the highest of the records'.
+    ceilings: BTreeMap<String, f64>,
+    /// What the ceilings rest on.
+    basis: String,
+    /// Where it has no number, why; a fault of one record outweighs the numbers of others.
+    pub(super) trouble: Option<Trouble>,
+    /// Where host memory was, as the last record proved it.
+    pub(super) placement: Option<Placement>,
+    /// How many records compared the data, and found it right.
+    pub(super) verified: usize,
+    /// How many records have a number.
+    pub(super) measured: usize,
+    /// The records' places.
+    sources: Vec<String>,
+}
+
+/// A key of [`Pool::points`]: case, from, to, bytes.
+pub(super) type Key = (String, String, String, u64);
+
+/// A probe with the labels of its ends.
+#[derive(Debug, Clone)]
+pub(super) struct Probed {
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) probe: PeerProbe,
+    pub(super) source: String,
+}
+
+/// Everything of all records of links.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pool {
+    /// In the order in which they were first met.
+    pub(super) devices: Vec<Device>,
+    pub(super) points: BTreeMap<Key, Pooled>,
+    pub(super) probes: Vec<Probed>,
+    /// Pairs whose probe began and has no verdict.
+    pub(super) pending: Vec<(String, String)>,
+    paths: BTreeMap<(String, String), PathType>,
+    /// `cuda`, `hip`, `maca` or `host`.
+    pub(super) backend: Option<String>,
+    /// Whether the processor says that this is a guest.
+    pub(super) is_guest: Option<bool>,
+}
+
+/// The name of host memory as an end.
+pub(super) const HOST: &str = "host";
+
+impl Pool {
+    /// Of all records.
+    pub(super) fn of(findings: &Findings) -> Self {
+        let mut pool = Self::default();
+        let sets = [&findings.links, &findings.numa, &findings.collectives];
+        for found in sets.into_iter().flatten() {
+            pool.meet(found);
+        }
+        for Found { it, source } in &findings.links {
+            if let Payload::Links(links) = &it.payload {
+                pool.add(links, source);
+            }
+        }
+        pool
+    }
+
+    /// Takes on machine, driver and devices of a record.
+    fn meet(&mut self, found: &Found<Record>) {
+        let (machine, backend, devices) = match &found.it.payload {
+            Payload::Links(links) => (&links.machine, &links.backend, &links.devices),
+            Payload::Numa(numa) => (&numa.machine, &numa.backend, &numa.devices),
+            Payload::Collectives(all) => (&all.machine, &all.backend, &all.devices),
+            Payload::Serve(_) => return,
+        };
+        let hypervisor = |machine: &Machine| machine.hypervisor;
+        self.is_guest = self.is_guest.or(machine.as_ref().and_then(hypervisor));
+        if self.backend.is_none() {
+            self.backend = backend.as_ref().map(|backend| backend.name.clone());
+        }
+        for device in devices {
+            let known = self
+                .devices
+                .iter_mut()
+                .find(|known| known.it.label == device.label);
+            let known = match known {
+                Some(known) => known,
+                None => {
+                    self.devices.push(Device {
+                        it: device.clone(),
+                        loaded: Vec::new(),
+                        source: found.source.clone(),
+                    });
+                    let last = self.devices.len() - 1;
+                    &mut self.devices[last]
+                }
+            };
+            known.it.busy = known.it.busy.take().or_else(|| device.busy.clone());
+            known.it.max_payload_bytes = known.it.max_payload_bytes.or(device.max_payload_bytes);
+            if let Some(loaded) = &device.loaded {
+                known.loaded.push((loaded.clone(), found.source.clone()));
+            }
+        }
+    }
+
+    fn add(&mut self, links: &Links, source: &str) {
+        let label = |index: usize| links.devices.get(index).map(|device| device.label.clone());
+        let end = |end: Endpoint| match end {
+            Endpoint::Host => Some(HOST.to_owned()),
+            Endpoint::All => Some("all".to_owned()),
+            Endpoint::Device(index) => label(index),
+        };
+        for pair in &links.paths {
+            if let (Some(a), Some(b)) = (label(pair.a), label(pair.b)) {
+                self.paths.insert((a.clone(), b.clone()), pair.path);
+                self.paths.insert((b, a), pair.path);
+            }
+        }
+        for probe in &links.probes {
+            if let (Some(from), Some(to)) = (label(probe.from), label(probe.to)) {
+                self.probes.push(Probed {
+                    from,
+                    to,
+                    probe: probe.clone(),
+                    source: source.to_owned(),
+                });
+            }
+        }
+        let pending = links.pending.iter();
+        self.pending
+            .extend(pending.filter_map(|(from, to)| label(*from).zip(label(*to))));
+        for point in &links.points {
+            let (Some(from), Some(to)) = (end(point.from), end(point.to)) else {
+                continue;
+            };
+            let key = (point.case.clone(), from, to, point.bytes);
+            self.points
+                .entry(key)
+                .or_default()
+                .add(&point.outcome, source);
+        }
+    }
+
+    /// The labels, in the order in which they were met.
+    pub(super) fn labels(&self) -> Vec<String> {
+        self.devices
+            .iter()
+            .map(|device| device.it.label.clone())
+            .collect()
+    }
+
+    /// The device of a label.
+    pub(super) fn device(&self, label: &str) -> Option<&Device> {
+        self.devices.iter().find(|device| device.it.label == label)
+    }
+
+    /// Every ordered pair of devices.
+    pub(super) fn pairs(&self) -> Vec<(String, String)> {
+        let labels = self.labels();
+        let pair = |from: &String| {
+            let others = labels.iter().filter(|to| *to != from).cloned();
+            others.map(|to| (from.clone(), to)).collect::<Vec<_>>()
+        };
+        labels.iter().flat_map(pair).collect()
+    }
+
+    /// The path class between two devices.
+    pub(super) fn path(&self, a: &str, b: &str) -> PathType {
+        let key = (a.to_owned(), b.to_owned());
+        self.paths.get(&key).copied().unwrap_or(PathType::Unknown)
+    }
+
+    /// A case between two ends at the largest size at which it was measured, else at the largest at which it was tried.
+    pub(super) fn point(&self, case: &str, from: &str, to: &str) -> Option<(u64, &Pooled)> {
+        let of_case =
+            |key: &&Key| (key.0.as_str(), key.1.as_str(), key.2.as_str()) == (case, from, to);
+        let all = || self.points.iter().filter(|(key, _)| of_case(key));
+        all()
+            .rfind(|(_, pooled)| pooled.trouble.is_none())
+            .or_else(|| all().next_back())
+            .map(|(key, pooled)| (key.3, pooled))
+    }
+
+    /// Whether a case was tried between any ends.
+    pub(super) fn has(&self, case: &str) -> bool {
+        self.points.keys().any(|key| key.0 == case)
+    }
+}
+
+impl Pooled {
+    fn add(&mut self, outcome: &Outcome, source: &str) {
+        self.sources.push(source.to_owned());
+        let trouble = of_copy(outcome);
+        if let Outcome::Measured {
+            quantities,
+            verification,
+            link,
+            placement,
+        } = outcome
+            && trouble.is_none()
+        {
+            for named in judged(quantities) {
+                let samples = self.samples.entry(named.name.clone()).or_default();
+                samples.extend(&named.quantity.samples);
+                if let Some(ceiling) = link.ceiling(&named.name) {
+                    let known = self.ceilings.entry(named.name.clone()).or_insert(ceiling);
+                    *known = known.max(ceiling);
+                }
+            }
+            self.basis.clone_from(&link.basis);
+            self.placement.clone_from(placement);
+            self.measured += 1;
+            self.verified += usize::from(*verification == Verification::Passed);
+        }
+        // A fault stays; what could not be done once is forgotten when it is done.
+        let has_fault = self.trouble.as_ref().is_some_and(Trouble::is_fault);
+        let is_fault = trouble.as_ref().is_some_and(Trouble::is_fault);
+        if is_fault || (!has_fault && self.measured == 0) {
+            self.trouble = trouble;
+        } else if !has_fault {
+            self.trouble = None;
+        }
+    }
+
+    /// A number of it by name.
+    pub(super) fn figure(&self, name: &str) -> Option<Figure> {
+        Figure::of(self.samples.get(name)?.clone())
+    }
+
+    /// What the link in use carries for that number, in GB/s, and what that rests on.
+    pub(super) fn ceiling(&self, name: &str) -> Option<(f64, String)> {
+        let ceiling = self.ceilings.get(name)?;
+        Some((*ceiling, self.basis.clone()))
+    }
+
+    /// Where it comes from.
+    pub(super) fn source(&self) -> String {
+        let mut once = self.sources.clone();
+        once.dedup();
+        once.join(", ")
+    }
+}

@@ -1,0 +1,224 @@
+//! What is missing is never a pass: parts that were not measured, could not be read, or are of another box.
+
+use measure::record::{MonitorLine, Payload};
+
+use super::{Plant, Played, baseline, profile, told, verdict};
+use crate::checks::{Group, KINDS};
+use crate::cli::Level;
+use crate::findings::{Findings, Missing};
+use crate::judge::{JudgeError, judge};
+use crate::report::{BoxVerdict, Check, ReasonCode as R, Verdict};
+
+/// Twenty samples of a good box, which decide all of it.
+fn findings() -> Findings {
+    Played::new("l40x4", 1, &[]).idle().findings(20)
+}
+
+fn judged(findings: &Findings) -> Vec<Check> {
+    judge(&profile("l40x4"), Level::Standard, findings, &[]).unwrap()
+}
+
+fn of<'a>(checks: &'a [Check], kind: &str) -> Vec<&'a Check> {
+    checks.iter().filter(|check| check.kind == kind).collect()
+}
+
+#[test]
+fn every_kind_has_a_check_and_every_id_stands_once() {
+    for findings in [findings(), Findings::default()] {
+        let checks = judged(&findings);
+        for kind in KINDS {
+            assert!(!of(&checks, kind.key).is_empty(), "{}", kind.key);
+        }
+        let mut ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
+        ids.sort_unstable();
+        let before = ids.len();
+        ids.dedup();
+        assert_eq!(ids.len(), before);
+    }
+}
+
+#[test]
+fn nothing_found_leaves_a_box_open_with_no_pass() {
+    let checks = judged(&Findings::default());
+    assert!(
+        checks
+            .iter()
+            .all(|check| matches!(check.verdict, Verdict::Inconclusive | Verdict::Skip))
+    );
+    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
+}
+
+#[test]
+fn a_group_without_evidence_gives_its_checks_its_reason() {
+    for (code, expected, of_box) in [
+        (R::Budget, Verdict::Skip, BoxVerdict::Inconclusive),
+        (
+            R::WorkerFailed,
+            Verdict::Inconclusive,
+            BoxVerdict::Inconclusive,
+        ),
+        (R::Hang, Verdict::Fail, BoxVerdict::Rejected),
+        (R::DeviceLost, Verdict::Fail, BoxVerdict::Rejected),
+    ] {
+        let mut findings = findings();
+        findings.collectives.clear();
+        let text = "the ranks made no progress".to_owned();
+        findings
+            .missing
+            .insert(Group::Collectives, Missing { code, text });
+        let checks = judged(&findings);
+        let allreduce = of(&checks, "allreduce");
+        assert_eq!(
+            (allreduce[0].verdict, allreduce[0].reason.code),
+            (expected, code)
+        );
+        assert_eq!(verdict(&checks), of_box, "{code:?}");
+    }
+}
+
+#[test]
+fn a_part_that_one_device_lacks_is_told_for_that_device() {
+    let mut findings = findings();
+    if let Payload::Links(links) = &mut findings.links[0].it.payload {
+        links.points.retain(|point| {
+            !(point.case == "h2d_pinned_ce" && point.to == measure::record::Endpoint::Device(2))
+        });
+    }
+    let checks = judged(&findings);
+    let own: Vec<_> = of(&checks, "h2d_pinned")
+        .into_iter()
+        .filter(|check| check.verdict != Verdict::Pass && check.verdict != Verdict::Warn)
+        .collect();
+    assert_eq!(own.len(), 1);
+    assert_eq!(
+        (own[0].about[0].as_str(), own[0].reason.code),
+        ("GPU2", R::WorkerFailed)
+    );
+    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
+}
+
+#[test]
+fn five_samples_are_too_few_and_may_be_added_to() {
+    let findings = Played::new("l40x4", 1, &[]).idle().findings(5);
+    let checks = judged(&findings);
+    assert!(told(&checks, "h2d_pinned", "GPU0", R::TooFewSamples));
+    let open = crate::judge::undecided(&checks);
+    assert!(
+        open.contains(&("h2d_pinned".to_owned(), vec!["GPU0".to_owned()])),
+        "{open:?}"
+    );
+}
+
+#[test]
+fn what_is_left_out_on_the_command_line_leaves_a_box_open_where_it_was_demanded() {
+    let excluded = ["p2p".to_owned()];
+    let checks = judge(&profile("l40x4"), Level::Standard, &findings(), &excluded).unwrap();
+    assert_eq!(of(&checks, "p2p")[0].reason.code, R::ExcludedByUser);
+    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
+}
+
+#[test]
+fn simulated_records_are_not_judged_beside_real_ones() {
+    let mut findings = findings();
+    // The clock of its samples is virtual, so that the header's silence would not be believed: it is another box's.
+    findings.links[0].it.header.simulated = Some(measure::record::Simulated {
+        box_name: "h200x8".to_owned(),
+    });
+    let refused = judge(&profile("l40x4"), Level::Standard, &findings, &[]);
+    assert!(
+        matches!(refused, Err(JudgeError::Mixed { .. })),
+        "{refused:?}"
+    );
+    if let Err(error) = refused {
+        assert!(error.to_string().contains("l40x4") && error.to_string().contains("h200x8"));
+    }
+}
+
+#[test]
+fn a_baseline_of_another_driver_is_not_held_against_and_leaves_the_box_open() {
+    let mut played = Played::new("rtxpro6000-bare", 1, &[]);
+    let profile = profile("rtxpro6000-bare");
+    let checks = super::run(&profile, &mut played, None);
+    let mut known = baseline(&played, &checks);
+    known.fingerprint.driver = Some("1.2.3".to_owned());
+    let checks = super::run(&profile, &mut played, Some(&known));
+    let own: Vec<_> = checks
+        .iter()
+        .filter(|check| check.reason.code == R::VersionMismatch)
+        .collect();
+    assert!(
+        own.len() == 1 && own[0].reason.text.contains("1.2.3"),
+        "{own:?}"
+    );
+    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
+    assert!(
+        checks
+            .iter()
+            .all(|check| check.reason.code != R::BelowBaseline)
+    );
+}
+
+#[test]
+fn a_monitor_that_was_blocked_sees_nothing_and_what_it_saw_stands() {
+    let half_blind = |findings: &mut Findings| {
+        for line in &mut findings.monitor {
+            if let MonitorLine::Sample(sample) = line
+                && sample.asked_ns > 2_000_000_000
+            {
+                sample.asked_ns += 8_000_000_000;
+                sample.answered_ns += 8_000_000_000;
+            }
+        }
+    };
+    // Readings until 2.0 s and from 10.1 s to 12.9 s: 8.1 of 12.9 s are blind.
+    let mut good = findings();
+    half_blind(&mut good);
+    assert!(told(&judged(&good), "throttle", "GPU1", R::MonitorLost));
+    let mut hot = Played::new("l40x4", 1, &[Plant::Hot { device: 1 }])
+        .idle()
+        .findings(20);
+    half_blind(&mut hot);
+    assert!(told(&judged(&hot), "throttle", "GPU1", R::Throttled));
+    let mut none = findings();
+    none.monitor.clear();
+    assert!(
+        of(&judged(&none), "throttle")
+            .iter()
+            .all(|check| check.verdict == Verdict::Skip)
+    );
+}
+
+#[test]
+fn counters_that_fell_or_cannot_be_read_or_are_of_two_boots_are_no_pass() {
+    let mut fell = findings();
+    let mut refused = findings();
+    let mut rebooted = findings();
+    let rows = |findings: &mut Findings| {
+        findings
+            .counters
+            .as_mut()
+            .map(|counters| &mut counters.rows)
+            .unwrap()
+            .iter_mut()
+            .collect::<Vec<_>>()
+            .len()
+    };
+    assert_eq!(rows(&mut fell), 12);
+    for row in &mut fell.counters.as_mut().unwrap().rows {
+        row.after = Ok(0);
+    }
+    for row in &mut refused.counters.as_mut().unwrap().rows {
+        row.before = Err("permission denied".to_owned());
+    }
+    rebooted.counters.as_mut().unwrap().boot[1] = Some("another".to_owned());
+    for (findings, code) in [
+        (fell, R::CounterReset),
+        (refused, R::Permission),
+        (rebooted, R::CounterReset),
+    ] {
+        assert!(
+            told(&judged(&findings), "counters", "GPU0", code),
+            "{code:?}"
+        );
+    }
+}

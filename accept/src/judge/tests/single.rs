@@ -1,0 +1,423 @@
+//! Single verdicts on hand-made findings: what a box file cannot show.
+
+use measure::record::{Endpoint, Outcome, Payload, PeerVerdict, Verification};
+
+use super::{Plant, Played, profile, run, told, verdict};
+use crate::cli::Level;
+use crate::findings::Findings;
+use crate::judge::judge;
+use crate::profile::Expected;
+use crate::report::{BoxVerdict, Check, Evidence, ReasonCode as R, Verdict};
+
+fn good() -> Findings {
+    Played::new("l40x4", 1, &[]).idle().findings(20)
+}
+
+fn judged(name: &str, findings: &Findings) -> Vec<Check> {
+    judge(&profile(name), Level::Standard, findings, &[]).unwrap()
+}
+
+fn one<'a>(checks: &'a [Check], id: &str) -> &'a Check {
+    checks.iter().find(|check| check.id == id).unwrap()
+}
+
+/// The links of the first record.
+fn links(findings: &mut Findings) -> &mut measure::record::Links {
+    match &mut findings.links[0].it.payload {
+        Payload::Links(links) => links,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_fraction_is_of_the_link_in_use_and_the_limit_says_so() {
+    let checks = judged("l40x4", &good());
+    // Gen4 x16 at 256 B carries 31.508 * 256 / 280 = 28.807 GB/s; 0.80 of it is 23.05, 0.88 is 25.35.
+    let limit = one(&checks, "h2d_pinned GPU1").limit.clone().unwrap();
+    assert!(
+        (limit.fail.unwrap() - 23.05).abs() < 0.01 && (limit.warn.unwrap() - 25.35).abs() < 0.01
+    );
+    assert!(
+        limit.basis.contains("0.80 and 0.88 of 28.81 GB/s") && limit.source.contains("our choice"),
+        "{limit:?}"
+    );
+    // At half the width the same copy is held against half of it: the link fails, the copy does not.
+    let plant = Plant::Slot {
+        device: 1,
+        link: topology::PcieLink::new(4, 8).unwrap(),
+    };
+    let checks = judged(
+        "l40x4",
+        &Played::new("l40x4", 1, &[plant]).idle().findings(20),
+    );
+    let narrow = one(&checks, "h2d_pinned GPU1");
+    assert!((narrow.limit.as_ref().unwrap().fail.unwrap() - 11.52).abs() < 0.01);
+    assert_eq!(narrow.verdict, Verdict::Pass);
+    assert_eq!(one(&checks, "link GPU1").verdict, Verdict::Fail);
+}
+
+#[test]
+fn a_device_s_own_word_condemns_its_link_and_never_clears_it() {
+    let mut findings = good();
+    for device in &mut links(&mut findings).devices {
+        let loaded = device.loaded.as_mut().unwrap();
+        (loaded.slot, loaded.card) = (None, None);
+    }
+    let checks = judged("l40x4", &findings);
+    assert_eq!(one(&checks, "link GPU0").reason.code, R::Unreadable);
+    links(&mut findings).devices[0]
+        .loaded
+        .as_mut()
+        .unwrap()
+        .device = topology::PcieLink::new(4, 4).ok();
+    let checks = judged("l40x4", &findings);
+    assert_eq!(one(&checks, "link GPU0").reason.code, R::LinkDegraded);
+    // In a guest there is nothing to see.
+    links(&mut findings).devices[0]
+        .loaded
+        .as_mut()
+        .unwrap()
+        .device = None;
+    links(&mut findings).machine.as_mut().unwrap().hypervisor = Some(true);
+    let checks = judged("l40x4", &findings);
+    assert_eq!(one(&checks, "link GPU0").reason.code, R::Virtualized);
+}
+
+#[test]
+fn a_link_that_was_read_idle_only_says_nothing() {
+    let mut findings = good();
+    let device = &mut links(&mut findings).devices[3];
+    device.idle = device.loaded.take();
+    assert_eq!(
+        one(&judged("l40x4", &findings), "link GPU3").reason.code,
+        R::CannotLoadLink
+    );
+}
+
+#[test]
+fn a_link_that_is_not_stated_leaves_the_box_open_until_a_profile_states_it() {
+    let checks = run(
+        &profile("mxc500x4"),
+        &mut Played::new("mxc500x4", 1, &[]),
+        None,
+    );
+    assert_eq!(one(&checks, "link GPU0").reason.code, R::NotStated);
+    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
+    let mut stated = profile("mxc500x4");
+    (stated.link.generation, stated.link.width) = (Some(5), Some(16));
+    for seed in 0..20 {
+        let checks = run(&stated, &mut Played::new("mxc500x4", seed, &[]), None);
+        let bad: Vec<_> = checks
+            .iter()
+            .filter(|check| {
+                check.verdict == Verdict::Fail || check.verdict == Verdict::Inconclusive
+            })
+            .collect();
+        assert!(
+            matches!(
+                verdict(&checks),
+                BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings
+            ),
+            "{bad:#?}"
+        );
+    }
+}
+
+#[test]
+fn eight_devices_with_a_fabric_are_accepted_by_their_profile() {
+    for seed in 0..5 {
+        let checks = run(
+            &profile("h200x8"),
+            &mut Played::new("h200x8", seed, &[]),
+            None,
+        );
+        let bad: Vec<_> = checks
+            .iter()
+            .filter(|check| {
+                check.verdict == Verdict::Fail || check.verdict == Verdict::Inconclusive
+            })
+            .collect();
+        assert!(
+            matches!(
+                verdict(&checks),
+                BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings
+            ),
+            "{bad:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_box_of_other_or_fewer_devices_is_rejected() {
+    let checks = judged("h200x8", &good());
+    assert!(told(
+        &checks,
+        "inventory",
+        "4 of 8 devices are there",
+        R::DeviceMissing
+    ));
+    assert!(told(
+        &checks,
+        "inventory",
+        "GPU0 is `NVIDIA L40`",
+        R::DeviceMissing
+    ));
+}
+
+#[test]
+fn what_a_busy_device_does_slowly_is_open_and_what_is_broken_fails() {
+    let slow = Plant::SlowDevice {
+        device: 0,
+        part: 0.7,
+    };
+    // The box file has a process on device 0.
+    let findings = Played::new("l40x4", 1, &[slow]).findings(20);
+    let checks = judged("l40x4", &findings);
+    // 25.6 * 0.7 = 17.9 GB/s, below 23.05.
+    assert_eq!(one(&checks, "h2d_pinned GPU0").reason.code, R::BusyDevice);
+    assert_eq!(one(&checks, "idle GPU0").reason.code, R::BusyDevice);
+    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
+    let drops = Plant::DropsData { from: 0, to: 1 };
+    let checks = judged("l40x4", &Played::new("l40x4", 1, &[drops]).findings(20));
+    assert_eq!(verdict(&checks), BoxVerdict::Rejected);
+}
+
+#[test]
+fn peer_access_is_judged_as_the_profile_expects_it() {
+    for (expected, found, verdict, code) in [
+        (
+            Some(Expected::Direct),
+            PeerVerdict::Direct,
+            Verdict::Pass,
+            R::AsExpected,
+        ),
+        (
+            Some(Expected::Direct),
+            PeerVerdict::Staged,
+            Verdict::Fail,
+            R::PeerUnexpected,
+        ),
+        (
+            Some(Expected::Direct),
+            PeerVerdict::Denied,
+            Verdict::Fail,
+            R::PeerUnexpected,
+        ),
+        (
+            Some(Expected::Direct),
+            PeerVerdict::HostLost,
+            Verdict::Fail,
+            R::Rebooted,
+        ),
+        (
+            Some(Expected::Direct),
+            PeerVerdict::Failed,
+            Verdict::Inconclusive,
+            R::WorkerFailed,
+        ),
+        (
+            Some(Expected::Staged),
+            PeerVerdict::Staged,
+            Verdict::Pass,
+            R::AsExpected,
+        ),
+        (
+            Some(Expected::Staged),
+            PeerVerdict::Direct,
+            Verdict::Warn,
+            R::PeerUnexpected,
+        ),
+        (
+            Some(Expected::Forbidden),
+            PeerVerdict::Denied,
+            Verdict::Pass,
+            R::AsExpected,
+        ),
+        (
+            Some(Expected::Forbidden),
+            PeerVerdict::Direct,
+            Verdict::Warn,
+            R::PeerUnexpected,
+        ),
+        (
+            Some(Expected::Forbidden),
+            PeerVerdict::WrongData,
+            Verdict::Fail,
+            R::DataMismatch,
+        ),
+        (
+            None,
+            PeerVerdict::Direct,
+            Verdict::Inconclusive,
+            R::NotStated,
+        ),
+    ] {
+        let mut findings = good();
+        links(&mut findings).probes[0].verdict = found;
+        let mut profile = profile("l40x4");
+        profile.peer.expect = expected;
+        let checks = judge(&profile, Level::Standard, &findings, &[]).unwrap();
+        let check = one(&checks, "peer_access GPU0->GPU1");
+        assert_eq!(
+            (check.verdict, check.reason.code),
+            (verdict, code),
+            "{expected:?} {found}"
+        );
+    }
+}
+
+#[test]
+fn fast_copies_of_wrong_data_fail() {
+    let mut findings = good();
+    let points = &mut links(&mut findings).points;
+    let is_it = |point: &&mut measure::record::Point| {
+        point.case == "d2d_write_ce"
+            && point.from == Endpoint::Device(2)
+            && point.to == Endpoint::Device(3)
+    };
+    let point = points.iter_mut().find(is_it).unwrap();
+    if let Outcome::Measured { verification, .. } = &mut point.outcome {
+        *verification = Verification::WrongData {
+            seen: "byte 0 was 255".to_owned(),
+        };
+    }
+    let checks = judged("l40x4", &findings);
+    assert_eq!(one(&checks, "p2p GPU2->GPU3").reason.code, R::DataMismatch);
+    assert_eq!(one(&checks, "data GPU2->GPU3").verdict, Verdict::Fail);
+    assert_eq!(verdict(&checks), BoxVerdict::Rejected);
+}
+
+#[test]
+fn of_two_that_differ_none_is_named() {
+    // Two R9700, one 10% slow: the two host links are a class of two.
+    let slow = Plant::SlowDevice {
+        device: 1,
+        part: 0.9,
+    };
+    let checks = judged(
+        "r9700-x8",
+        &Played::new("r9700-x8", 1, &[slow]).findings(20),
+    );
+    let spread = one(&checks, "spread h2d_pinned");
+    assert_eq!(spread.verdict, Verdict::Fail);
+    assert!(
+        spread.reason.text.contains("none is named"),
+        "{}",
+        spread.reason.text
+    );
+    // Their one pair has nothing to be compared with.
+    assert_eq!(
+        one(&checks, "spread p2p NODE").reason.code,
+        R::NotApplicable
+    );
+}
+
+#[test]
+fn memory_that_is_faster_far_than_near_is_told_as_an_inversion() {
+    let mut findings = good();
+    if let Payload::Numa(numa) = &mut findings.numa[0].it.payload {
+        for point in &mut numa.points {
+            let is_far = point.memory_node != point.thread_node;
+            if let Outcome::Measured { quantities, .. } = &mut point.outcome
+                && is_far
+            {
+                // 0.87 and 0.9 of the near rate times 1.3 are 1.13 and 1.17 of it.
+                quantities[0]
+                    .quantity
+                    .samples
+                    .iter_mut()
+                    .for_each(|sample| *sample *= 1.3);
+            }
+        }
+    }
+    assert_eq!(
+        one(&judged("l40x4", &findings), "numa_penalty GPU0")
+            .reason
+            .code,
+        R::NumaInversion
+    );
+}
+
+#[test]
+fn a_box_that_slows_down_over_a_soak_drifts() {
+    let mut played = Played::new("l40x4", 1, &[]).idle();
+    let mut findings = played.findings(20);
+    played.add(&mut findings, 20);
+    played.plants.0 = vec![Plant::SlowDevice {
+        device: 1,
+        part: 0.85,
+    }];
+    played.add(&mut findings, 20);
+    let checks = judge(&profile("l40x4"), Level::Soak, &findings, &[]).unwrap();
+    assert_eq!(
+        one(&checks, "drift h2d_pinned_ce host->GPU1").reason.code,
+        R::Drift
+    );
+    assert_eq!(
+        one(&checks, "drift h2d_pinned_ce host->GPU1").verdict,
+        Verdict::Fail
+    );
+    assert_eq!(
+        one(&checks, "drift h2d_pinned_ce host->GPU2").verdict,
+        Verdict::Pass
+    );
+}
+
+#[test]
+fn a_baseline_only_tightens() {
+    let profile = profile("rtxpro6000-bare");
+    let mut played = Played::new("rtxpro6000-bare", 1, &[]);
+    let checks = run(&profile, &mut played, None);
+    let mut known = super::baseline(&played, &checks);
+    let figure = known
+        .figures
+        .iter_mut()
+        .find(|figure| figure.check == "h2d_pinned GPU0")
+        .unwrap();
+    // A baseline of 10 GB/s would bless 9.5; the floor of 0.80 of 57.61 GB/s stays.
+    figure.samples = vec![10.0; 15];
+    let checks = run(&profile, &mut played, Some(&known));
+    let fail = one(&checks, "h2d_pinned GPU0")
+        .limit
+        .clone()
+        .unwrap()
+        .fail
+        .unwrap();
+    assert!((fail - 46.09).abs() < 0.01, "{fail}");
+    // The other device's is 0.95 of its own 56 or so, above that floor.
+    let own = one(&checks, "h2d_pinned GPU1");
+    assert!(own.limit.as_ref().unwrap().fail.unwrap() > 50.0);
+    assert!(matches!(own.evidence[0], Evidence::Measured { .. }));
+}
+
+#[test]
+fn the_kernel_s_log_rejects_where_it_tells_of_a_fault() {
+    let mut findings = good();
+    let fell_off = "NVRM: Xid (PCI:0000:21:00): 79, pid=1, GPU has fallen off the bus.";
+    findings.kernel_log = Some(Ok(vec![fell_off.to_owned()]));
+    let checks = judged("l40x4", &findings);
+    assert!(told(&checks, "kernel_log", "Xid 79", R::KernelEvents));
+    assert_eq!(verdict(&checks), BoxVerdict::Rejected);
+    findings.kernel_log = Some(Err("permission denied".to_owned()));
+    let checks = judged("l40x4", &findings);
+    assert_eq!(one(&checks, "kernel_log box").reason.code, R::Permission);
+    assert_eq!(verdict(&checks), BoxVerdict::AcceptedWithWarnings);
+}
+
+#[test]
+fn a_few_errors_in_a_short_run_warn_and_many_fail() {
+    // In 200 s: 2 errors are 36 an hour, 8 are 144 an hour and with 97.5% confidence at least 3.45, that is 62; the limit is 60.
+    for (events, expected) in [
+        (0, Verdict::Pass),
+        (2, Verdict::Warn),
+        (7, Verdict::Warn),
+        (8, Verdict::Fail),
+    ] {
+        let plant = Plant::Aer { device: 1, events };
+        let checks = judged(
+            "l40x4",
+            &Played::new("l40x4", 1, &[plant]).idle().findings(20),
+        );
+        assert_eq!(one(&checks, "counters GPU1").verdict, expected, "{events}");
+    }
+}

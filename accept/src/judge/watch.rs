@@ -1,0 +1,260 @@
+//! What the monitor saw over the whole run: changes of links under load, and what held clocks down.
+
+use std::collections::BTreeMap;
+
+use measure::record::{MonitorLine, MonitorSample};
+use topology::PcieLink;
+
+use super::inventory::seen;
+use super::judging::Judging;
+use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Side, Verdict};
+
+/// Reasons that hold clocks down for a fault of cooling or power, by the words of `nvidia-smi -q`; the others are settings, idleness
+/// and the power limit, at which a healthy device works.
+const REASONS: &[(&str, Verdict)] = &[
+    ("hardware slowdown", Verdict::Fail),
+    ("hardware thermal slowdown", Verdict::Fail),
+    ("hardware power brake slowdown", Verdict::Fail),
+    ("software thermal slowdown", Verdict::Warn),
+];
+
+/// A link counts as loaded from so much traffic on, KB/s: its speed says something then (our choice: 1 GB/s, which no idle device has).
+const LOADED_KB_PER_S: u64 = 1_000_000;
+
+/// Longer without a reading, ns, and nobody watched (our choice: five readings at ten a second).
+const BLIND_NS: u64 = 500_000_000;
+
+/// The part of the time in which somebody has to have watched.
+const WATCHED: f64 = 0.9;
+
+/// The place in reports.
+const SOURCE: &str = "monitor";
+
+/// The readings of each device, in the order of time.
+fn samples<'a>(judging: &Judging<'a>) -> BTreeMap<String, Vec<&'a MonitorSample>> {
+    let mut labels: Vec<String> = Vec::new();
+    let mut samples: BTreeMap<String, Vec<&MonitorSample>> = BTreeMap::new();
+    for line in &judging.findings.monitor {
+        match line {
+            // A monitor that was started anew has a header of its own.
+            MonitorLine::Header(header) => {
+                labels = header
+                    .devices
+                    .iter()
+                    .map(|device| device.label.clone())
+                    .collect();
+            }
+            MonitorLine::Sample(sample) => {
+                if let Some(label) = labels.get(sample.device) {
+                    samples.entry(label.clone()).or_default().push(sample);
+                }
+            }
+            _ => {}
+        }
+    }
+    samples
+}
+
+/// The part of the time between first and last reading in which readings followed each other soon enough.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
+fn watched(samples: &[&MonitorSample]) -> f64 {
+    let gaps = || {
+        samples
+            .windows(2)
+            .map(|two| two[1].asked_ns.saturating_sub(two[0].answered_ns))
+    };
+    let span: u64 = match samples {
+        [first, .., last] => last.answered_ns.saturating_sub(first.asked_ns),
+        _ => return 0.0,
+    };
+    let blind: u64 = gaps().filter(|gap| *gap > BLIND_NS).sum();
+    1.0 - blind as f64 / (span as f64).max(1.0)
+}
+
+/// Runs a judge on the readings of every device; a device without enough of them is not told.
+fn of_devices(
+    judging: &Judging<'_>,
+    kind: &str,
+    judge: impl Fn(&str, &[&MonitorSample]) -> Check,
+) -> Vec<Check> {
+    if judging.findings.monitor.is_empty() {
+        return Vec::new();
+    }
+    let samples = samples(judging);
+    let one = |label: String| {
+        let own = samples.get(&label).map_or(&[][..], Vec::as_slice);
+        let part = watched(own);
+        let check = judge(&label, own);
+        // What was seen stands; that nothing was seen does not, where nobody looked.
+        if part >= WATCHED || check.verdict == Verdict::Fail {
+            return check;
+        }
+        let text = format!(
+            "{label} was watched for {:.0}% of the time only, {} readings: the driver's calls blocked",
+            part * 100.0,
+            own.len()
+        );
+        judging
+            .subject(kind, [label])
+            .inconclusive(ReasonCode::MonitorLost, text, None, vec![])
+    };
+    judging.pool.labels().into_iter().map(one).collect()
+}
+
+/// Changes of the link under load.
+pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
+    const KIND: &str = "link_transitions";
+    if judging.is_host() {
+        let text = "host memory: no link between the ends".to_owned();
+        return vec![
+            judging
+                .subject(KIND, ["box".to_owned()])
+                .skipped(ReasonCode::NotApplicable, text),
+        ];
+    }
+    of_devices(judging, KIND, |label, samples| {
+        let about = [label.to_owned()];
+        let read: Vec<(&MonitorSample, PcieLink)> = samples
+            .iter()
+            .filter_map(|sample| Some((*sample, sample.values.slot_link?)))
+            .collect();
+        let fell = judging.pool.device(label).and_then(|device| {
+            device
+                .loaded
+                .iter()
+                .find_map(|(reading, source)| Some((reading.narrowed_to?, source.clone())))
+        });
+        if read.is_empty() && fell.is_none() {
+            let text = "the link at the slot could not be read".to_owned();
+            let subject = judging.subject(KIND, about);
+            return match judging.is_guest() {
+                true => subject.skipped(ReasonCode::Virtualized, text),
+                false => subject.inconclusive(ReasonCode::Unreadable, text, None, vec![]),
+            };
+        }
+        let changes: Vec<String> = read
+            .windows(2)
+            .filter(|two| is_transition(two[0], two[1]))
+            .map(|two| format!("{} to {}", two[0].1, two[1].1))
+            .collect();
+        // The copies' own readings see what falls between two of the monitor's.
+        let count = changes.len().max(usize::from(fell.is_some()));
+        let allowed = judging.profile.link.transitions_at_most;
+        let limit = Limit {
+            good: Side::AtMost,
+            fail: Some(f64::from(allowed)),
+            warn: None,
+            unit: "changes".to_owned(),
+            basis: "changes of width at any time, of speed while the link carries 1 GB/s or more"
+                .to_owned(),
+            source: judging.profile.link.source.clone(),
+        };
+        let evidence = Evidence::Seen {
+            what: "changes of the link at the slot".to_owned(),
+            value: match (&changes[..], &fell) {
+                ([], None) => "none".to_owned(),
+                ([], Some((to, _))) => format!("fell to {to} while copies ran"),
+                (changes, _) => changes.join(", "),
+            },
+            expected: Some(format!("{allowed} at most")),
+            n: read.len(),
+            source: SOURCE.to_owned(),
+        };
+        let copies = fell.map(|(to, source)| {
+            seen(
+                "state that the copies' own readings found it fall to",
+                to.to_string(),
+                None,
+                &source,
+            )
+        });
+        let text = format!(
+            "{count} changes in {} readings; {allowed} are borne",
+            read.len()
+        );
+        let came = if count > allowed as usize {
+            (Verdict::Fail, ReasonCode::LinkTransitions, text)
+        } else {
+            (Verdict::Pass, ReasonCode::WithinLimit, text)
+        };
+        judging.judged(KIND, about, came, Some(limit), Seen::new(evidence, copies))
+    })
+}
+
+/// Whether the link changed: its width at any time, its speed where it was loaded at both readings, as idle links train down.
+fn is_transition(a: (&MonitorSample, PcieLink), b: (&MonitorSample, PcieLink)) -> bool {
+    let is_loaded = |sample: &MonitorSample| {
+        let values = &sample.values;
+        let traffic = values
+            .pcie_rx_kb_per_s
+            .into_iter()
+            .chain(values.pcie_tx_kb_per_s);
+        traffic.map(u64::from).sum::<u64>() >= LOADED_KB_PER_S
+    };
+    a.1.width() != b.1.width() || (a.1 != b.1 && is_loaded(a.0) && is_loaded(b.0))
+}
+
+/// What held clocks down.
+pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
+    const KIND: &str = "throttle";
+    of_devices(judging, KIND, |label, samples| {
+        let about = [label.to_owned()];
+        let told: Vec<&Vec<String>> = samples
+            .iter()
+            .filter_map(|sample| sample.values.throttle.as_ref())
+            .collect();
+        let subject = || judging.subject(KIND, about.clone());
+        if told.is_empty() {
+            let text = "the driver does not say what holds clocks down".to_owned();
+            let code = if judging.is_guest() {
+                ReasonCode::Virtualized
+            } else {
+                ReasonCode::UnsupportedByDevice
+            };
+            return subject().skipped(code, text);
+        }
+        let times = |reason: &str| {
+            told.iter()
+                .filter(|reasons| reasons.iter().any(|told| told == reason))
+                .count()
+        };
+        let held: Vec<(&str, Verdict, usize)> = REASONS
+            .iter()
+            .map(|(reason, verdict)| (*reason, *verdict, times(reason)))
+            .filter(|(.., times)| *times > 0)
+            .collect();
+        let hottest = samples
+            .iter()
+            .filter_map(|sample| sample.values.temperature_c)
+            .max();
+        let heat = hottest.map_or_else(String::new, |hottest| {
+            format!("; at most {hottest} degrees Celsius")
+        });
+        let words: Vec<String> = held
+            .iter()
+            .map(|(reason, _, times)| format!("{reason} in {times} of {} readings", told.len()))
+            .collect();
+        let value = if words.is_empty() {
+            "nothing for heat or power".to_owned()
+        } else {
+            words.join(", ")
+        };
+        let evidence = Evidence::Seen {
+            what: "what held clocks down".to_owned(),
+            value: value.clone(),
+            expected: Some("nothing for heat or power".to_owned()),
+            n: told.len(),
+            source: SOURCE.to_owned(),
+        };
+        let worst = held.iter().map(|(_, verdict, _)| *verdict).max();
+        let came = match worst {
+            Some(verdict) => (verdict, ReasonCode::Throttled, format!("{value}{heat}")),
+            None => (
+                Verdict::Pass,
+                ReasonCode::AsExpected,
+                format!("{value} in {} readings{heat}", told.len()),
+            ),
+        };
+        judging.judged(KIND, about, came, None, Seen::new(evidence, []))
+    })
+}

@@ -1,0 +1,291 @@
+//! The answer of a report in words: on what it was measured, the verdict and what decides it, what to do, and what was not looked at. Text,
+//! page and JUnit say the same because all take it from here.
+//!
+//! Nothing is judged here, and nothing is laid out.
+
+use std::collections::BTreeMap;
+
+use super::words::{list, plural, without_stop};
+use crate::checks;
+use crate::report::{BoxVerdict, Check, ReasonCode, Report, RunStatus, Verdict};
+
+/// Checks that the answer names; the others are counted.
+const NAMED: usize = 3;
+
+/// The first line of every form: simulated, or on what it was measured.
+pub(super) fn opening(report: &Report) -> String {
+    if let Some(soft) = &report.simulated {
+        return format!(
+            "SIMULATED on soft box {}: arithmetic of a box file, not a measurement",
+            soft.box_name
+        );
+    }
+    let on = match report.node.fingerprint.backend.as_str() {
+        "host" => "host memory; no GPU took part".to_owned(),
+        _ => devices(report),
+    };
+    format!("Measured on {}: {on}", report.node.name)
+}
+
+/// The devices by name, as `4 x NVIDIA L40`.
+fn devices(report: &Report) -> String {
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    for device in &report.devices {
+        *names.entry(&device.name).or_default() += 1;
+    }
+    if names.is_empty() {
+        return "no device".to_owned();
+    }
+    let named: Vec<String> = names
+        .iter()
+        .map(|(name, count)| format!("{count} x {name}"))
+        .collect();
+    named.join(", ")
+}
+
+/// The answer, a few sentences for a reader who reads nothing else.
+pub(super) fn answer(report: &Report) -> Vec<String> {
+    let required: Vec<&Check> = report
+        .checks
+        .iter()
+        .filter(|check| check.required)
+        .collect();
+    let applies = |check: &&&Check| check.reason.code != ReasonCode::NotApplicable;
+    let all = required.iter().filter(applies).count();
+    let failed = of(&required, |check| check.verdict == Verdict::Fail);
+    let open = of(&required, is_open);
+    let looked_at: Vec<&Check> = report.checks.iter().collect();
+    let noticed = of(&looked_at, |check| match check.verdict {
+        Verdict::Warn => true,
+        Verdict::Fail | Verdict::Inconclusive => !check.required,
+        Verdict::Pass | Verdict::Skip => false,
+    });
+    let against = format!(
+        "held against the profile {} ({}) at level {}",
+        report.profile.name, report.profile.title, report.level
+    );
+    let word = report.verdict.words();
+    let mut answer = Vec::new();
+    match report.verdict {
+        BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings => {
+            answer.push(format!("{word}: {}, {against}.", all_good(all)));
+        }
+        BoxVerdict::Rejected => {
+            answer.push(format!(
+                "{word}: {} of {} failed, {against}.",
+                failed.len(),
+                plural(all, "required check")
+            ));
+            answer.push(format!("What rejects it: {}", named(&failed)));
+            if !open.is_empty() {
+                answer.push(format!(
+                    "{} could not be told.",
+                    plural(open.len(), "more required check")
+                ));
+            }
+        }
+        BoxVerdict::Inconclusive => {
+            let what = match (all, open.is_empty()) {
+                (0, _) => "no required check was measured".to_owned(),
+                (_, true) => {
+                    "the run did not end by itself, and what it had measured is good".to_owned()
+                }
+                (_, false) => format!(
+                    "{} of {} could not be told, and none failed",
+                    open.len(),
+                    plural(all, "required check")
+                ),
+            };
+            answer.push(format!(
+                "{word}: {what}, {against}. This is no word for or against the hardware."
+            ));
+            if !open.is_empty() {
+                answer.push(format!("What is open: {}", named(&open)));
+            }
+        }
+    }
+    if let Some(ended) = ended(&report.status) {
+        answer.push(ended);
+    }
+    let excluded = of(&required, |check| {
+        check.reason.code == ReasonCode::ExcludedByUser
+    });
+    if !excluded.is_empty() {
+        let ids: Vec<&str> = excluded.iter().map(|check| check.id.as_str()).collect();
+        answer.push(format!(
+            "Left out on the command line though required: {}.",
+            list(&ids)
+        ));
+    }
+    if !noticed.is_empty() {
+        answer.push(format!("To look at: {}", named(&noticed)));
+    }
+    answer
+}
+
+fn all_good(all: usize) -> String {
+    match all {
+        1 => "the one required check was measured and did not fail".to_owned(),
+        _ => format!("all {all} required checks were measured and none failed"),
+    }
+}
+
+/// How a run ended that did not end by itself.
+fn ended(status: &RunStatus) -> Option<String> {
+    Some(match status {
+        RunStatus::Complete => return None,
+        RunStatus::Interrupted { signal } => {
+            format!("The run was interrupted by {signal}; what was measured till then is shown.")
+        }
+        RunStatus::Broken => {
+            "The run was broken off from outside; what was measured till then is shown.".to_owned()
+        }
+        RunStatus::Failed { reason } => format!("The run could not go on: {reason}"),
+    })
+}
+
+/// Whether a required check leaves the box undecided.
+fn is_open(check: &Check) -> bool {
+    match check.verdict {
+        Verdict::Inconclusive => true,
+        Verdict::Skip => check.reason.code != ReasonCode::NotApplicable,
+        Verdict::Pass | Verdict::Warn | Verdict::Fail => false,
+    }
+}
+
+fn of<'a>(checks: &[&'a Check], is_wanted: impl Fn(&Check) -> bool) -> Vec<&'a Check> {
+    checks
+        .iter()
+        .copied()
+        .filter(|check| is_wanted(check))
+        .collect()
+}
+
+/// The first checks with their reasons, one of each kind first, and how many others there are.
+fn named(checks: &[&Check]) -> String {
+    let mut kinds: Vec<&str> = Vec::new();
+    let (mut first, mut later) = (Vec::new(), Vec::new());
+    for check in checks {
+        if kinds.contains(&check.kind.as_str()) {
+            later.push(*check);
+        } else {
+            kinds.push(&check.kind);
+            first.push(*check);
+        }
+    }
+    first.extend(later);
+    let told: Vec<String> = first
+        .iter()
+        .take(NAMED)
+        .map(|check| format!("{}: {}", check.id, without_stop(&check.reason.text)))
+        .collect();
+    match first.len().saturating_sub(NAMED) {
+        0 => format!("{}.", told.join("; ")),
+        more => format!("{}; and {more} more.", told.join("; ")),
+    }
+}
+
+/// What to do, the most pressing first, and the checks that ask for it.
+pub(super) fn to_do(report: &Report) -> Vec<String> {
+    let mut steps: Vec<(&str, Vec<&str>)> = Vec::new();
+    for wanted in [
+        Verdict::Fail,
+        Verdict::Inconclusive,
+        Verdict::Skip,
+        Verdict::Warn,
+    ] {
+        for check in report.checks.iter().filter(|check| check.verdict == wanted) {
+            if let Some(step) = step(check) {
+                match steps.iter_mut().find(|(known, _)| *known == step) {
+                    Some((_, ids)) => ids.push(&check.id),
+                    None => steps.push((step, vec![&check.id])),
+                }
+            }
+        }
+    }
+    let told = steps
+        .iter()
+        .map(|(step, ids)| format!("{}: {}", list(ids), without_stop(step)));
+    told.collect()
+}
+
+/// What to do about one check.
+fn step(check: &Check) -> Option<&str> {
+    let of_kind = || Some(checks::kind(&check.kind)?.advice).filter(|advice| !advice.is_empty());
+    let own = check.advice.as_deref();
+    match check.verdict {
+        Verdict::Pass => None,
+        Verdict::Warn | Verdict::Fail => own.or_else(of_kind),
+        Verdict::Inconclusive => own.or_else(|| next(check.reason.code)),
+        Verdict::Skip if check.required => own.or_else(|| next(check.reason.code)),
+        Verdict::Skip => None,
+    }
+}
+
+/// What settles a check that was not told, by its reason.
+pub(super) fn next(code: ReasonCode) -> Option<&'static str> {
+    use ReasonCode as R;
+    Some(match code {
+        R::Noisy => {
+            "stop everything else on this machine and run again; more samples alone did not decide it"
+        }
+        R::TooFewSamples => {
+            "give the run more time (--budget), so that there are six samples at least"
+        }
+        R::CounterReset => {
+            "find out what reset the counter (a reloaded driver, a reset device) and run again"
+        }
+        R::CannotLoadLink => "see why no copy ran over the link (h2d_pinned) and run again",
+        R::Permission => "run as a user who may read what the reason names",
+        R::MonitorLost => {
+            "see whether the vendor's own tool (nvidia-smi, amd-smi, mx-smi) still answers; a device that blocks it is often a failing one"
+        }
+        R::BusyDevice => "stop the other work on the device and run again",
+        R::VersionMismatch => {
+            "capture a new baseline on this driver and box, or run without --baseline"
+        }
+        R::Unreadable => "look at what the reason names (cargo xtask doctor)",
+        R::NumaInversion => {
+            "look on which node the card really hangs (cargo xtask topo): firmware may name a wrong one"
+        }
+        R::NotStated => "state it in a profile of your own that extends this one",
+        R::WorkerFailed => {
+            "read what the worker said (the result folder has it) and go on with --resume"
+        }
+        R::OutOfMemory => "free memory and run again",
+        R::Interrupted => "go on with --resume and the result folder",
+        R::MissingLibrary => "install the library that the reason names",
+        R::Budget => "give the run more time (--budget) and go on with --resume",
+        R::ExcludedByUser => "run without --exclude",
+        R::DependencyFailed => "mend first what it rests on",
+        R::Virtualized => "ask who runs the host, or run on the host itself",
+        R::UnsupportedByDevice => {
+            "take it out of `required` in a profile of your own, if the box is to be taken without it"
+        }
+        R::NotAsked => "run at a deeper --level",
+        _ => return None,
+    })
+}
+
+/// What was not looked at: skipped checks by reason, then what no run of this program looks at.
+pub(super) fn not_looked_at(report: &Report) -> Vec<String> {
+    let mut reasons: Vec<(ReasonCode, &str, Vec<&str>)> = Vec::new();
+    for check in report
+        .checks
+        .iter()
+        .filter(|check| check.verdict == Verdict::Skip)
+    {
+        let (code, text) = (check.reason.code, check.reason.text.as_str());
+        match reasons
+            .iter_mut()
+            .find(|row| row.0 == code && row.1 == text)
+        {
+            Some((_, _, ids)) => ids.push(&check.id),
+            None => reasons.push((code, text, vec![&check.id])),
+        }
+    }
+    let skipped = reasons.iter().map(|(code, text, ids)| {
+        format!("{} ({}): {}", list(ids), code.word(), without_stop(text))
+    });
+    skipped.chain(report.not_covered.iter().cloned()).collect()
+}

@@ -1,0 +1,29 @@
+//! What comes out: a report as text, page, JUnit, Prometheus's text file and JSON, without identities unless they were asked for; also
+//! `accept report` and `accept explain`.
+//!
+//! Nothing is judged here. Every form but JSON is of a cleaned copy: control characters out, long texts cut.
+
+mod again;
+mod answer;
+mod explain;
+mod forms;
+mod junit;
+mod page;
+mod pictures;
+mod prometheus;
+mod redact;
+mod text;
+mod texts;
+mod words;
+
+pub(crate) use again::again;
+pub(crate) use explain::explain;
+pub(crate) use forms::{check, json, write};
+pub(crate) use junit::junit;
+pub(crate) use page::html;
+pub(crate) use prometheus::prometheus;
+pub(crate) use redact::redacted;
+pub(crate) use text::text;
+
+#[cfg(test)]
+pub(crate) mod tests;

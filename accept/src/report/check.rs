@@ -1,0 +1,223 @@
+//! One check of a report: what was looked at, against what limit, what came out, and the evidence.
+//!
+//! A check is made by its constructors only, so that a pass without evidence cannot be made.
+
+use serde::{Deserialize, Serialize};
+
+use super::verdict::{ReasonCode, Verdict};
+
+/// One check on one thing: a device, a pair, a node, or the box.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Check {
+    /// Kind and thing, such as `h2d_pinned GPU0` or `p2p GPU0->GPU1`; unique in a report.
+    pub(crate) id: String,
+    /// Its kind: a row of [`crate::checks::KINDS`], such as `h2d_pinned`.
+    pub(crate) kind: String,
+    /// What it is about: labels of devices, `GPU0->GPU1`, `node 1`, or `box`.
+    pub(crate) about: Vec<String>,
+    /// Whether a box is not accepted without it.
+    pub(crate) required: bool,
+    /// What it came to.
+    pub(crate) verdict: Verdict,
+    /// Why.
+    pub(crate) reason: Reason,
+    /// What it was held against; `None` where nothing was.
+    pub(crate) limit: Option<Limit>,
+    /// What was measured or seen.
+    pub(crate) evidence: Vec<Evidence>,
+    /// What to do, where something is to be done.
+    pub(crate) advice: Option<String>,
+}
+
+/// Why a check came to its verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reason {
+    /// From the closed list.
+    pub(crate) code: ReasonCode,
+    /// One sentence with the figures.
+    pub(crate) text: String,
+}
+
+/// What a figure is held against.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limit {
+    /// On which side a good figure lies.
+    pub(crate) good: Side,
+    /// Beyond it the check fails; `None` where it only warns.
+    pub(crate) fail: Option<f64>,
+    /// Beyond it the check warns; `None` where there is no such line.
+    pub(crate) warn: Option<f64>,
+    /// Unit of both.
+    pub(crate) unit: String,
+    /// How they were worked out, such as `0.80 and 0.88 of 28.81 GB/s, what Gen4 x16 carries at 256 B payload`.
+    pub(crate) basis: String,
+    /// Where they come from: the profile's source, which says so where they are a choice.
+    pub(crate) source: String,
+}
+
+/// The good side of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Side {
+    /// Good is at the limit or above.
+    AtLeast,
+    /// Good is at the limit or below.
+    AtMost,
+}
+
+/// What was measured, counted or seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Evidence {
+    /// A number with its samples.
+    Measured {
+        /// What it is, such as `bandwidth of 16 MiB copies`.
+        what: String,
+        /// The median.
+        value: f64,
+        /// Its unit: `GB/s`, `us`, `ms`, `1` for a ratio.
+        unit: String,
+        /// How many samples stand behind it.
+        n: usize,
+        /// Lower end of the 95% interval; `None` without one.
+        low: Option<f64>,
+        /// Upper end of it.
+        high: Option<f64>,
+        /// The samples, in `unit`; empty for a figure that is worked out of others.
+        samples: Vec<f64>,
+        /// Where it comes from: the record below the result folder, or a file.
+        source: String,
+    },
+    /// A counter before and after.
+    Counted {
+        /// The counter and the device or bridge, such as `aer correctable of 0000:20:01.1`.
+        what: String,
+        /// Before the load.
+        before: Option<u64>,
+        /// After it.
+        after: Option<u64>,
+        /// Seconds between the readings.
+        over_s: f64,
+        /// Where it comes from.
+        source: String,
+    },
+    /// A state or setting.
+    Seen {
+        /// What it is, such as `link at the slot under load`.
+        what: String,
+        /// As it was seen.
+        value: String,
+        /// As it was expected; `None` where nothing was.
+        expected: Option<String>,
+        /// How often it was read; 1 for a setting.
+        n: usize,
+        /// Where it comes from.
+        source: String,
+    },
+}
+
+/// A check before its verdict: what it is about, and whether it is required.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    kind: String,
+    about: Vec<String>,
+    required: bool,
+}
+
+/// At least one piece of evidence.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen(Vec<Evidence>);
+
+impl Seen {
+    /// The first, and what else there is.
+    pub(crate) fn new(first: Evidence, more: impl IntoIterator<Item = Evidence>) -> Self {
+        Self(std::iter::once(first).chain(more).collect())
+    }
+}
+
+impl Subject {
+    /// A check of this kind about these.
+    pub(crate) fn new(kind: &str, about: impl IntoIterator<Item = String>, required: bool) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            about: about.into_iter().collect(),
+            required,
+        }
+    }
+
+    /// A verdict that rests on evidence: pass, warn or fail.
+    ///
+    /// A reason that may not stand with the verdict is a defect of this program, and makes the check inconclusive.
+    pub(crate) fn judged(
+        self,
+        verdict: Verdict,
+        code: ReasonCode,
+        text: String,
+        limit: Option<Limit>,
+        seen: Seen,
+    ) -> Check {
+        if !code.verdicts().contains(&verdict) {
+            let text = format!(
+                "{} was judged {verdict:?} for {}: a defect of this program; {text}",
+                self.kind,
+                code.word()
+            );
+            return self.made(
+                Verdict::Inconclusive,
+                ReasonCode::WorkerFailed,
+                text,
+                limit,
+                seen.0,
+            );
+        }
+        self.made(verdict, code, text, limit, seen.0)
+    }
+
+    /// Looked at and not told; what was seen may be nothing.
+    pub(crate) fn inconclusive(
+        self,
+        code: ReasonCode,
+        text: String,
+        limit: Option<Limit>,
+        evidence: Vec<Evidence>,
+    ) -> Check {
+        self.made(Verdict::Inconclusive, code, text, limit, evidence)
+    }
+
+    /// Not looked at.
+    pub(crate) fn skipped(self, code: ReasonCode, text: String) -> Check {
+        self.made(Verdict::Skip, code, text, None, vec![])
+    }
+
+    fn made(
+        self,
+        verdict: Verdict,
+        code: ReasonCode,
+        text: String,
+        limit: Option<Limit>,
+        evidence: Vec<Evidence>,
+    ) -> Check {
+        Check {
+            id: format!("{} {}", self.kind, self.about.join(" ")),
+            kind: self.kind,
+            about: self.about,
+            required: self.required,
+            verdict,
+            reason: Reason { code, text },
+            limit,
+            evidence,
+            advice: None,
+        }
+    }
+}
+
+impl Check {
+    /// The same with what to do.
+    pub(crate) fn advised(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+}

@@ -1,0 +1,167 @@
+//! The report of a run: header, verdict, checks, settings, and what was seen over time. `report.json` is this.
+//!
+//! It is read back by `report`, `compare` and `fleet`, from files of anybody: [`super::read`] has the limits.
+
+use measure::record::Simulated;
+use serde::{Deserialize, Serialize};
+
+use super::check::Check;
+use super::verdict::BoxVerdict;
+
+/// Version of a report's schema; it grows only when an older reader would misunderstand a newer report.
+pub(crate) const REPORT_SCHEMA: u32 = 1;
+
+/// Everything that a run came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Report {
+    /// [`REPORT_SCHEMA`].
+    pub(crate) schema: u32,
+    /// Always `accept`.
+    pub(crate) program: String,
+    /// Its version.
+    pub(crate) version: String,
+    /// sha256 of the running program, hex; `None` where it cannot be read.
+    pub(crate) program_sha256: Option<String>,
+    /// Set where the drivers were soft: nothing in it is of real hardware.
+    pub(crate) simulated: Option<Simulated>,
+    /// Wall clock at the start, RFC 3339.
+    pub(crate) started: String,
+    /// Seconds that the run took, all its parts together.
+    pub(crate) took_s: f64,
+    /// How it ended.
+    pub(crate) status: RunStatus,
+    /// The verdict on the box.
+    pub(crate) verdict: BoxVerdict,
+    /// The exit code that the program returned.
+    pub(crate) exit_code: u8,
+    /// What it was held against.
+    pub(crate) profile: ProfileUsed,
+    /// `quick`, `standard` or `soak`.
+    pub(crate) level: String,
+    /// The machine.
+    pub(crate) node: Node,
+    /// The devices, in the order of the labels.
+    pub(crate) devices: Vec<ReportDevice>,
+    /// The checks, in the order in which they are shown.
+    pub(crate) checks: Vec<Check>,
+    /// Settings of the machine that explain figures and are not judged: name, and value or why it was not read.
+    pub(crate) settings: Vec<Setting>,
+    /// What was seen over time.
+    pub(crate) series: Vec<Series>,
+    /// What this run does not look at, and what does.
+    pub(crate) not_covered: Vec<String>,
+    /// Reservations about the whole run, such as running as root or a resumed run.
+    pub(crate) notes: Vec<String>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub(crate) enum RunStatus {
+    /// All that was planned was looked at or says why not.
+    Complete,
+    /// A signal ended it.
+    Interrupted {
+        /// Its name.
+        signal: String,
+    },
+    /// It did not end by itself: killed, or the machine went down.
+    Broken,
+    /// It could not go on, which it could still say.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// The profile that was used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ProfileUsed {
+    /// Its name.
+    pub(crate) name: String,
+    /// What box it is for, in words.
+    pub(crate) title: String,
+    /// sha256 over the bytes of it and all that it extends, hex.
+    pub(crate) sha256: String,
+    /// Whether it came with this program.
+    pub(crate) shipped: bool,
+    /// sha256 of the baseline's file that was held against, too.
+    pub(crate) baseline_sha256: Option<String>,
+}
+
+/// The machine of a report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Node {
+    /// Its name; a stable stand-in such as `node-1f3a9c` where identities are withheld.
+    pub(crate) name: String,
+    /// Whether names, serials and UUIDs in this report are real.
+    pub(crate) identified: bool,
+    /// What must be equal for two reports to be compared.
+    pub(crate) fingerprint: Fingerprint,
+}
+
+/// What must be equal for figures of two reports to be compared; `None` where it could not be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Fingerprint {
+    /// `cuda`, `hip`, `maca` or `host`.
+    pub(crate) backend: String,
+    /// Names of the devices, sorted.
+    pub(crate) devices: Vec<String>,
+    /// Driver's version.
+    pub(crate) driver: Option<String>,
+    /// Its interface's version.
+    pub(crate) interface: Option<String>,
+    /// The collective library with its version.
+    pub(crate) collectives: Option<String>,
+    /// Kernel's release.
+    pub(crate) kernel: Option<String>,
+    /// CPU's model.
+    pub(crate) cpu: Option<String>,
+    /// Hash over path classes, expected links and nodes of all devices, without addresses.
+    pub(crate) topology: Option<String>,
+    /// Maximum payload sizes of the devices' links in bytes, sorted.
+    pub(crate) max_payload_bytes: Vec<u32>,
+}
+
+/// A device of a report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReportDevice {
+    /// `GPU0`, `MIG0` or `HOST0`.
+    pub(crate) label: String,
+    /// The vendor's name of it.
+    pub(crate) name: String,
+    /// PCI address: the slot on this board, which identifies nobody.
+    pub(crate) slot: Option<String>,
+    /// UUID or serial, or a stable stand-in where identities are withheld.
+    pub(crate) identity: Option<String>,
+    /// NUMA node.
+    pub(crate) node: Option<u32>,
+    /// Memory in bytes.
+    pub(crate) memory_bytes: Option<u64>,
+}
+
+/// A setting of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Setting {
+    /// Such as `IOMMU` or `MPS of GPU0`.
+    pub(crate) name: String,
+    /// As it was read.
+    pub(crate) value: Option<String>,
+    /// Why it was not.
+    pub(crate) why_not: Option<String>,
+}
+
+/// Something that was read again and again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Series {
+    /// Label of the device.
+    pub(crate) device: String,
+    /// Key of the value, as the monitor's lines have it: `temperature_c`, `power_w`, `sm_clock_mhz`, `slot_link`.
+    pub(crate) key: String,
+    /// Its unit.
+    pub(crate) unit: String,
+    /// Seconds since the start and value; empty for what has states.
+    pub(crate) points: Vec<(f64, f64)>,
+    /// For values that are states: seconds since the start and the state from then on.
+    pub(crate) states: Vec<(f64, String)>,
+}

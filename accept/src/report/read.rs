@@ -1,0 +1,301 @@
+//! Reading `report.json` back: of this program, of an older or newer one, or of anybody who wants to be believed.
+//!
+//! A file is bounded in size and depth before it is parsed, and a report that contradicts itself is refused: a pass that nothing stands
+//! behind, a verdict that its checks do not come to. What is read is not cleaned: [`crate::outputs`] does that before it shows anything.
+
+use std::collections::HashSet;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::{BoxVerdict, Check, Evidence, REPORT_SCHEMA, Report, RunStatus, Verdict};
+
+/// Name of the report in a result folder.
+pub(crate) const REPORT_FILE: &str = "report.json";
+
+/// A larger file is refused, so that a hostile one cannot exhaust memory.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Objects and lists within each other; a report of ours has six.
+const MAX_DEPTH: usize = 24;
+
+/// A box of sixteen devices has some two thousand checks.
+const MAX_CHECKS: usize = 10_000;
+
+/// Why a report could not be read; one sentence each.
+#[derive(Debug, Error)]
+pub(crate) enum ReadError {
+    /// It could not be opened or read.
+    #[error("cannot read {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A pipe, a device, a folder.
+    #[error("{0} is not a regular file; give a result folder or its report.json")]
+    NotAFile(PathBuf),
+    /// Too large to be one of ours.
+    #[error("{0} is larger than 64 MiB, which no report of ours is")]
+    TooLarge(PathBuf),
+    /// Too deep to be one of ours.
+    #[error(
+        "{0} has more than {MAX_DEPTH} lists and objects within each other, which no report of ours has"
+    )]
+    TooDeep(PathBuf),
+    /// It is JSON, or not even that, and no report.
+    #[error("{path} is not a report of accept: {why}")]
+    NotAReport {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A later program wrote it.
+    #[error(
+        "{path} has schema {found}, and this program reads up to {REPORT_SCHEMA}; read it with the accept that wrote it, or a newer one"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: u64,
+    },
+    /// It contradicts itself.
+    #[error("{path} is refused: {what}")]
+    Unsound {
+        /// The file.
+        path: PathBuf,
+        /// What it claims and cannot.
+        what: String,
+    },
+}
+
+/// The file that is read for a result folder or a file.
+pub(crate) fn file_of(path: &Path) -> PathBuf {
+    if path.is_dir() {
+        path.join(REPORT_FILE)
+    } else {
+        path.to_owned()
+    }
+}
+
+/// The report of a result folder, or of a file.
+pub(crate) fn read(path: &Path) -> Result<Report, ReadError> {
+    let file = file_of(path);
+    let bytes = read_bounded(&file)?;
+    parse(&bytes, &file)
+}
+
+/// The report in these bytes; `path` is for what is said of it.
+pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<Report, ReadError> {
+    if is_deep(bytes) {
+        return Err(ReadError::TooDeep(path.to_owned()));
+    }
+    let report = match serde_json::from_slice::<Report>(bytes) {
+        Ok(report) => report,
+        // Only a file that is not understood is parsed twice, for a better word on why.
+        Err(error) => return Err(not_understood(bytes, path, &error)),
+    };
+    if report.schema > REPORT_SCHEMA {
+        return Err(ReadError::Newer {
+            path: path.to_owned(),
+            found: u64::from(report.schema),
+        });
+    }
+    match unsound(&report) {
+        None => Ok(report),
+        Some(what) => Err(ReadError::Unsound {
+            path: path.to_owned(),
+            what,
+        }),
+    }
+}
+
+/// The bytes of a regular file that is not too large. Opening does not wait, as a pipe would have it.
+fn read_bounded(path: &Path) -> Result<Vec<u8>, ReadError> {
+    let io_error = |source| ReadError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(no_wait)
+        .open(path)
+        .map_err(io_error)?;
+    if !file.metadata().map_err(io_error)?.is_file() {
+        return Err(ReadError::NotAFile(path.to_owned()));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(io_error)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(ReadError::TooLarge(path.to_owned()));
+    }
+    Ok(bytes)
+}
+
+/// Whether lists and objects lie deeper than in any report; what stands in texts does not count.
+fn is_deep(bytes: &[u8]) -> bool {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return true;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The two keys that tell what a file is.
+#[derive(Deserialize)]
+struct Kind {
+    schema: u64,
+    program: String,
+}
+
+/// What a file is that is no report of this version.
+fn not_understood(bytes: &[u8], path: &Path, error: &serde_json::Error) -> ReadError {
+    let path = path.to_owned();
+    match serde_json::from_slice::<Kind>(bytes) {
+        Ok(kind) if kind.program != "accept" => ReadError::NotAReport {
+            path,
+            why: format!("it says that `{}` wrote it", shown(&kind.program)),
+        },
+        Ok(kind) if kind.schema > u64::from(REPORT_SCHEMA) => ReadError::Newer {
+            path,
+            found: kind.schema,
+        },
+        _ => ReadError::NotAReport {
+            path,
+            why: shown(&error.to_string()),
+        },
+    }
+}
+
+/// What a report claims and cannot, the first of it; `None` where it agrees with itself.
+///
+/// What this program writes passes, which `run` relies on.
+pub(crate) fn unsound(report: &Report) -> Option<String> {
+    if report.program != "accept" {
+        return Some(format!(
+            "it says that `{}` wrote it",
+            shown(&report.program)
+        ));
+    }
+    if report.checks.len() > MAX_CHECKS {
+        return Some(format!(
+            "it has more than {MAX_CHECKS} checks, which no report of ours has"
+        ));
+    }
+    let mut ids = HashSet::new();
+    for check in &report.checks {
+        let id = shown(&check.id);
+        if !ids.insert(check.id.as_str()) {
+            return Some(format!("check `{id}` stands in it twice"));
+        }
+        if let Some(what) = unsound_check(check) {
+            return Some(format!("check `{id}` {what}"));
+        }
+    }
+    let rows = report.checks.iter();
+    let comes_to =
+        BoxVerdict::of(rows.map(|check| (check.required, check.verdict, check.reason.code)));
+    let claimed = report.verdict;
+    let is_accepted = rank(claimed) < rank(BoxVerdict::Inconclusive);
+    if report.checks.is_empty() && is_accepted {
+        return Some("it is accepted without a single check".to_owned());
+    }
+    // A run that was interrupted may say less than its checks, never more.
+    if rank(claimed) < rank(comes_to) {
+        return Some(format!(
+            "its verdict is {} and its checks come to {}",
+            claimed.words(),
+            comes_to.words()
+        ));
+    }
+    if claimed == BoxVerdict::Rejected && comes_to != BoxVerdict::Rejected {
+        return Some("it is rejected and no required check of it failed".to_owned());
+    }
+    if is_accepted && report.status != RunStatus::Complete {
+        return Some("it is accepted and its run did not end by itself".to_owned());
+    }
+    if report.exit_code == measure::exit::DONE && !is_accepted {
+        return Some(format!(
+            "its verdict is {} and its exit code 0",
+            claimed.words()
+        ));
+    }
+    None
+}
+
+/// From the best verdict to the worst.
+fn rank(verdict: BoxVerdict) -> u8 {
+    match verdict {
+        BoxVerdict::Accepted => 0,
+        BoxVerdict::AcceptedWithWarnings => 1,
+        BoxVerdict::Inconclusive => 2,
+        BoxVerdict::Rejected => 3,
+    }
+}
+
+fn unsound_check(check: &Check) -> Option<String> {
+    let code = check.reason.code;
+    if !code.verdicts().contains(&check.verdict) {
+        return Some(format!(
+            "gives `{}` as the reason of {:?}, with which it cannot stand",
+            code.word(),
+            check.verdict
+        ));
+    }
+    let is_judged = matches!(check.verdict, Verdict::Pass | Verdict::Warn | Verdict::Fail);
+    if is_judged && check.evidence.is_empty() {
+        return Some(format!("is judged {:?} without evidence", check.verdict));
+    }
+    if check.verdict == Verdict::Pass && !check.evidence.iter().any(is_looked_at) {
+        return Some("passes and nothing of it was measured, counted or seen".to_owned());
+    }
+    check.evidence.iter().find_map(|evidence| match evidence {
+        Evidence::Measured {
+            low: Some(low),
+            high: Some(high),
+            what,
+            ..
+        } if low > high => Some(format!(
+            "has an interval of `{}` that ends before it begins",
+            shown(what)
+        )),
+        _ => None,
+    })
+}
+
+/// Whether something was looked at for this piece of evidence.
+fn is_looked_at(evidence: &Evidence) -> bool {
+    match evidence {
+        Evidence::Measured { n, .. } | Evidence::Seen { n, .. } => *n > 0,
+        Evidence::Counted { before, after, .. } => before.is_some() && after.is_some(),
+    }
+}
+
+/// A text of a file in a message: short, and without control characters.
+fn shown(text: &str) -> String {
+    measure::control::replaced(&text.chars().take(120).collect::<String>())
+}

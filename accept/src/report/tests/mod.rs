@@ -1,0 +1,5 @@
+//! Tests of reading reports and of their published schema.
+
+mod read;
+mod schema;
+mod validator;

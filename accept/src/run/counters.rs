@@ -1,0 +1,246 @@
+//! Counters of errors, read before the first load and after the last: of every device, every bridge above it, and the memory
+//! controllers.
+//!
+//! What the kernel does not show is a row with the reason, never a zero. Counters that only a vendor's management library has are not
+//! asked for here; those that the monitor reads are added by it.
+
+use std::collections::BTreeMap;
+
+use measure::record::{LinkDevice, MonitorLine};
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use topology::{Machine, PciAddress, PciTree, Sysfs};
+
+use crate::findings::{Counter, Counters};
+
+/// One reading of all counters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Reading {
+    /// Seconds since the kernel started, which goes on while the machine sleeps.
+    up_s: f64,
+    /// The kernel's number of this boot.
+    boot: Option<String>,
+    rows: Vec<Row>,
+}
+
+/// One counter as it was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Row {
+    place: String,
+    key: String,
+    devices: Vec<String>,
+    count: Result<u64, String>,
+}
+
+impl Reading {
+    /// Reads what the kernel shows of these devices.
+    pub(crate) fn take(sysfs: &Sysfs, machine: &Machine, devices: &[LinkDevice]) -> Self {
+        let is_guest = machine.hypervisor == Some(true);
+        let tree = PciTree::read(sysfs, is_guest);
+        // Each function once, with all devices whose link it is of.
+        let mut functions: BTreeMap<PciAddress, Vec<String>> = BTreeMap::new();
+        for device in devices {
+            let Some(address) = device.address else {
+                continue;
+            };
+            let bridges = machine.gpu(address).map(|pci| pci.chain.clone());
+            for function in bridges.unwrap_or_default().into_iter().chain([address]) {
+                let labels = functions.entry(function).or_default();
+                if !labels.contains(&device.label) {
+                    labels.push(device.label.clone());
+                }
+            }
+        }
+        let mut rows = Vec::new();
+        for (address, labels) in functions {
+            let counted = tree.at(address).and_then(|function| function.aer);
+            let kinds = [
+                (
+                    "aer_correctable",
+                    counted.and_then(|counted| counted.correctable),
+                ),
+                ("aer_nonfatal", counted.and_then(|counted| counted.nonfatal)),
+                ("aer_fatal", counted.and_then(|counted| counted.fatal)),
+            ];
+            for (key, count) in kinds {
+                let why = match is_guest {
+                    true => "a guest of a hypervisor is not shown it",
+                    false => "the kernel does not show it",
+                };
+                rows.push(Row {
+                    place: address.to_string(),
+                    key: key.to_owned(),
+                    devices: labels.clone(),
+                    count: count.ok_or_else(|| why.to_owned()),
+                });
+            }
+        }
+        rows.extend(memory(sysfs));
+        Self {
+            up_s: up_s(),
+            boot: machine.boot_id.clone(),
+            rows,
+        }
+    }
+
+    /// What rose between this reading and a later one. A row that only one of them has says so.
+    pub(crate) fn until(&self, after: &Self) -> Counters {
+        let row = |row: &Row| {
+            let same = |other: &&Row| (&other.place, &other.key) == (&row.place, &row.key);
+            let now = after
+                .rows
+                .iter()
+                .find(same)
+                .map(|other| other.count.clone());
+            Counter {
+                devices: row.devices.clone(),
+                place: row.place.clone(),
+                key: row.key.clone(),
+                before: row.count.clone(),
+                after: now.unwrap_or_else(|| Err("it was not there any more".to_owned())),
+            }
+        };
+        Counters {
+            over_s: (after.up_s - self.up_s).max(0.0),
+            boot: [self.boot.clone(), after.boot.clone()],
+            rows: self.rows.iter().map(row).collect(),
+        }
+    }
+}
+
+fn up_s() -> f64 {
+    let now = clock_gettime(ClockId::Boottime);
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "seconds since a start are far below 2^53"
+    )]
+    let seconds = now.tv_sec as f64;
+    #[expect(clippy::cast_precision_loss, reason = "below 10^9")]
+    let nanoseconds = now.tv_nsec as f64;
+    seconds + nanoseconds * 1e-9
+}
+
+/// Errors of the host's memory, by controller (Documentation/admin-guide/RAS/main.rst); none where no driver counts them.
+fn memory(sysfs: &Sysfs) -> Vec<Row> {
+    const FOLDER: &str = "sys/devices/system/edac/mc";
+    let mut rows = Vec::new();
+    for name in sysfs.names(FOLDER) {
+        if !name.starts_with("mc") {
+            continue;
+        }
+        for (file, key) in [
+            ("ce_count", "ecc_correctable"),
+            ("ue_count", "ecc_uncorrectable"),
+        ] {
+            let text = sysfs.read_text(format!("{FOLDER}/{name}/{file}"));
+            rows.push(Row {
+                place: format!("host memory {name}"),
+                key: key.to_owned(),
+                devices: vec!["host memory".to_owned()],
+                count: text
+                    .and_then(|text| text.parse().ok())
+                    .ok_or_else(|| "it cannot be read".to_owned()),
+            });
+        }
+    }
+    rows
+}
+
+/// Packets that each device's link had to send again, from the first and the last of a monitor's readings that say so.
+pub(crate) fn replays(lines: &[MonitorLine]) -> Vec<Counter> {
+    let mut labels: Vec<String> = Vec::new();
+    let mut seen: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for line in lines {
+        match line {
+            MonitorLine::Header(header) => {
+                labels = header
+                    .devices
+                    .iter()
+                    .map(|device| device.label.clone())
+                    .collect();
+            }
+            MonitorLine::Sample(sample) => {
+                let label = labels.get(sample.device);
+                if let (Some(count), Some(label)) = (sample.values.pcie_replays, label) {
+                    let count = u64::from(count);
+                    seen.entry(label.clone()).or_insert((count, count)).1 = count;
+                }
+            }
+            _ => {}
+        }
+    }
+    let counter = |(label, (before, after)): (String, (u64, u64))| Counter {
+        devices: vec![label.clone()],
+        place: label,
+        key: "pcie_replays".to_owned(),
+        before: Ok(before),
+        after: Ok(after),
+    };
+    seen.into_iter().map(counter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use boxfile::{BoxFile, Fault, sysfs as tree};
+
+    use super::*;
+
+    fn device(label: &str, address: &str) -> LinkDevice {
+        LinkDevice {
+            label: label.to_owned(),
+            ordinal: 0,
+            name: "a device of a test".to_owned(),
+            uuid: None,
+            address: address.parse().ok(),
+            node: None,
+            memory_bytes: None,
+            mig: None,
+            idle: None,
+            loaded: None,
+            max_payload_bytes: None,
+            busy: None,
+        }
+    }
+
+    #[test]
+    fn every_bridge_of_a_device_is_read_and_what_rose_is_told() {
+        let root = std::env::temp_dir().join(format!("tplens-counters-{}", std::process::id()));
+        let mut described = BoxFile::builtin("l40x4").unwrap();
+        described.fault = vec![Fault::LinkErrors {
+            address: "0000:20:01.1".to_owned(),
+            correctable: 7,
+            nonfatal: 0,
+            fatal: 0,
+        }];
+        tree::write_tree(&described, &root).unwrap();
+        let sysfs = Sysfs::at(&root);
+        let machine = Machine::read(&sysfs).unwrap();
+        let devices = [device("GPU0", "0000:21:00.0")];
+        let unshown = Reading::take(&sysfs, &machine, &devices);
+        assert!(
+            unshown.rows.iter().all(|row| row.count.is_err()),
+            "{unshown:?}"
+        );
+        tree::show_link_errors(&described, &root).unwrap();
+        let before = Reading::take(&sysfs, &machine, &devices);
+        tree::count_link_errors(&described, &root).unwrap();
+        let after = Reading::take(&sysfs, &machine, &devices);
+        std::fs::remove_dir_all(&root).unwrap();
+        let counters = before.until(&after);
+        // The root port and the device, three kinds each.
+        assert_eq!(counters.rows.len(), 6);
+        let risen: Vec<&Counter> = counters
+            .rows
+            .iter()
+            .filter(|row| row.before != row.after)
+            .collect();
+        assert_eq!(risen.len(), 1);
+        assert_eq!(
+            (risen[0].place.as_str(), risen[0].key.as_str()),
+            ("0000:20:01.1", "aer_correctable")
+        );
+        assert_eq!((&risen[0].before, &risen[0].after), (&Ok(0), &Ok(7)));
+        assert_eq!(risen[0].devices, ["GPU0"]);
+        assert_eq!(counters.boot[0], counters.boot[1]);
+    }
+}

@@ -1,0 +1,116 @@
+//! What the programs that a run starts see of the environment: a list of names, and nothing else.
+//!
+//! No `LD_PRELOAD`, no token, no proxy: what is not needed to find drivers, libraries and devices stays here.
+
+use std::ffi::{OsStr, OsString};
+
+use measure::record::{ALLOWED_ENVIRONMENT, is_listed, is_secret};
+
+/// Names that are handed on beside those that change what is measured: where programs, libraries and this user's folders are.
+const KEPT: [&str; 13] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LANG",
+    "TMPDIR",
+    "XDG_STATE_HOME",
+    "LD_LIBRARY_PATH",
+    "CUDA_PATH",
+    "CUDA_HOME",
+    "ROCM_PATH",
+    "HIP_PATH",
+    "MACA_PATH",
+    "TPLENS_SOFT_DIR",
+];
+
+/// By which network interface ranks of one machine find each other: NCCL's and RCCL's variable, and MetaX's.
+const INTERFACE: [&str; 2] = ["NCCL_SOCKET_IFNAME", "MCCL_SOCKET_IFNAME"];
+
+/// Whether a variable is handed on.
+pub(crate) fn is_kept(name: &OsStr) -> bool {
+    let kept = |name: &str| {
+        (is_listed(name, &KEPT) || is_listed(name, &ALLOWED_ENVIRONMENT)) && !is_secret(name)
+    };
+    name.to_str().is_some_and(kept)
+}
+
+/// Variables that are set besides: the ranks of a collective find each other on the loopback interface, so that no port is open to
+/// others, unless the user chose another one.
+pub(crate) fn added(is_set: impl Fn(&str) -> bool) -> Vec<(OsString, OsString)> {
+    let unset = INTERFACE.into_iter().filter(|name| !is_set(name));
+    unset.map(|name| (name.into(), "lo".into())).collect()
+}
+
+/// What the environment does to the figures, in words: the variables that change what is measured, as they are set.
+pub(crate) fn notes(variables: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
+    let set = measure::record::allowed_environment(variables);
+    if set.is_empty() {
+        return Vec::new();
+    }
+    let set: Vec<String> = set
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    vec![format!(
+        "variables of the environment change what is measured: {}",
+        set.join(", ")
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_needed_is_handed_on() {
+        for name in [
+            "PATH",
+            "HOME",
+            "LD_LIBRARY_PATH",
+            "CUDA_VISIBLE_DEVICES",
+            "NCCL_DEBUG",
+            "HSA_X",
+            "TPLENS_SOFT_DIR",
+        ] {
+            assert!(is_kept(OsStr::new(name)), "{name}");
+        }
+        for name in [
+            "LD_PRELOAD",
+            "HF_TOKEN",
+            "NCCL_API_KEY",
+            "https_proxy",
+            "TPLENS_SIM_FOLDER",
+            "TPLENS_SOFT_BOX",
+            "",
+        ] {
+            assert!(!is_kept(OsStr::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn ranks_meet_on_the_loopback_interface_unless_the_user_says_otherwise() {
+        let lo = |name: &str| (OsString::from(name), OsString::from("lo"));
+        assert_eq!(
+            added(|_| false),
+            [lo("NCCL_SOCKET_IFNAME"), lo("MCCL_SOCKET_IFNAME")]
+        );
+        assert_eq!(
+            added(|name| name == "NCCL_SOCKET_IFNAME"),
+            [lo("MCCL_SOCKET_IFNAME")]
+        );
+    }
+
+    #[test]
+    fn what_changes_figures_is_told_and_a_secret_is_not() {
+        let variables = [
+            ("PATH", "/bin"),
+            ("NCCL_P2P_DISABLE", "1"),
+            ("NCCL_API_KEY", "canary"),
+        ];
+        let told = notes(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(
+            told,
+            ["variables of the environment change what is measured: NCCL_P2P_DISABLE=1"]
+        );
+    }
+}

@@ -1,0 +1,342 @@
+//! The journal of a run, `journal.jsonl`: what was done and found, a line each, on the disk before the run goes on. It is what a run
+//! that was broken off goes on from, and what a report can be made of that was never written.
+//!
+//! The records of the programs are in folders of their own; a line names them. Names of machines and devices stand in it as they are:
+//! it stays where it is, and what is handed on is the report.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use program::Stop;
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use super::counters::Reading;
+use super::key::Key;
+use crate::checks::Group;
+use crate::findings::Missing;
+use crate::report::{BoxVerdict, Check, Report, RunStatus, Verdict};
+
+/// Its name in the result folder.
+pub(crate) const FILE: &str = "journal.jsonl";
+
+/// Version of its lines.
+const SCHEMA: u32 = 1;
+
+/// A journal above this is none of ours.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Entry {
+    /// The first line: what the run is of.
+    Begin {
+        /// Version of the lines.
+        schema: u32,
+        /// What must be equal for the run to be gone on with.
+        key: Box<Key>,
+        /// The report without checks.
+        report: Box<Report>,
+    },
+    /// A process took the run up, the first one among them.
+    Segment {
+        /// Wall clock, RFC 3339.
+        at: String,
+        /// The kernel's boot.
+        boot: Option<String>,
+    },
+    /// Counters before the first load.
+    Before {
+        /// What was read.
+        reading: Box<Reading>,
+    },
+    /// A step ended.
+    Step {
+        /// What it was of.
+        group: Group,
+        /// Its name in the plan, by which it is not done twice.
+        name: String,
+        /// Its folder, relative to the result folder.
+        folder: String,
+        /// Seconds that it took.
+        took_s: f64,
+        /// Why it left nothing, or not all.
+        missing: Option<Missing>,
+    },
+    /// What came of a check until now; a later line of the same id replaces it.
+    Check {
+        /// The check.
+        check: Box<Check>,
+    },
+    /// The run ended by itself, or was told to.
+    End {
+        /// The report, as it was written.
+        report: Box<Report>,
+    },
+}
+
+/// What a step came to, as its line has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Done {
+    /// What it was of.
+    pub(crate) group: Group,
+    /// Its name in the plan.
+    pub(crate) name: String,
+    /// Its folder, relative to the result folder.
+    pub(crate) folder: String,
+    /// Seconds that it took.
+    pub(crate) took_s: f64,
+    /// Why it left nothing, or not all.
+    pub(crate) missing: Option<Missing>,
+}
+
+/// What a journal adds up to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Kept {
+    /// What must be equal for the run to be gone on with.
+    pub(crate) key: Key,
+    /// The report without checks, or the whole one of a run that ended.
+    pub(crate) report: Report,
+    /// Boots of the processes that took the run up.
+    pub(crate) boots: Vec<Option<String>>,
+    /// Counters before the first load.
+    pub(crate) before: Option<Reading>,
+    /// Steps that ended, in their order.
+    pub(crate) done: Vec<Done>,
+    /// Seconds that they took together.
+    pub(crate) took_s: f64,
+    /// What checks came to last, in the order in which they were told first.
+    pub(crate) checks: Vec<Check>,
+    /// Whether the run ended by itself or was told to.
+    pub(crate) is_ended: bool,
+    /// Bytes up to the end of the last whole line.
+    whole_bytes: u64,
+}
+
+/// A journal that is written.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Begins one in a folder that has none.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub(crate) fn begin(folder: &Path, key: &Key, report: &Report) -> Result<Self, Stop> {
+        let path = folder.join(FILE);
+        let file = OpenOptions::new()
+            .create_new(true)
+            .append(true)
+            .mode(0o600)
+            .open(&path)
+            .with_context(|| format!("cannot begin {}", path.display()))?;
+        let mut journal = Self { path, file };
+        journal.add(&Entry::Begin {
+            schema: SCHEMA,
+            key: Box::new(key.clone()),
+            report: Box::new(report.clone()),
+        })?;
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .with_context(|| format!("cannot flush the folder {}", folder.display()))?;
+        Ok(journal)
+    }
+
+    /// Goes on with one; what stands behind its last whole line is cut off.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub(crate) fn go_on(folder: &Path, kept: &Kept) -> Result<Self, Stop> {
+        let path = folder.join(FILE);
+        let file = OpenOptions::new()
+            .append(true)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&path)
+            .and_then(|file| file.set_len(kept.whole_bytes).map(|()| file))
+            .with_context(|| format!("cannot go on with {}", path.display()))?;
+        Ok(Self { path, file })
+    }
+
+    /// Adds a line; it is on the disk when this returns.
+    ///
+    /// # Errors
+    /// The disk refuses; half a line is taken back where that can be.
+    pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), Stop> {
+        let mut line = serde_json::to_vec(entry).context("writing a line of the journal")?;
+        line.push(b'\n');
+        let before = self.file.metadata().map(|found| found.len());
+        let written = self.file.write_all(&line);
+        if written.is_err() {
+            drop(before.and_then(|length| self.file.set_len(length)));
+        }
+        written
+            .and_then(|()| self.file.sync_data())
+            .with_context(|| format!("cannot write {}", self.path.display()))?;
+        Ok(())
+    }
+}
+
+/// Reads a journal; a torn last line is passed over.
+///
+/// # Errors
+/// In one sentence: it cannot be read, has no first line, or a line that is none.
+pub(crate) fn read(path: &Path) -> Result<Kept, String> {
+    let shown = path.display();
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| format!("cannot read {shown}: {error}"))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!(
+            "{shown} is larger than 256 MiB, which no journal of a run is"
+        ));
+    }
+    kept(&bytes).map_err(|why| format!("{shown}{why}"))
+}
+
+fn kept(bytes: &[u8]) -> Result<Kept, String> {
+    let end = bytes
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    let whole = String::from_utf8_lossy(&bytes[..end]);
+    let mut kept: Option<Kept> = None;
+    for (number, line) in whole.lines().enumerate() {
+        let entry: Entry = serde_json::from_str(line).map_err(|error| {
+            format!(
+                ", line {}, is no line of a run's journal: {error}",
+                number + 1
+            )
+        })?;
+        match (entry, &mut kept) {
+            (Entry::Begin { schema, .. }, None) if schema > SCHEMA => {
+                return Err(format!(
+                    " has schema {schema}, this program reads up to {SCHEMA}; use a newer tplens"
+                ));
+            }
+            (Entry::Begin { key, report, .. }, None) => {
+                kept = Some(Kept {
+                    key: *key,
+                    report: *report,
+                    boots: Vec::new(),
+                    before: None,
+                    done: Vec::new(),
+                    took_s: 0.0,
+                    checks: Vec::new(),
+                    is_ended: false,
+                    whole_bytes: end as u64,
+                });
+            }
+            (Entry::Begin { .. }, Some(_)) => {
+                return Err(format!(
+                    ", line {}, begins another run; was another journal appended?",
+                    number + 1
+                ));
+            }
+            (entry, Some(kept)) => kept.apply(entry),
+            (_, None) => break,
+        }
+    }
+    kept.ok_or_else(|| {
+        " has no first line, so nothing of it can be used; start the run anew with another --out"
+            .to_owned()
+    })
+}
+
+impl Kept {
+    fn apply(&mut self, entry: Entry) {
+        match entry {
+            // Told apart by the caller.
+            Entry::Begin { .. } => {}
+            Entry::Segment { boot, .. } => {
+                self.boots.push(boot);
+                self.is_ended = false;
+            }
+            Entry::Before { reading } => self.before = Some(*reading),
+            Entry::Step {
+                group,
+                name,
+                folder,
+                took_s,
+                missing,
+            } => {
+                self.took_s += took_s;
+                self.done.push(Done {
+                    group,
+                    name,
+                    folder,
+                    took_s,
+                    missing,
+                });
+            }
+            Entry::Check { check } => {
+                match self.checks.iter_mut().find(|known| known.id == check.id) {
+                    Some(known) => *known = *check,
+                    None => self.checks.push(*check),
+                }
+            }
+            Entry::End { report } => {
+                self.checks.clone_from(&report.checks);
+                self.report = *report;
+                self.is_ended = true;
+            }
+        }
+    }
+
+    /// The report of the run: the one that was written, or, where the run did not end by itself, what its checks had come to. Such
+    /// a box is never accepted.
+    pub(crate) fn report(&self) -> Report {
+        if self.is_ended {
+            return self.report.clone();
+        }
+        let mut report = self.report.clone();
+        report.status = RunStatus::Broken;
+        report.took_s = self.took_s;
+        report.checks.clone_from(&self.checks);
+        let is_failed = |check: &Check| check.required && check.verdict == Verdict::Fail;
+        report.verdict = match report.checks.iter().any(is_failed) {
+            true => BoxVerdict::Rejected,
+            false => BoxVerdict::Inconclusive,
+        };
+        report.exit_code = report.verdict.exit_code();
+        report.notes.push(
+            "the run did not end by itself: killed, or the machine went down; `accept run --resume` goes on with it".to_owned(),
+        );
+        report
+    }
+}
+
+/// The journal of a folder that is to be gone on with.
+///
+/// # Errors
+/// There is none that can be used.
+pub(crate) fn of_folder(folder: &Path) -> Result<Kept, Stop> {
+    let path = folder.join(FILE);
+    let is_file = path
+        .symlink_metadata()
+        .is_ok_and(|found| found.file_type().is_file());
+    if !is_file {
+        return Err(Stop::Usage(format!(
+            "{} holds no {FILE} of a run; start one with --out",
+            folder.display()
+        )));
+    }
+    read(&path).map_err(Stop::Usage)
+}
+
+/// An error that the disk made, as a run's end.
+pub(crate) fn not_durable(stop: Stop) -> Stop {
+    match stop {
+        Stop::Internal(error) => {
+            Stop::Internal(anyhow!("the result is not on the disk in full: {error:#}"))
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,123 @@
+//! What must be equal for a run to be gone on with: profile, programs, driver, devices and what was asked for.
+
+use measure::record::{Links, Record};
+use serde::{Deserialize, Serialize};
+
+use crate::cli::{Level, RunArgs};
+
+/// What must be equal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Key {
+    /// sha256 of the profile and all that it extends.
+    profile: String,
+    /// sha256 of this program.
+    program: Option<String>,
+    /// sha256 of the program that measures links.
+    measuring: Option<String>,
+    /// Driver and interface with their versions.
+    driver: String,
+    /// Label, name and identity of each device.
+    devices: Vec<String>,
+    /// What was asked for, a flag each.
+    asked: Vec<(String, String)>,
+}
+
+impl Key {
+    /// The key of a run.
+    pub(crate) fn of(
+        args: &RunArgs,
+        profile_sha256: &str,
+        baseline_sha256: Option<&str>,
+        listing: &Record,
+        links: &Links,
+        program: Option<String>,
+    ) -> Self {
+        let backend = links.backend.clone().unwrap_or_default();
+        let none = || "of unknown version".to_owned();
+        let device = |device: &measure::record::LinkDevice| {
+            let address = device.address.map(|address| address.to_string());
+            let identity = device.uuid.clone().or(address);
+            format!(
+                "{} {} {}",
+                device.label,
+                device.name,
+                identity.unwrap_or_else(|| "without identity".to_owned())
+            )
+        };
+        Self {
+            profile: profile_sha256.to_owned(),
+            program,
+            measuring: listing.header.provenance.binary_sha256.clone(),
+            driver: format!(
+                "{}, driver {}, {}",
+                backend.name,
+                backend.driver.unwrap_or_else(none),
+                backend.interface.unwrap_or_else(none)
+            ),
+            devices: links.devices.iter().map(device).collect(),
+            asked: asked(args, baseline_sha256),
+        }
+    }
+
+    /// In what another run differs, in words; empty where it may go on.
+    pub(crate) fn differences(&self, now: &Self) -> Vec<String> {
+        let mut told = Vec::new();
+        if self.profile != now.profile {
+            told.push("the profile (its sha256 is another one)".to_owned());
+        }
+        if self.program != now.program {
+            told.push("this program (its sha256 is another one)".to_owned());
+        }
+        if self.measuring != now.measuring {
+            told.push("p2p-bw (its sha256 is another one)".to_owned());
+        }
+        if self.driver != now.driver {
+            told.push(format!(
+                "the driver ({} then, {} now)",
+                self.driver, now.driver
+            ));
+        }
+        if self.devices != now.devices {
+            let shown = |devices: &[String]| match devices.is_empty() {
+                true => "none".to_owned(),
+                false => devices.join(", "),
+            };
+            told.push(format!(
+                "the devices ({} then, {} now)",
+                shown(&self.devices),
+                shown(&now.devices)
+            ));
+        }
+        for ((flag, then), (_, now)) in self.asked.iter().zip(&now.asked) {
+            if then != now {
+                told.push(format!("{flag} ({then} then, {now} now)"));
+            }
+        }
+        told
+    }
+}
+
+/// What was asked for; how long all may take and where results go may change.
+fn asked(args: &RunArgs, baseline_sha256: Option<&str>) -> Vec<(String, String)> {
+    let level = match args.level {
+        Level::Quick => "quick",
+        Level::Standard => "standard",
+        Level::Soak => "soak",
+    };
+    let or_none = |value: Option<String>| value.unwrap_or_else(|| "not given".to_owned());
+    let duration = args
+        .duration
+        .map(|time| format!("{} s", time.as_secs_f64()));
+    [
+        ("--level", level.to_owned()),
+        ("--duration", or_none(duration)),
+        ("--gpus", args.gpus.clone()),
+        ("--backend", or_none(args.backend.clone())),
+        ("--sim", or_none(args.sim.clone())),
+        ("--exclude", args.exclude.join(",")),
+        ("--baseline", or_none(baseline_sha256.map(str::to_owned))),
+        ("--serve-url", or_none(args.serve_url.clone())),
+    ]
+    .map(|(flag, value)| (flag.to_owned(), value))
+    .to_vec()
+}

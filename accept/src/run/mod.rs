@@ -1,0 +1,26 @@
+//! Running: what is done, in which order and how long; programs as processes; the monitor beside them; counters; the journal; going on
+//! with a run that was broken off.
+
+mod counters;
+mod environment;
+mod folder;
+mod journal;
+mod key;
+mod machine;
+mod matching;
+mod monitor;
+mod plan;
+mod process;
+mod scene;
+mod series;
+mod session;
+mod soak;
+mod start;
+mod steps;
+mod write;
+
+pub(crate) use journal::{FILE as JOURNAL_FILE, read as read_journal};
+pub(crate) use plan::plan;
+pub(crate) use process::{TIED, become_tied};
+pub(crate) use start::run;
+use start::{level_word, loaded, matches, time_budget};

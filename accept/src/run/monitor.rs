@@ -1,0 +1,207 @@
+//! `p2p-bw monitor` beside the load, from before the first step to behind the last one: a process of its own, because vendor calls can
+//! block. Its lines go to a file and are kept for judging.
+//!
+//! Where it dies or falls silent the rest of the run stands; only what it would have seen is missing.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use measure::record::{MonitorLine, MonitorSample};
+use program::others::last_error;
+use supervisor::{Event, Interrupt, Ladder, LineSink, Worker};
+
+use super::process;
+
+/// Readings a second.
+const HZ: &str = "10";
+
+/// How long its header may take: a driver that nobody uses starts up first.
+const FIRST: Duration = Duration::from_secs(15);
+
+/// Without a line for so long it is lost.
+const SILENT: Duration = Duration::from_secs(10);
+
+/// Lines that are kept whole; of those behind them two or three a second, and every change of a link or of what holds clocks down.
+const WHOLE: usize = 100_000;
+
+/// Between two samples of a device that are kept where nothing changed, ns: often enough to show that somebody watched all the time.
+const SPARSE_NS: u64 = 350_000_000;
+
+/// Ends it.
+const LADDER: Ladder = Ladder {
+    abort: Duration::from_millis(10),
+    term: Duration::from_secs(3),
+    kill: Duration::from_secs(5),
+};
+
+/// A monitor under way.
+pub(crate) struct Monitor {
+    worker: Worker,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What a monitor said.
+#[derive(Debug)]
+struct Seen {
+    file: File,
+    lines: Vec<MonitorLine>,
+    /// The last sample of each device that was kept.
+    kept: BTreeMap<usize, MonitorSample>,
+    /// When the last line came.
+    last: Instant,
+    /// How many lines were left out.
+    left_out: u64,
+}
+
+/// What came of a monitor.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    /// Its lines.
+    pub(crate) lines: Vec<MonitorLine>,
+    /// How many were left out of them, which showed no change.
+    pub(crate) left_out: u64,
+    /// Why it did not last to the end.
+    pub(crate) lost: Option<String>,
+}
+
+impl Monitor {
+    /// Starts it and waits for its header, for as long as a driver takes to start.
+    ///
+    /// # Errors
+    /// The system refuses, or the file cannot be made.
+    pub(crate) fn start(
+        program: &Path,
+        arguments: &[String],
+        file: &Path,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let opened = OpenOptions::new()
+            .create_new(true)
+            .append(true)
+            .mode(0o600)
+            .open(file)
+            .with_context(|| format!("cannot write {}", file.display()))?;
+        let seen = Arc::new(Mutex::new(Seen {
+            file: opened,
+            lines: Vec::new(),
+            kept: BTreeMap::new(),
+            last: Instant::now(),
+            left_out: 0,
+        }));
+        let sink: LineSink = {
+            let seen = Arc::clone(&seen);
+            Arc::new(move |line: &str| lock(&seen).take(line))
+        };
+        let mut words = vec!["monitor".to_owned(), "--hz".to_owned(), HZ.to_owned()];
+        words.extend(arguments.iter().cloned());
+        let mut monitor = Self {
+            worker: process::start("monitor", program, &words, sink)?,
+            seen,
+        };
+        let begun = Instant::now();
+        while begun.elapsed() < FIRST
+            && monitor.is_running()
+            && lock(&monitor.seen).lines.is_empty()
+        {
+            let waited = monitor
+                .worker
+                .next::<serde_json::Value>(Duration::from_millis(50), interrupt);
+            if let Event::Interrupted(_) = waited {
+                break;
+            }
+        }
+        Ok(monitor)
+    }
+
+    fn is_running(&mut self) -> bool {
+        let look = self
+            .worker
+            .next::<serde_json::Value>(Duration::ZERO, &Interrupt::none());
+        !matches!(look, Event::Exited(_))
+    }
+
+    /// Ends it and gives what it saw.
+    pub(crate) fn end(mut self) -> Watched {
+        let was_running = self.is_running();
+        let silent = lock(&self.seen).last.elapsed();
+        self.worker.end(LADDER);
+        let mut seen = lock(&self.seen);
+        let lines = std::mem::take(&mut seen.lines);
+        let lost = if !was_running {
+            Some(format!(
+                "it ended before the load did: {}",
+                last_error(&self.worker.tail())
+            ))
+        } else if lines.is_empty() {
+            Some("it said nothing".to_owned())
+        } else if silent >= SILENT {
+            Some(format!(
+                "its last line was {:.0} s old when the load ended",
+                silent.as_secs_f64()
+            ))
+        } else {
+            None
+        };
+        Watched {
+            lines,
+            left_out: seen.left_out,
+            lost,
+        }
+    }
+}
+
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Seen {
+    fn take(&mut self, text: &str) {
+        // Its words on standard error come here, too.
+        let Ok(line) = serde_json::from_str::<MonitorLine>(text) else {
+            return;
+        };
+        self.last = Instant::now();
+        if self.lines.len() < WHOLE || self.is_news(&line) {
+            // The lines that are judged are kept here; those in the file may be lost on a full disk.
+            let _ = writeln!(self.file, "{text}");
+            if let MonitorLine::Sample(sample) = &line {
+                self.kept.insert(sample.device, (**sample).clone());
+            }
+            self.lines.push(line);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Whether a line tells more than that all is as it was.
+    fn is_news(&self, line: &MonitorLine) -> bool {
+        let MonitorLine::Sample(sample) = line else {
+            return true;
+        };
+        let Some(before) = self.kept.get(&sample.device) else {
+            return true;
+        };
+        let (now, then) = (&sample.values, &before.values);
+        now.slot_link != then.slot_link
+            || now.device_link != then.device_link
+            || now.throttle != then.throttle
+            || now.pcie_replays != then.pcie_replays
+            || sample.asked_ns.saturating_sub(before.asked_ns) >= SPARSE_NS
+    }
+}
+
+/// The lines that an earlier process of the run left in a file; torn ones are passed over.
+pub(crate) fn read(file: &Path) -> Vec<MonitorLine> {
+    let Ok(text) = std::fs::read_to_string(file) else {
+        return Vec::new();
+    };
+    text.lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}

@@ -1,0 +1,191 @@
+//! One program of a run as a process: started with a small environment in a process group of its own, watched for progress, and ended
+//! where it stands still or its time is over.
+//!
+//! What it measured is in its own folder; only its words are kept here, in a log. A process that no signal ends is left behind.
+
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use supervisor::{Ending, Event, Interrupt, Ladder, LineSink, Signal, Worker, WorkerSpec};
+
+use super::environment;
+
+/// A hidden first argument of this program: become the program that follows, with the small environment, and die with this one.
+pub(crate) const TIED: &str = "__tied";
+
+/// Ends a program: none reads its standard input, each ends its own workers on SIGTERM, which takes 13 s at most, and writes what it has.
+const LADDER: Ladder = Ladder {
+    abort: Duration::from_millis(10),
+    term: Duration::from_secs(14),
+    kill: Duration::from_secs(5),
+};
+
+/// How often it is looked whether a program goes on.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// A program to run.
+pub(crate) struct Program<'a> {
+    /// For messages.
+    pub(crate) name: &'a str,
+    /// Its file.
+    pub(crate) file: &'a Path,
+    /// Its arguments.
+    pub(crate) arguments: &'a [String],
+    /// Where its words go.
+    pub(crate) log: &'a Path,
+    /// A file whose growth is progress, as its words are: its journal.
+    pub(crate) grows: &'a Path,
+}
+
+/// How long a program may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Without progress.
+    pub(crate) silent: Duration,
+    /// In all.
+    pub(crate) total: Duration,
+}
+
+/// How a program ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// By itself, with this exit code.
+    Exit {
+        /// Its code.
+        code: i32,
+        /// The end of what it said.
+        said: String,
+    },
+    /// By a signal that this program did not send.
+    Killed {
+        /// The signal's number.
+        signal: i32,
+        /// The end of what it said.
+        said: String,
+    },
+    /// It was ended: it made no progress.
+    Silent {
+        /// For how long.
+        waited: Duration,
+        /// Whether not even SIGKILL ended it.
+        is_left_behind: bool,
+    },
+    /// It was ended: the time was over.
+    OutOfTime {
+        /// Whether not even SIGKILL ended it.
+        is_left_behind: bool,
+    },
+    /// It was ended because this program was told to stop.
+    Interrupted(Signal),
+}
+
+/// What this program becomes where it was started with [`TIED`]; returns only where it cannot.
+pub(crate) fn become_tied() -> anyhow::Error {
+    let words = std::env::args_os().skip(2);
+    program::child::become_tied(words, environment::is_kept)
+}
+
+/// Starts a program that dies with this one; its lines go to `sink`.
+///
+/// # Errors
+/// The system refuses.
+pub(crate) fn start(
+    name: &str,
+    file: &Path,
+    arguments: &[String],
+    sink: LineSink,
+) -> Result<Worker> {
+    let words = [OsString::from(TIED), file.into()]
+        .into_iter()
+        .chain(arguments.iter().map(OsString::from));
+    let mut spec = WorkerSpec::this_program(name, words)?;
+    spec.environment = environment::added(|name| std::env::var_os(name).is_some());
+    spec.noise = Some(sink);
+    Ok(Worker::spawn(spec)?)
+}
+
+/// Runs a program to its end.
+///
+/// # Errors
+/// It cannot be started, or its log cannot be written.
+pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) -> Result<Ended> {
+    let (sink, lines) = log(program.log)?;
+    let mut worker = start(program.name, program.file, program.arguments, sink)?;
+    let begun = Instant::now();
+    let (mut mark, mut moved) = ((0, 0), begun);
+    loop {
+        match worker.next::<serde_json::Value>(LOOK, interrupt) {
+            Event::Exited(status) => {
+                let said = worker.tail();
+                return Ok(match (status.code(), status.signal()) {
+                    (Some(code), _) => Ended::Exit { code, said },
+                    (None, signal) => Ended::Killed {
+                        signal: signal.unwrap_or_default(),
+                        said,
+                    },
+                });
+            }
+            Event::Interrupted(signal) => {
+                worker.end(LADDER);
+                return Ok(Ended::Interrupted(signal));
+            }
+            Event::Message(_) | Event::Garbled { .. } | Event::Silent { .. } => {}
+        }
+        let now = (lines.load(Ordering::Relaxed), length(program.grows));
+        if now != mark {
+            (mark, moved) = (now, Instant::now());
+        }
+        if begun.elapsed() >= limits.total {
+            let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
+            return Ok(Ended::OutOfTime { is_left_behind });
+        }
+        let waited = moved.elapsed();
+        if waited >= limits.silent {
+            let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
+            return Ok(Ended::Silent {
+                waited,
+                is_left_behind,
+            });
+        }
+    }
+}
+
+fn length(path: &Path) -> u64 {
+    path.metadata().map_or(0, |found| found.len())
+}
+
+/// A sink that appends lines to a file, and the count of lines that came.
+fn log(path: &Path) -> Result<(LineSink, Arc<AtomicU64>)> {
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    let file = Mutex::new(file);
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&count);
+    let sink: LineSink = Arc::new(move |line: &str| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        // The program's own folder is what must be on the disk; its words may be lost on a full one.
+        let _ = writeln!(file, "{line}");
+    });
+    Ok((sink, count))
+}
+
+/// The file of a program that a run starts.
+///
+/// # Errors
+/// It is not there; the error says how to build it.
+pub(crate) fn file(program: &str) -> Result<PathBuf, String> {
+    program::others::beside(program, "cargo xtask accept")
+}

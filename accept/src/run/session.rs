@@ -1,0 +1,570 @@
+//! A run under way: one step after another, each kept in the journal before the next begins, judged as far as is known.
+//!
+//! What a step's end means for its group is decided here; what its figures mean is for the judges.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use measure::record::{Endpoint, Outcome, Payload, Record, Status, load};
+use program::others::last_error;
+use program::{Stop, say as tell};
+use supervisor::Interrupt;
+
+use super::folder::Folder;
+use super::journal::{Done, Entry, Journal, not_durable};
+use super::machine;
+use super::process::{self, Ended, Limits, Program};
+use super::steps::{self, Again, Bench, Step};
+use crate::checks::Group;
+use crate::findings::{Findings, Found, Missing};
+use crate::judge;
+use crate::report::{Check, ReasonCode};
+
+/// A program that says nothing and whose journal does not grow is hung after so many of its own deadlines, and a little: it has
+/// deadlines for whatever can hang, and ends what hangs itself.
+const DEADLINES: u32 = 3;
+
+/// What a program may be silent besides, as while a driver starts.
+const BESIDE: Duration = Duration::from_secs(30);
+
+/// A run under way.
+pub(crate) struct Session<'a> {
+    pub(crate) bench: Bench<'a>,
+    pub(crate) folder: &'a Folder,
+    pub(crate) journal: Journal,
+    pub(crate) findings: Findings,
+    pub(crate) interrupt: &'a Interrupt,
+    /// Steps that an earlier process of this run did.
+    pub(crate) done: Vec<Done>,
+    /// When this process took the run up.
+    pub(crate) begun: Instant,
+    /// Seconds that earlier processes of it took.
+    pub(crate) before_s: f64,
+    /// What all of it may take.
+    pub(crate) budget: Duration,
+    /// What the checks come to now.
+    pub(crate) checks: Vec<Check>,
+    /// Reservations about the whole run.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Whether a step was done, now or before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Did {
+    /// It was.
+    Yes,
+    /// The time that is left does not suffice.
+    NoTime,
+}
+
+impl Session<'_> {
+    /// Every group that has no evidence yet, with the reason that holds where the run ends before it gets some.
+    pub(crate) fn expect(&mut self) {
+        const GROUPS: [Group; 9] = [
+            Group::HostLinks,
+            Group::PeerLinks,
+            Group::Concurrent,
+            Group::Numa,
+            Group::Collectives,
+            Group::Soak,
+            Group::Serving,
+            Group::Counters,
+            Group::Watch,
+        ];
+        for group in GROUPS {
+            let (code, text) = steps::left_out(&self.bench, group)
+                .unwrap_or_else(|| (ReasonCode::Interrupted, "the run ended before".to_owned()));
+            self.findings.missing.insert(group, Missing { code, text });
+        }
+    }
+
+    /// Takes up what earlier processes of this run measured; a step whose record cannot be read is done again.
+    pub(crate) fn take_up(&mut self) {
+        let done = std::mem::take(&mut self.done);
+        for step in done {
+            match load(&self.folder.join(&step.folder)) {
+                Ok(record) => self.add(step.group, record, &step.folder),
+                Err(_) if step.missing.is_some() => {}
+                Err(_) => continue,
+            }
+            if let Some(missing) = &step.missing {
+                self.step_lacks(step.group, &step.name, missing.clone());
+            }
+            self.done.push(step);
+        }
+    }
+
+    /// Does every step of the plan, and measures again what is not decided, as often as the profile lets.
+    ///
+    /// # Errors
+    /// A signal, or a disk that refuses.
+    pub(crate) fn measure(&mut self) -> Result<(), Stop> {
+        self.judge()?;
+        for planned in steps::steps(&self.bench) {
+            // Made anew: a device may have been lost since the plan.
+            let Some(step) = self.bench.step(planned.group, planned.name, None) else {
+                continue;
+            };
+            if let Some((code, text)) = steps::left_out(&self.bench, step.group) {
+                self.lack(step.group, Missing { code, text });
+                continue;
+            }
+            self.step(&step)?;
+        }
+        self.again()
+    }
+
+    fn again(&mut self) -> Result<(), Stop> {
+        let sampling = self.bench.profile.sampling;
+        let mut samples = sampling.repeats;
+        for round in 1.. {
+            samples += sampling.repeats;
+            if sampling.repeats == 0 || samples > sampling.max_repeats {
+                break;
+            }
+            let undecided = judge::undecided(&self.checks);
+            let all = undecided
+                .iter()
+                .filter_map(|(kind, about)| steps::again(kind, about));
+            let again = steps::joined(all);
+            if again.is_empty() {
+                break;
+            }
+            for one in again {
+                let name = format!("{}-again-{round}", one.group.word());
+                let Some(step) = self.more(name, &one) else {
+                    continue;
+                };
+                if self.step(&step)? == Did::NoTime {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The step that takes more samples of what was measured, at the same sizes.
+    fn more(&self, name: String, again: &Again) -> Option<Step> {
+        let pairs = matches!(
+            again.group,
+            Group::PeerLinks | Group::Concurrent | Group::Collectives
+        );
+        let again = match again.devices.len() {
+            // A pair needs both of its ends; all of a class is measured again.
+            1 if pairs => &Again {
+                devices: Vec::new(),
+                ..again.clone()
+            },
+            _ => again,
+        };
+        let mut step = self.bench.step(again.group, name, Some(again))?;
+        let is_of = |case: &str| again.cases.is_empty() || again.cases.contains(&case);
+        let bytes = self
+            .findings
+            .links
+            .iter()
+            .find_map(|found| match &found.it.payload {
+                Payload::Links(links) => links
+                    .points
+                    .iter()
+                    .find(|point| is_of(&point.case))
+                    .map(|point| point.bytes),
+                _ => None,
+            });
+        let takes_sizes = step.program == "p2p-bw" && again.group != Group::Numa;
+        let has_sizes = step.arguments.iter().any(|word| word == "--sizes");
+        if let (Some(bytes), true) = (bytes, takes_sizes && !has_sizes) {
+            step.arguments
+                .extend(["--sizes".to_owned(), bytes.to_string()]);
+        }
+        Some(step)
+    }
+
+    /// Seconds that are left of the whole run's time.
+    pub(crate) fn left(&self) -> Duration {
+        let spent = Duration::from_secs_f64(self.before_s.max(0.0)) + self.begun.elapsed();
+        self.budget.saturating_sub(spent)
+    }
+
+    /// Does a step, where it was not done before and the time suffices.
+    ///
+    /// # Errors
+    /// A signal, or a disk that refuses.
+    pub(crate) fn step(&mut self, step: &Step) -> Result<Did, Stop> {
+        if self.done.iter().any(|done| done.name == step.name) {
+            return Ok(Did::Yes);
+        }
+        if let Some(signal) = self.interrupt.signal() {
+            return Err(Stop::Interrupted(signal));
+        }
+        let left = self.left();
+        if left.as_secs_f64() < step.seconds {
+            let text = format!(
+                "it takes about {:.0} s, and {:.0} s of {:.0} s are left; --budget gives more",
+                step.seconds,
+                left.as_secs_f64(),
+                self.budget.as_secs_f64()
+            );
+            let code = ReasonCode::Budget;
+            self.step_lacks(step.group, &step.name, Missing { code, text });
+            return Ok(Did::NoTime);
+        }
+        let place = self.folder.free(&step.name);
+        self.folder.make("groups")?;
+        tell!("{}: about {:.0} s", step.name, step.seconds);
+        let begun = Instant::now();
+        let ended = self.start(step, &place, left)?;
+        let took_s = begun.elapsed().as_secs_f64();
+        if let Ended::Interrupted(signal) = ended {
+            // What was measured until then stands.
+            if let Ok(record) = load(&self.folder.join(&place)) {
+                self.add(step.group, record, &place);
+            }
+            return Err(Stop::Interrupted(signal));
+        }
+        let record = load(&self.folder.join(&place)).ok();
+        let missing = missing(step, &ended, record.as_ref());
+        self.keep(&Entry::Step {
+            group: step.group,
+            name: step.name.clone(),
+            folder: place.clone(),
+            took_s,
+            missing: missing.clone(),
+        })?;
+        self.done.push(Done {
+            group: step.group,
+            name: step.name.clone(),
+            folder: place.clone(),
+            took_s,
+            missing: missing.clone(),
+        });
+        if let Some(record) = record {
+            self.add(step.group, record, &place);
+        }
+        if let Some(missing) = missing {
+            tell!("{}: {}", step.name, missing.text);
+            self.step_lacks(step.group, &step.name, missing);
+        }
+        self.judge()?;
+        Ok(Did::Yes)
+    }
+
+    fn start(&self, step: &Step, place: &str, left: Duration) -> Result<Ended, Stop> {
+        let file = process::file(step.program).map_err(Stop::Usage)?;
+        let out = self.folder.join(place);
+        let mut arguments = step.arguments.clone();
+        arguments.extend(["--out".to_owned(), out.display().to_string()]);
+        let log = self.folder.join(&format!("{place}.log"));
+        let program = Program {
+            name: &step.name,
+            file: &file,
+            arguments: &arguments,
+            log: &log,
+            grows: &out.join("journal.jsonl"),
+        };
+        let limits = Limits {
+            silent: self.bench.args.deadline.saturating_mul(DEADLINES) + BESIDE,
+            total: left,
+        };
+        Ok(process::run(&program, limits, self.interrupt)?)
+    }
+
+    /// A group has no evidence, or not all.
+    fn lack(&mut self, group: Group, missing: Missing) {
+        self.findings.missing.insert(group, missing);
+    }
+
+    /// A step has no result, or not all; what a step lacked that only takes more samples is a reservation.
+    fn step_lacks(&mut self, group: Group, name: &str, missing: Missing) {
+        if name.contains("-again-") {
+            self.notes.push(format!("{name}: {}", missing.text));
+        } else {
+            self.lack(group, missing);
+        }
+    }
+
+    /// Adds a record to what is judged.
+    fn add(&mut self, group: Group, record: Record, place: &str) {
+        if !has_evidence(&record) {
+            return;
+        }
+        self.lose(&record);
+        // A soak's rounds stand among the others: more of the same figures, later.
+        let kind = match &record.payload {
+            Payload::Links(_) => &mut self.findings.links,
+            Payload::Numa(_) => &mut self.findings.numa,
+            Payload::Collectives(collectives) => {
+                if let Some(fingerprint) = &mut self.findings.fingerprint {
+                    fingerprint.collectives = machine::library(collectives);
+                }
+                &mut self.findings.collectives
+            }
+            Payload::Serve(_) => &mut self.findings.serving,
+        };
+        kind.push(Found {
+            it: record,
+            source: format!("{place}/record.json"),
+        });
+        // A soak is not done with its first round.
+        if group != Group::Soak {
+            self.findings.missing.remove(&group);
+        }
+    }
+
+    /// Leaves devices that a record shows as lost out of what follows.
+    fn lose(&mut self, record: &Record) {
+        for (label, why) in lost(record) {
+            if !self
+                .bench
+                .devices
+                .iter()
+                .any(|device| device.label == label)
+            {
+                continue;
+            }
+            tell!("{label} is lost and is left out of what follows: {why}");
+            self.bench.devices.retain(|device| device.label != label);
+            self.notes.push(format!(
+                "{label} was lost and left out of what followed: {why}"
+            ));
+        }
+    }
+
+    /// Judges what is known now, and keeps what is new of it.
+    ///
+    /// # Errors
+    /// The disk refuses, or records do not belong together.
+    pub(crate) fn judge(&mut self) -> Result<(), Stop> {
+        let args = self.bench.args;
+        let checks = judge::judge(
+            self.bench.profile,
+            args.level,
+            &self.findings,
+            &args.exclude,
+        )
+        .map_err(|error| anyhow!(error))?;
+        let known: BTreeMap<&str, &Check> = self
+            .checks
+            .iter()
+            .map(|check| (check.id.as_str(), check))
+            .collect();
+        let is_new = |check: &&Check| known.get(check.id.as_str()) != Some(check);
+        let news: Vec<Entry> = checks
+            .iter()
+            .filter(is_new)
+            .map(|check| Entry::Check {
+                check: Box::new(check.clone()),
+            })
+            .collect();
+        for entry in &news {
+            self.keep(entry)?;
+        }
+        self.checks = checks;
+        Ok(())
+    }
+
+    /// Puts a line into the journal.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub(crate) fn keep(&mut self, entry: &Entry) -> Result<(), Stop> {
+        self.journal.add(entry).map_err(not_durable)
+    }
+}
+
+/// Whether a record holds anything that was measured or tried.
+fn has_evidence(record: &Record) -> bool {
+    match &record.payload {
+        Payload::Links(links) => {
+            !links.points.is_empty() || !links.probes.is_empty() || !links.pending.is_empty()
+        }
+        Payload::Numa(numa) => !numa.points.is_empty(),
+        Payload::Collectives(collectives) => !collectives.points.is_empty(),
+        Payload::Serve(serve) => serve.summary.is_some(),
+    }
+}
+
+/// Devices whose copies from or to host memory failed because the device was lost; of a pair it is not known which end is to blame.
+fn lost(record: &Record) -> Vec<(String, String)> {
+    let Payload::Links(links) = &record.payload else {
+        return Vec::new();
+    };
+    let of_point = |point: &measure::record::Point| {
+        let Outcome::Failed { reason } = &point.outcome else {
+            return None;
+        };
+        let device = match (point.from, point.to) {
+            (Endpoint::Host, Endpoint::Device(device))
+            | (Endpoint::Device(device), Endpoint::Host) => device,
+            _ => return None,
+        };
+        let label = links.devices.get(device)?.label.clone();
+        is_loss(reason).then(|| (label, reason.clone()))
+    };
+    links.points.iter().filter_map(of_point).collect()
+}
+
+/// The words of a driver's error that says that its device is gone.
+fn is_loss(reason: &str) -> bool {
+    reason.contains("device lost")
+}
+
+/// What the end of a step leaves open; `None` where its record tells all.
+fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Option<Missing> {
+    let program = step.program;
+    let of = |code, text: String| Some(Missing { code, text });
+    let left = |is_left_behind: &bool| match is_left_behind {
+        true => "; not even SIGKILL ended it, and it was left behind",
+        false => "",
+    };
+    match ended {
+        Ended::Silent {
+            waited,
+            is_left_behind,
+        } => of(
+            ReasonCode::Hang,
+            format!(
+                "{program} made no progress for {:.0} s and was ended{}",
+                waited.as_secs_f64(),
+                left(is_left_behind)
+            ),
+        ),
+        Ended::OutOfTime { is_left_behind } => of(
+            ReasonCode::Budget,
+            format!(
+                "the time of the run was over while {program} measured{}",
+                left(is_left_behind)
+            ),
+        ),
+        Ended::Killed { signal: 9, said } => of(
+            ReasonCode::OutOfMemory,
+            format!(
+                "{program} was ended by SIGKILL, perhaps by the kernel for want of memory: {}",
+                last_error(said)
+            ),
+        ),
+        Ended::Killed { signal, said } => of(
+            ReasonCode::WorkerFailed,
+            format!(
+                "{program} was ended by signal {signal}: {}",
+                last_error(said)
+            ),
+        ),
+        Ended::Exit { code, said } => {
+            match record.map(|record| (&record.status, has_evidence(record))) {
+                Some((Status::Complete, true)) => None,
+                Some((Status::Refused { reason }, _)) => {
+                    of(refused(reason), format!("{program}: {reason}"))
+                }
+                Some((Status::Failed { reason }, _)) => {
+                    of(ReasonCode::WorkerFailed, format!("{program}: {reason}"))
+                }
+                _ => of(
+                    ReasonCode::WorkerFailed,
+                    format!(
+                        "{program} ended with exit code {code}: {}",
+                        last_error(said)
+                    ),
+                ),
+            }
+        }
+        Ended::Interrupted(_) => None,
+    }
+}
+
+/// What kind of refusal a program's reason is.
+fn refused(reason: &str) -> ReasonCode {
+    if is_loss(reason) {
+        ReasonCode::DeviceLost
+    } else if reason.contains("no progress") || reason.contains("no answer") {
+        ReasonCode::Hang
+    } else if reason.contains("not found") {
+        ReasonCode::MissingLibrary
+    } else {
+        ReasonCode::WorkerFailed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_program_says_what_its_group_lacks() {
+        let step = Step {
+            name: "collectives".to_owned(),
+            group: Group::Collectives,
+            program: "allreduce-bench",
+            arguments: Vec::new(),
+            seconds: 1.0,
+        };
+        let said = || "a\nerror: b\nc".to_owned();
+        for (ended, code, says) in [
+            (
+                Ended::Silent {
+                    waited: Duration::from_secs(90),
+                    is_left_behind: true,
+                },
+                ReasonCode::Hang,
+                "no progress for 90 s and was ended; not even SIGKILL",
+            ),
+            (
+                Ended::OutOfTime {
+                    is_left_behind: false,
+                },
+                ReasonCode::Budget,
+                "the time of the run was over",
+            ),
+            (
+                Ended::Killed {
+                    signal: 9,
+                    said: said(),
+                },
+                ReasonCode::OutOfMemory,
+                "SIGKILL",
+            ),
+            (
+                Ended::Killed {
+                    signal: 11,
+                    said: said(),
+                },
+                ReasonCode::WorkerFailed,
+                "signal 11: error: b",
+            ),
+            (
+                Ended::Exit {
+                    code: 4,
+                    said: said(),
+                },
+                ReasonCode::WorkerFailed,
+                "exit code 4: error: b",
+            ),
+        ] {
+            let missing = missing(&step, &ended, None).unwrap();
+            assert_eq!(missing.code, code, "{ended:?}");
+            assert!(missing.text.contains(says), "{}", missing.text);
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_of_a_library_a_loss_or_a_hang_by_its_words() {
+        for (reason, code) in [
+            (
+                "libnccl.so.2 not found (in the loader's path); install NCCL",
+                ReasonCode::MissingLibrary,
+            ),
+            (
+                "rank 1: device lost: cuStreamSynchronize returned 719",
+                ReasonCode::DeviceLost,
+            ),
+            (
+                "joining the communicator: no progress for 20 s",
+                ReasonCode::Hang,
+            ),
+            ("ranks 0 and 1 disagree", ReasonCode::WorkerFailed),
+        ] {
+            assert_eq!(refused(reason), code, "{reason}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! A soak: the loads of links and collectives round after round until its time is over.
+//!
+//! No memory is marched over and no power virus runs: what that would find is not looked for, and the report says so.
+
+use std::time::{Duration, Instant};
+
+use program::Stop;
+
+use super::session::{Did, Session};
+use crate::checks::Group;
+use crate::findings::Missing;
+use crate::report::ReasonCode;
+
+impl Session<'_> {
+    /// Loads the box for so long, what earlier processes of the run loaded it for included. `rebooted` says that the machine
+    /// started anew meanwhile, which no soak passes.
+    ///
+    /// # Errors
+    /// A signal, or a disk that refuses.
+    pub(crate) fn soak(&mut self, duration: Duration, rebooted: bool) -> Result<(), Stop> {
+        let before: f64 = self
+            .done
+            .iter()
+            .filter(|done| done.group == Group::Soak)
+            .map(|done| done.took_s)
+            .sum();
+        if rebooted && before > 0.0 {
+            let text = "the machine started anew during the soak".to_owned();
+            let code = ReasonCode::Rebooted;
+            self.findings
+                .missing
+                .insert(Group::Soak, Missing { code, text });
+            return self.judge();
+        }
+        let before = Duration::from_secs_f64(before);
+        let begun = Instant::now();
+        for round in 1.. {
+            for step in self.bench.round(round) {
+                // A load that failed is told, and what follows it is no soak.
+                if self.step(&step)? == Did::NoTime || self.has_failed() {
+                    return self.judge();
+                }
+            }
+            if before + begun.elapsed() >= duration {
+                break;
+            }
+        }
+        self.findings.missing.remove(&Group::Soak);
+        self.judge()
+    }
+
+    /// Whether a step of the soak left nothing, or not all.
+    fn has_failed(&self) -> bool {
+        let missing = self.findings.missing.get(&Group::Soak);
+        missing.is_none_or(|missing| missing.code != ReasonCode::Interrupted)
+    }
+}

@@ -1,0 +1,199 @@
+//! The recipes: that what they start is understood by the program of today, and that the script which runs on a node does what it says.
+//!
+//! No scheduler is started here.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn recipes() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("recipes")
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(recipes().join(name)).unwrap()
+}
+
+/// The commands of accept in a shell script or a console block: what follows `run` or `fleet` on a line of the program, with continued
+/// lines joined, up to what the shell takes for itself.
+fn of_shell(text: &str) -> Vec<Vec<String>> {
+    let joined = text.replace("\\\n", " ");
+    let mut commands = Vec::new();
+    for line in joined
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+    {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_program = |word: &str| word == "accept" || word == "\"$accept\"";
+        let Some(at) = words.iter().position(|word| is_program(word)) else {
+            continue;
+        };
+        let arguments = words[at + 1..]
+            .iter()
+            .take_while(|word| !["||", "|", "#", "&&"].contains(*word));
+        let arguments: Vec<String> = arguments.map(|word| stand_in(word)).collect();
+        if matches!(arguments.first().map(String::as_str), Some("run" | "fleet")) {
+            commands.push(arguments);
+        }
+    }
+    commands
+}
+
+/// The commands of accept in a YAML file: each list after `argv:` or `args:`.
+fn of_yaml(text: &str) -> Vec<Vec<String>> {
+    let mut commands = Vec::new();
+    let mut lines = text.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        if line != "argv:" && line != "args:" {
+            continue;
+        }
+        let mut words = Vec::new();
+        while let Some(word) = lines.peek().and_then(|line| line.strip_prefix("- ")) {
+            words.push(stand_in(word));
+            lines.next();
+        }
+        words.retain(|word| !word.ends_with("/accept"));
+        commands.push(words);
+    }
+    commands
+}
+
+/// A word of a recipe with its quotes off; where something is put in later, a word that is understood there: a level, or a path.
+fn stand_in(word: &str) -> String {
+    let word = word.trim_matches('"');
+    match word {
+        "$level" | "{{ level }}" => "quick".to_owned(),
+        _ if word.contains('$') || word.contains("{{") => "there".to_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+fn accept(arguments: &[String]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_accept"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn every_command_of_the_recipes_is_understood() {
+    let mut seen = 0;
+    for (name, runs, fleets) in [
+        ("one-node.sh", 1, 0),
+        ("slurm.sbatch", 0, 1),
+        ("mpirun.sh", 0, 1),
+        ("README.md", 1, 1),
+        ("ansible.yml", 1, 1),
+        ("kubernetes.yaml", 1, 0),
+    ] {
+        let text = read(name);
+        let commands = if name.contains(".y") {
+            of_yaml(&text)
+        } else {
+            of_shell(&text)
+        };
+        let count = |word: &str| commands.iter().filter(|command| command[0] == word).count();
+        assert_eq!(
+            (count("run"), count("fleet")),
+            (runs, fleets),
+            "{name}: {commands:?}"
+        );
+        for mut command in commands {
+            // clap reads the whole line before it shows the help of a subcommand, so that a wrong option is refused and nothing is run.
+            command.push("--no-such-option".to_owned());
+            let refused = accept(&command);
+            let said = String::from_utf8(refused.stderr).unwrap();
+            assert_eq!(refused.status.code(), Some(2), "{name}: {command:?}");
+            assert!(
+                said.contains("'--no-such-option'"),
+                "{name}: {command:?}: {said}"
+            );
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 8);
+}
+
+/// A folder with a program that writes its arguments into it and exits with a code.
+fn stub(name: &str, code: u8) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("accept-recipes-{name}-{}", std::process::id()));
+    drop(fs::remove_dir_all(&folder));
+    fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("accept");
+    fs::write(
+        &program,
+        format!(
+            "#!/bin/sh\nprintf '%s\\n' \"$@\" > '{}/said'\nexit {code}\n",
+            folder.display()
+        ),
+    )
+    .unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+fn one_node(folder: &Path, variables: &[(&str, &str)]) -> Output {
+    Command::new("bash")
+        .arg(recipes().join("one-node.sh"))
+        .env_remove("SLURM_LOCALID")
+        .env_remove("OMPI_COMM_WORLD_LOCAL_RANK")
+        .env("ACCEPT", folder.join("accept"))
+        .env("RESULTS", folder.join("results"))
+        .env("PROFILE", "l40x4")
+        .env("NODE", "n 1")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn the_script_of_a_node_runs_once_and_hands_the_exit_code_on() {
+    let folder = stub("code", 3);
+    let ended = one_node(&folder, &[("LEVEL", "standard")]);
+    assert_eq!(ended.status.code(), Some(3));
+    let out = folder.join("results/n 1");
+    let expected = format!(
+        "run\n--profile\nl40x4\n--level\nstandard\n--out\n{}\n",
+        out.display()
+    );
+    assert_eq!(fs::read_to_string(folder.join("said")).unwrap(), expected);
+    // The folder of reports is its owner's only.
+    assert_eq!(
+        fs::metadata(folder.join("results"))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777,
+        0o700
+    );
+    assert_eq!(
+        one_node(&folder, &[("EXIT_ZERO", "1")]).status.code(),
+        Some(0)
+    );
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_second_task_on_a_node_is_refused() {
+    for variable in ["SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"] {
+        let folder = stub(variable, 0);
+        let refused = one_node(&folder, &[(variable, "1"), ("EXIT_ZERO", "1")]);
+        assert_eq!(refused.status.code(), Some(2), "{variable}");
+        assert!(!folder.join("said").exists());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
+#[test]
+fn a_run_that_does_not_end_is_ended() {
+    let folder = stub("hang", 0);
+    fs::write(folder.join("accept"), "#!/bin/sh\nexec sleep 600\n").unwrap();
+    // 124 is what timeout(1) exits with where it ended the program.
+    assert_eq!(
+        one_node(&folder, &[("LIMIT", "0.2s")]).status.code(),
+        Some(124)
+    );
+    fs::remove_dir_all(&folder).unwrap();
+}

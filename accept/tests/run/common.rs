@@ -1,0 +1,175 @@
+//! Folders, programs, soft boxes, and what a run leaves.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use boxfile::{BoxFile, Fault};
+use serde_json::Value;
+
+/// A folder for one test, removed at its end.
+pub(crate) struct Scratch(PathBuf);
+
+/// A program that ended.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("accept-run-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The program, to be run in this folder.
+    pub(crate) fn program(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_accept"));
+        command
+            .args(arguments)
+            .current_dir(&self.0)
+            .stdin(Stdio::null())
+            .env("HOME", &self.0)
+            .env_remove("XDG_STATE_HOME");
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::of(&mut self.program(arguments))
+    }
+
+    /// Writes a box of two L40 with these faults, and a profile for it that takes few samples; gives both names.
+    ///
+    /// The shipped box has a device that others use, which is no matter here.
+    pub(crate) fn two(&self, faults: Vec<Fault>) -> (String, String) {
+        let mut described = BoxFile::builtin("l40x4").unwrap();
+        described.device.truncate(2);
+        described
+            .peer
+            .retain(|peer| peer.pair.iter().all(|end| *end < 2));
+        described.collective.retain(|table| table.ranks <= 2);
+        for device in &mut described.device {
+            device.busy = None;
+        }
+        described.fault = faults;
+        described.validate("a box of a test").unwrap();
+        std::fs::write(self.join("box.toml"), described.to_toml().unwrap()).unwrap();
+        std::fs::write(self.join("profile.toml"), PROFILE).unwrap();
+        ("box.toml".to_owned(), "profile.toml".to_owned())
+    }
+
+    /// A JSON file below the folder.
+    #[track_caller]
+    pub(crate) fn json(&self, name: &str) -> Value {
+        let file = self.join(name);
+        let text = std::fs::read_to_string(&file)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+/// Two of the four devices of the shipped profile, at its limits; what a soft box of two devices cannot be judged by is left out.
+const PROFILE: &str = r#"
+schema = "accept-profile/1"
+name = "two"
+title = "two L40 of a test"
+extends = "l40x4"
+
+[match]
+backend = "cuda"
+names = ["NVIDIA L40"]
+count = 2
+
+[sampling]
+repeats = 12
+max_repeats = 24
+
+[numa]
+nodes = [0, 0]
+source = "both cards of the test's box are on the first socket"
+
+[required]
+quick = ["inventory", "link", "h2d_pinned", "d2h_pinned", "peer_access", "p2p", "data", "counters"]
+standard = ["inventory"]
+soak = ["inventory", "h2d_pinned", "drift"]
+"#;
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+impl Ran {
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code().unwrap(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn expect(&self, code: i32) -> &Self {
+        assert_eq!(self.code, code, "{}\n{}", self.stderr, self.stdout);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self
+    }
+}
+
+/// The verdict and the reason of each check of a report by its id.
+pub(crate) fn checks(report: &Value) -> std::collections::BTreeMap<String, (String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let checks = report["checks"].as_array().unwrap().iter();
+    checks
+        .map(|check| {
+            let came = (text(&check["verdict"]), text(&check["reason"]["code"]));
+            (text(&check["id"]), came)
+        })
+        .collect()
+}
+
+/// Whether the other programs and the soft libraries are there; where not, the test is noted as skipped.
+pub(crate) fn can_run() -> bool {
+    let folder = Path::new(env!("CARGO_BIN_EXE_accept")).parent().unwrap();
+    let soft = std::env::var_os("TPLENS_SOFT_DIR")
+        .map_or_else(|| folder.parent().unwrap().join("soft"), PathBuf::from);
+    let needed = [
+        folder.join("p2p-bw"),
+        folder.join("allreduce-bench"),
+        soft.join("libcuda.so.1"),
+        soft.join("libnccl.so.2"),
+    ];
+    let missing: Vec<PathBuf> = needed.into_iter().filter(|file| !file.exists()).collect();
+    if !missing.is_empty() {
+        skipped(&format!(
+            "a run needs {missing:?}; `cargo xtask test` builds them"
+        ));
+    }
+    missing.is_empty()
+}
+
+/// Notes a test that cannot run here.
+fn skipped(reason: &str) {
+    use std::io::Write as _;
+    let Some(log) = std::env::var_os("TPLENS_SKIP_LOG") else {
+        return;
+    };
+    let mut file = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(log)
+        .unwrap();
+    writeln!(file, "{reason}").unwrap();
+}

@@ -1,0 +1,122 @@
+//! What is refused, what is only planned, and what a machine without a GPU is told.
+
+use std::os::unix::fs::symlink;
+
+use crate::common::{Scratch, can_run};
+
+#[test]
+fn a_plan_says_commands_and_times_and_looks_at_nothing() {
+    let scratch = Scratch::new();
+    let shown = scratch.run(&["plan", "--profile", "l40x4", "--level", "standard"]);
+    shown.expect(0);
+    for part in [
+        "looks for 4 of NVIDIA L40 on the cuda backend",
+        "p2p-bw --backend cuda --gpus 0,1,2,3",
+        "allreduce-bench",
+        "* h2d_pinned",
+    ] {
+        assert!(shown.stdout.contains(part), "{part} in {}", shown.stdout);
+    }
+    let json = scratch.run(&["plan", "--profile", "l40x4", "--budget", "40s", "--json"]);
+    let plan: serde_json::Value = serde_json::from_str(&json.expect(0).stdout).unwrap();
+    assert_eq!(plan["budget_s"], 40.0);
+    let (steps, fits) = (
+        plan["steps"].as_array().unwrap(),
+        plan["does_not_fit"].as_array().unwrap(),
+    );
+    let seconds = |step: &serde_json::Value| step["seconds"].as_f64().unwrap();
+    let kept = steps.iter().filter(|step| !fits.contains(&step["name"]));
+    // The looking before takes 6 s.
+    let total = 6.0 + kept.map(seconds).sum::<f64>();
+    assert!(!fits.is_empty() && total <= 40.0, "{plan}");
+    assert!((plan["total_s"].as_f64().unwrap() - total).abs() < 1e-6);
+    assert_eq!(
+        std::fs::read_dir(scratch.join(".")).unwrap().count(),
+        0,
+        "nothing is written"
+    );
+}
+
+#[test]
+fn where_no_driver_answers_it_says_what_it_looked_for_and_leaves_a_report() {
+    if !can_run() || std::path::Path::new("/dev/nvidiactl").exists() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let ran = scratch.run(&["run", "--profile", "l40x4", "--out", "out"]);
+    ran.expect(3);
+    assert!(
+        ran.stderr.contains("libcuda.so.1 not found"),
+        "{}",
+        ran.stderr
+    );
+    let report = scratch.json("out/report.json");
+    assert_eq!(
+        (&report["verdict"], &report["status"]["state"]),
+        (&"inconclusive".into(), &"failed".into())
+    );
+    assert_eq!(report["devices"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_command_line_that_is_wrong_is_refused_in_one_line_and_makes_nothing() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.join("real")).unwrap();
+    symlink(scratch.join("real"), scratch.join("link")).unwrap();
+    std::fs::create_dir(scratch.join("full")).unwrap();
+    std::fs::write(scratch.join("full/kept"), "of the user").unwrap();
+    for (arguments, says) in [
+        (&["--profile", "l40x5"][..], "l40x5"),
+        (&["--profile", "base"], "[match]"),
+        (&["--profile", "l40x4", "--level", "soak"], "--duration"),
+        (&["--profile", "l40x4", "--duration", "10s"], "--level soak"),
+        (&["--profile", "l40x4", "--exclude", "h2d"], "--exclude h2d"),
+        (
+            &["--profile", "l40x4", "--sim", "l40x4", "--backend", "host"],
+            "leave one of them out",
+        ),
+        (&["--profile", "l40x4", "--out", "link"], "symbolic link"),
+        (
+            &["--profile", "l40x4", "--out", "full"],
+            "holds something already",
+        ),
+        (
+            &["--profile", "l40x4", "--resume", "real"],
+            "holds no journal.jsonl",
+        ),
+        (
+            &["--profile", "l40x4", "--resume", "nowhere"],
+            "name a folder",
+        ),
+        // The wrong box: both are named, and the folder is taken back.
+        (
+            &["--profile", "l40x4", "--sim", "h200x8", "--out", "made"],
+            "this machine shows 8 of",
+        ),
+        (
+            &["--profile", "h200x8", "--sim", "l40x4", "--out", "made"],
+            "for 8 of",
+        ),
+    ] {
+        let ran = scratch.run(&[&["run"], arguments].concat());
+        ran.expect(2);
+        let last = ran.stderr.lines().last().unwrap();
+        assert!(
+            last.starts_with("error: ") && last.contains(says),
+            "{says}: {}",
+            ran.stderr
+        );
+        assert!(
+            !scratch.join("made").exists() && !scratch.join("tplens-results").exists(),
+            "{says}"
+        );
+    }
+    assert_eq!(std::fs::read_dir(scratch.join("real")).unwrap().count(), 0);
+    assert_eq!(
+        std::fs::read_to_string(scratch.join("full/kept")).unwrap(),
+        "of the user"
+    );
+}
