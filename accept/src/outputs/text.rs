@@ -225,11 +225,21 @@ fn settings(text: &mut String, settings: &[Setting]) {
         return;
     }
     text.push_str("\nSettings (not judged)\n");
+    let (read, not_read): (Vec<&Setting>, Vec<&Setting>) =
+        settings.iter().partition(|setting| setting.value.is_some());
+    // A guest, a container and a soft box do not show most of them, which would hide those that are shown.
+    let shown = if read.is_empty() { &not_read } else { &read };
     let mut table = table(["setting", "value"]);
-    for setting in settings {
+    for setting in shown {
         table.add_row(words::setting_row(setting));
     }
     text.push_str(&indented(&table));
+    if !read.is_empty() && !not_read.is_empty() {
+        let many = not_read.len();
+        text.push_str(&format!(
+            "  not read: {many} more; the page and --json say why\n"
+        ));
+    }
 }
 
 /// A table without borders that is no wider than the page.

@@ -170,7 +170,7 @@ impl Inputs {
     pub(crate) fn batch(&self) -> Option<u32> {
         let run = self.runs(self.tp).next()?;
         let flight = run
-            .concurrency_asked
+            .in_flight_wanted()
             .or_else(|| RunShape::new(run).in_flight())?;
         Some(flight.round().clamp(1.0, 1e6) as u32)
     }

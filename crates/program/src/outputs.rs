@@ -13,7 +13,7 @@ use crate::places::Place;
 use crate::recorder::Ended;
 use crate::stop::Stop;
 
-pub use crate::places::{check_apart, check_file, check_folder, make_folder};
+pub use crate::places::{check_apart, check_file, check_folder, check_not_read, make_folder};
 
 /// A line on standard error. That nobody reads it must not end a run, as `eprintln!` would.
 #[macro_export]

@@ -100,6 +100,27 @@ pub fn check_apart(files: &[Place<'_>], folders: &[Place<'_>]) -> Result<(), Str
     Ok(())
 }
 
+/// Whether what a flag writes is none of what others read; a folder that is read counts with the files that lie in it.
+///
+/// # Errors
+/// Names both flags and the file.
+pub fn check_not_read(flag: &str, path: &Path, read: &[Place<'_>]) -> Result<(), String> {
+    if is_device(path) {
+        return Ok(());
+    }
+    let file = resolved(path);
+    let source = read
+        .iter()
+        .find(|(_, source)| path.exists() && file.starts_with(resolved(source)));
+    match source {
+        None => Ok(()),
+        Some((other, _)) => Err(format!(
+            "{flag} {} would replace what {other} reads; name another file",
+            path.display()
+        )),
+    }
+}
+
 /// What is written to and not replaced, such as `/dev/null`.
 fn is_device(path: &Path) -> bool {
     path.exists() && !path.is_file() && !path.is_dir()
@@ -159,6 +180,27 @@ mod tests {
         let left = std::fs::read_dir(&folder).unwrap().count();
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(left, 1, "only `file`");
+    }
+
+    #[test]
+    fn what_is_read_is_not_written() {
+        let folder = scratch("read");
+        std::os::unix::fs::symlink(&folder, folder.join("link")).unwrap();
+        let read = [("--tp1", folder.join("file"))];
+        let told = check_not_read("--html", &folder.join("link/file"), &read).unwrap_err();
+        assert!(told.contains("what --tp1 reads"), "{told}");
+        assert_eq!(check_not_read("--html", &folder.join("b"), &read), Ok(()));
+        // A result folder is read with its files; a new one beside them replaces nothing.
+        let read = [("--tp1", folder.clone())];
+        assert!(check_not_read("--json", &folder.join("file"), &read).is_err());
+        assert_eq!(check_not_read("--json", &folder.join("new"), &read), Ok(()));
+        // What is not there yet is replaced by nobody.
+        let read = [("--tp1", folder.join("gone"))];
+        assert_eq!(
+            check_not_read("--html", &folder.join("gone"), &read),
+            Ok(())
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -165,6 +165,44 @@ impl ExplainArgs {
         results.iter().any(|files| !files.is_empty())
     }
 
+    /// Every file and folder that is read, with its flag.
+    pub(super) fn read(&self) -> Vec<(&'static str, PathBuf)> {
+        let pair = &self.pair;
+        let several = [
+            ("--tp1", &self.tp1),
+            ("--tp2", &self.tp2),
+            ("--tp4", &self.tp4),
+            ("--tp8", &self.tp8),
+            ("--a", &pair.a),
+            ("--b", &pair.b),
+            ("--allreduce", &self.allreduce),
+            ("--allreduce-a", &pair.allreduce_a),
+            ("--allreduce-b", &pair.allreduce_b),
+            ("--half", &self.half),
+            ("--engine-log", &self.engine_log),
+        ];
+        let one = [
+            ("--ablation", &self.ablation),
+            ("--trace", &self.trace),
+            ("--gemm", &self.gemm),
+            ("--links", &self.links),
+            ("--links-a", &pair.links_a),
+            ("--links-b", &pair.links_b),
+        ];
+        let named = [("--model", &self.model), ("--box", &self.box_name)];
+        let several = several
+            .into_iter()
+            .flat_map(|(flag, files)| files.iter().map(move |file| (flag, file.clone())));
+        let one = one
+            .into_iter()
+            .filter_map(|(flag, file)| Some((flag, file.clone()?)));
+        // A name that came with the program may stand for a file.
+        let named = named
+            .into_iter()
+            .filter_map(|(flag, name)| Some((flag, PathBuf::from(name.as_ref()?))));
+        several.chain(one).chain(named).collect()
+    }
+
     /// What was said of model, box and engine, without any file of results.
     ///
     /// # Errors

@@ -102,6 +102,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
     for (flag, file) in [("--json", json), ("--html", html)] {
         if let Some(file) = file {
             outputs::check_file(flag, file).map_err(Stop::Usage)?;
+            outputs::check_not_read(flag, file, &args.read()).map_err(Stop::Usage)?;
         }
     }
     let mut wanted = Wanted::default();

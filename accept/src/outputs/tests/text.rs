@@ -37,9 +37,9 @@ fn a_good_box_is_accepted_in_one_sentence() {
       GPU1  NVIDIA L40  0000:31:00.0  0     48 GiB  1563221017744
 
     Settings (not judged)
-      setting      value
-      IOMMU        on, pt
-      MPS of GPU0  not read: its configuration space is not shown
+      setting  value
+      IOMMU    on, pt
+      not read: 1 more; the page and --json say why
 
     complete; exit code 0
     ");
@@ -109,9 +109,9 @@ fn a_bad_box_says_what_rejects_it_and_what_to_do() {
       GPU1  NVIDIA L40  0000:31:00.0  0     48 GiB  1563221017744
 
     Settings (not judged)
-      setting      value
-      IOMMU        on, pt
-      MPS of GPU0  not read: its configuration space is not shown
+      setting  value
+      IOMMU    on, pt
+      not read: 1 more; the page and --json say why
 
     complete; exit code 1
     ");

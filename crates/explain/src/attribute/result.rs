@@ -61,8 +61,12 @@ pub struct Attribution {
     pub halved_gemms: Range,
     /// Tokens per second of one-GPU replicas on the same GPUs, over those of tensor parallelism at the same batch each.
     pub replicas: Range,
-    /// Share of the draws in which the causes sum to more than was measured, 0 to 1; see [`Attribution::drops_draws`].
+    /// Share of the draws in which the causes sum to more than was measured, 0 to 1: of all where they were dropped (see
+    /// [`Attribution::drops_draws`]), else of those that the bars are made of.
     pub impossible: f64,
+    /// Share of the draws that were dropped because they leave the step on one GPU no room for its weights, 0 to 1.
+    #[serde(default)]
+    pub no_room: f64,
     /// The collectives of a step, with the time that a curve gives them; empty where there is no curve.
     pub collectives: Vec<CollectiveCost>,
     /// What prompts of other requests may take of the step on several GPUs at most, ms, where no gap between tokens shows it; `None`

@@ -100,7 +100,7 @@ impl Unseen {
 /// Whether nothing bounds what others' prompts take of a run's time per token.
 fn is_unbounded(run: &ServeRun) -> bool {
     let flight = run
-        .concurrency_asked
+        .in_flight_wanted()
         .or_else(|| RunShape::new(run).in_flight());
     RunShape::new(run).mixed_in().is_none() && flight.is_none_or(|flight| flight > ALONE)
 }

@@ -143,9 +143,12 @@ impl Prepared<'_> {
         let is_wide = self.workload.terms.as_deref().map(grade) == Some(Grade::D);
         let drops = is_wide && claim == Claim::Estimated && !has_half;
         let shown = if drops { &fitting[..] } else { free };
-        let impossible = match has_half {
-            true => 1.0 - share(free.len(), all.len()),
-            false => impossible,
+        let no_room = 1.0 - share(free.len(), all.len());
+        let impossible = match (has_half, drops) {
+            (true, _) => no_room,
+            (false, true) => impossible,
+            // What is dropped on the step of one GPU says nothing of what is unexplained in the others.
+            (false, false) => 1.0 - share(fitting.len(), free.len()),
         };
         let waterfall = Shown::new(&self.workload, &self.deck, shown, &claim, drops);
         let of_communication = waterfall.communication_of_draw();
@@ -195,6 +198,7 @@ impl Prepared<'_> {
             halved_gemms: range(free, |draw| draw.one / (draw.several - draw.gemm_loss))?,
             replicas: range(free, |draw| ranks * draw.several / draw.one)?,
             impossible,
+            no_room,
             collectives: self
                 .workload
                 .terms

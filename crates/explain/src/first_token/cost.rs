@@ -46,7 +46,7 @@ pub(crate) fn alone(run: &ServeRun) -> Result<Spread, String> {
             .to_owned()
     })?;
     let shape = RunShape::new(run);
-    let flight = run.concurrency_asked.or_else(|| shape.in_flight());
+    let flight = run.in_flight_wanted().or_else(|| shape.in_flight());
     match flight {
         Some(flight) if flight <= ALONE => Ok(first),
         Some(flight) => Err(format!(

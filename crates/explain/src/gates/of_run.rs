@@ -33,6 +33,9 @@ pub(super) fn closed_loop(_: &Inputs, run: &ServeRun) -> Gate {
         (Some(asked), Some(rate)) if rate.is_infinite() => {
             gate.is(Some(true), format!("{asked} in flight asked, no rate"))
         }
+        (None, _) if run.in_flight_wanted() == Some(1.0) => {
+            gate.is(Some(true), "there was one request, so that it was alone")
+        }
         (_, Some(rate)) if rate.is_infinite() => {
             let all = run.completed + run.failed.unwrap_or(0);
             gate.is(
@@ -58,7 +61,7 @@ pub(super) fn in_flight(_: &Inputs, run: &ServeRun) -> Gate {
         "look for a client that lags, queues or gives up; run longer, and again until both agree",
     );
     let shape = RunShape::new(run);
-    let (Some(asked), Some(seen)) = (run.concurrency_asked, shape.in_flight()) else {
+    let (Some(asked), Some(seen)) = (run.in_flight_wanted(), shape.in_flight()) else {
         return gate.is(None, "no concurrency asked, or no latency");
     };
     let least = shape.least_in_flight(asked);

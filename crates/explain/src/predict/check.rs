@@ -61,7 +61,7 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<(), PredictError> {
 /// Whether a result is of the load that is asked about.
 fn same_load(inputs: &PredictInputs, run: &ServeRun) -> Result<(), PredictError> {
     let shape = RunShape::new(run);
-    let flight = run.concurrency_asked.or_else(|| shape.in_flight());
+    let flight = run.in_flight_wanted().or_else(|| shape.in_flight());
     for (seen, asked, what) in [
         (flight, f64::from(inputs.batch), "in flight"),
         (shape.input(), inputs.input_tokens, "prompt tokens"),

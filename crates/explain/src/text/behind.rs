@@ -53,16 +53,30 @@ pub(super) fn behind(attribution: &Attribution) -> String {
 /// How many draws sum to more than was measured, and what that means; `None` where it is none of them.
 #[must_use]
 pub fn too_much(attribution: &Attribution) -> Option<String> {
-    let means = match attribution.drops_draws() {
-        true => " and were dropped: the ranges fit at their lower ends",
-        false => ": what is unexplained lies below zero there",
+    let told = |share: f64, what: &str| {
+        (share >= 0.005).then(|| format!("{:.0}% of the draws {what}", share * 100.0))
     };
-    (attribution.impossible >= 0.005).then(|| {
-        format!(
-            "{:.0}% of the draws sum to more than was measured{means}",
-            attribution.impossible * 100.0
-        )
-    })
+    let no_room = told(
+        attribution.no_room,
+        "leave the step on one GPU no room for its weights and were dropped",
+    );
+    let several = match (attribution.half.is_some(), attribution.drops_draws()) {
+        (true, _) => return no_room,
+        (false, true) => {
+            return told(
+                attribution.impossible,
+                "sum to more than was measured and were dropped: the ranges fit at their lower ends",
+            );
+        }
+        (false, false) => told(
+            attribution.impossible,
+            "that the bars are made of sum to more than was measured: what is unexplained lies below zero there",
+        ),
+    };
+    match (no_room, several) {
+        (Some(no_room), Some(several)) => Some(format!("{no_room}; {several}")),
+        (no_room, several) => no_room.or(several),
+    }
 }
 
 /// What a half-width model measured, in sentences; empty where there is none.

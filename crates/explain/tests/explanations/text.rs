@@ -63,6 +63,7 @@ fn attribution() -> Attribution {
         halved_gemms: range(1.37, 1.41, 1.47),
         replicas: range(1.49, 1.5, 1.51),
         impossible: 0.12,
+        no_room: 0.0,
         collectives: vec![],
         prompts_ms: None,
         priors: vec![],

@@ -52,6 +52,16 @@ pub struct ServeRun {
     pub decode_gap_ms: Option<Spread>,
 }
 
+impl ServeRun {
+    /// Requests that were to be in flight at once: as asked for; one where there was only one request, however it was sent. `None` for
+    /// an open loop, for several requests sent at once, or where the file does not say.
+    #[must_use]
+    pub fn in_flight_wanted(&self) -> Option<f64> {
+        let is_alone = self.completed + self.failed.unwrap_or(0) == 1;
+        self.concurrency_asked.or_else(|| is_alone.then_some(1.0))
+    }
+}
+
 /// Whose format a serving result has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
