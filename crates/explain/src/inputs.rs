@@ -89,6 +89,8 @@ pub struct KnownBox {
     pub peers: Vec<PeerVerdict>,
     /// The soft box behind a record of links, or `measured`; `None` where there is no such record.
     pub links_of: Option<String>,
+    /// How many GPUs the box has; `None` where nobody counted.
+    pub gpus: Option<u32>,
     /// Files that this came from.
     pub origins: Vec<String>,
 }
@@ -113,6 +115,12 @@ impl Inputs {
             .iter()
             .filter(move |(run_tp, _)| *run_tp == tp)
             .map(|(_, run)| run)
+    }
+
+    /// Whether the model's weights go into so many GPUs, by their bytes alone; `None` where the GPUs' memory is not known.
+    pub(crate) fn weights_fit(&self, tp: u32) -> Option<bool> {
+        let memory = self.around.memory_bytes?;
+        Some(self.model.weight_bytes < memory.saturating_mul(u64::from(tp)))
     }
 
     /// The engine at a tensor parallel size.

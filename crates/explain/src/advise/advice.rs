@@ -76,6 +76,8 @@ impl std::fmt::Display for Effect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
+    /// Several GPUs are slower than one, and no file says which it is of.
+    FilesMixedUp,
     /// GPUs that cannot reach each other's memory because of MIG.
     MigWithoutPeers,
     /// No peer access, and nothing known that rules it out.

@@ -52,6 +52,36 @@ pub(super) fn compare_replicas(found: &Found, rule: Rule, why: &str, based_on: &
     }
 }
 
+/// Several GPUs are slower than one, and no file says which of both it is of.
+pub(super) fn mixed_up(found: &Found) -> Vec<Advice> {
+    let (inputs, attribution) = (found.inputs, found.attribution);
+    let tp = attribution.tp;
+    let mut runs = inputs.runs(1).chain(inputs.runs(tp));
+    if attribution.speed_up.mid >= 1.0 || runs.any(|run| run.tp.is_some()) {
+        return Vec::new();
+    }
+    let files = |tp: u32| {
+        let names = inputs.runs(tp).map(|run| run.origin.as_str());
+        names.collect::<Vec<_>>().join(" and ")
+    };
+    let (of_one, of_several) = (files(1), files(tp));
+    vec![Advice {
+        rule: Rule::FilesMixedUp,
+        what: format!(
+            "check that the files are not mixed up: {of_one} was given as TP1 and {of_several} as TP{tp}"
+        ),
+        why: format!(
+            "a step takes {:.1} ms on {tp} GPUs and {:.1} ms on one, and no file states its tensor parallel size",
+            attribution.step_of_several.mid, attribution.step_of_one.mid
+        ),
+        effect: None,
+        based_on: "both runs, which say nothing of their size".to_owned(),
+        prove: Some(format!(
+            "the command lines or logs of both servers; were they mixed up, serve-bench explain with {of_several} as --tp1 and {of_one} as --tp{tp}"
+        )),
+    }]
+}
+
 /// The model fits one GPU, and one GPU each gives more at the same batch each.
 pub(super) fn replicas(found: &Found) -> Vec<Advice> {
     if found.inputs.is_mig() || found.attribution.replicas.low <= 1.0 {

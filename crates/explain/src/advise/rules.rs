@@ -1,13 +1,14 @@
 //! The table of rules, in the order in which their advice is shown.
 
-use super::advice::Advice;
+use super::advice::{Advice, Rule};
 use super::found::Found;
 use super::{engine, links, load, peers};
 use crate::attribute::Attribution;
 use crate::inputs::Inputs;
 
 /// What each rule says of what was found: nothing where it does not apply, or where nobody can tell.
-const RULES: [fn(&Found) -> Vec<Advice>; 15] = [
+const RULES: [fn(&Found) -> Vec<Advice>; 16] = [
+    load::mixed_up,
     peers::mig,
     peers::denied,
     peers::staged,
@@ -32,5 +33,13 @@ pub fn advise(inputs: &Inputs, attribution: &Attribution) -> Vec<Advice> {
         inputs,
         attribution,
     };
-    RULES.iter().flat_map(|judge| judge(&found)).collect()
+    let all = RULES.iter().flat_map(|judge| judge(&found));
+    all.filter(is_no_loss).collect()
+}
+
+/// Whether it is no remedy that leaves several GPUs slower than one: one GPU alone gives more then.
+fn is_no_loss(advice: &Advice) -> bool {
+    let times = advice.effect.as_ref().map(|effect| effect.times.mid);
+    // What nothing is to be gained by is told with how little that is.
+    advice.rule == Rule::NothingToGain || times.is_none_or(|times| times >= 1.0)
 }

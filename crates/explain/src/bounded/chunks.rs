@@ -2,10 +2,11 @@
 
 use measure::import::ServeRun;
 use measure::record::{CollectiveKind, PlannedCollective};
-use measure::unit::ByteCount;
 use serde::{Deserialize, Serialize};
 use tp_plan::plan;
 
+use super::chunk_words::megabytes;
+use crate::advise::{Commands, NEEDS_REAL};
 use crate::attribute::Collectives;
 use crate::curve::Curve;
 use crate::first_token::active_parameters;
@@ -124,10 +125,6 @@ pub(super) fn chunks(inputs: &Inputs) -> Option<ChunkBound> {
             }),
         }
     }
-    let sizes: Vec<String> = all_reduces
-        .iter()
-        .map(|of| megabytes(of.bytes_per_rank))
-        .collect();
     Some(ChunkBound {
         tp: inputs.tp,
         prompt_tokens,
@@ -135,18 +132,13 @@ pub(super) fn chunks(inputs: &Inputs) -> Option<ChunkBound> {
         steps,
         step_ms,
         gap_ms: gap,
-        all_reduces,
         paths,
         tflop,
         arithmetic,
         rate,
         identifiable: fitting == 1,
-        settles: format!(
-            "the all-reduce at {} on this box: allreduce-bench --model {} --tp {} --prefill-chunk {chunk}, then explain again with --allreduce",
-            sizes.join(" and "),
-            inputs.model.name,
-            inputs.tp
-        ),
+        settles: settles(inputs, &all_reduces, chunk),
+        all_reduces,
     })
 }
 
@@ -157,6 +149,36 @@ fn chunk_gap(run: &ServeRun, chunk: u32) -> Option<f64> {
         .filter(|_| run.streamed)?;
     let with_prompt = count(run.input_tokens?) / f64::from(chunk);
     (with_prompt / (run.duration_s * 1e3 / gap) >= MOSTLY).then_some(gap)
+}
+
+/// What would settle it: the curve at these sizes, or where that was given, a trace of the steps themselves.
+fn settles(inputs: &Inputs, all_reduces: &[ChunkReduce], chunk: u32) -> String {
+    let sizes: Vec<String> = all_reduces
+        .iter()
+        .map(|of| megabytes(of.bytes_per_rank))
+        .collect();
+    let sizes = sizes.join(" and ");
+    let curve = inputs.usable_curve();
+    let is_timed = |of: &ChunkReduce| {
+        curve.iter().any(|point| {
+            point.kind == CollectiveKind::AllReduce
+                && point.ranks == inputs.tp
+                && point.bytes_per_rank == of.bytes_per_rank
+        })
+    };
+    if !all_reduces.iter().all(is_timed) {
+        return format!(
+            "the all-reduce at {sizes} on this box: allreduce-bench --model {} --tp {} --prefill-chunk {chunk}, then explain again with --allreduce",
+            inputs.model.name, inputs.tp
+        );
+    }
+    let real = match Commands::new(inputs).is_soft() {
+        true => format!("; {NEEDS_REAL}"),
+        false => String::new(),
+    };
+    format!(
+        "a trace of some steps with prompts (nsys, rocprof), the all-reduce kernels' time of one step: the curve at {sizes} was given, and does not show what ranks wait for each other in the engine{real}"
+    )
 }
 
 /// What the all-reduces take by each path: by this box's curve where it reaches them, else by what is known of each.
@@ -224,85 +246,10 @@ fn paths(inputs: &Inputs, reduces: &[PlannedCollective]) -> Vec<PathBound> {
     paths
 }
 
-impl ChunkBound {
-    /// What it says, a sentence each.
-    pub(super) fn sentences(&self) -> Vec<String> {
-        let reduces: Vec<String> = self
-            .all_reduces
-            .iter()
-            .map(|of| format!("{} x {}", of.count, megabytes(of.bytes_per_rank)))
-            .collect();
-        let mut said = vec![format!(
-            "the step of this run is a chunk of {} prompt tokens, not a decode step: {} prompt tokens and the outputs make {:.0} steps of {:.1} ms, near the median gap of {:.1} ms",
-            self.chunk_tokens, self.prompt_tokens, self.steps, self.step_ms, self.gap_ms
-        )];
-        for path in &self.paths {
-            let part = |ms: f64| ms / self.step_ms * 100.0;
-            let percent = Range {
-                low: part(path.ms.low),
-                mid: part(path.ms.mid),
-                high: part(path.ms.high),
-            };
-            said.push(format!(
-                "its all-reduces ({}) take {} ms {}, {}% of the step{} ({})",
-                reduces.join(" + "),
-                ends(&path.ms),
-                path.path,
-                ends(&percent),
-                if path.fits {
-                    ""
-                } else {
-                    ", which leaves no room for the arithmetic: excluded"
-                },
-                path.source
-            ));
-        }
-        said.push(format!(
-            "its arithmetic is {:.1} TFLOP a GPU, {} ms ({})",
-            self.tflop,
-            ends(&self.arithmetic),
-            self.rate
-        ));
-        let fitting: Vec<&PathBound> = self.paths.iter().filter(|path| path.fits).collect();
-        let low = fitting.iter().map(|path| path.ms.low).reduce(f64::min);
-        let high = fitting.iter().map(|path| path.ms.high).reduce(f64::max);
-        said.push(match (low, high, self.identifiable) {
-            (Some(low), Some(high), true) => format!(
-                "one path is left: all-reduces are {low:.0} to {high:.0} of {:.0} ms; with the arithmetic that is {:.0} to {:.0} ms, and attention, the host and the rest are what is left",
-                self.step_ms, low + self.arithmetic.low, high + self.arithmetic.high
-            ),
-            (Some(low), Some(high), false) => format!(
-                "the sums, {:.0} to {:.0} ms, hold the {:.0} ms by either path: which one it is, and so the share of communication, is NOT identifiable from this run",
-                low + self.arithmetic.low,
-                high + self.arithmetic.high,
-                self.step_ms
-            ),
-            _ => "no path fits, or none is known for this GPU: the all-reduces are not bounded"
-                .to_owned(),
-        });
-        said.push(format!("what settles it: {}", self.settles));
-        said
-    }
-}
-
-/// Both ends, or one where they are the same.
-fn ends(range: &Range) -> String {
-    if range.high - range.low < 0.5 {
-        format!("{:.0}", range.mid)
-    } else {
-        format!("{:.0} to {:.0}", range.low, range.high)
-    }
-}
-
-/// Megabytes for sizes that are no power of two, with the bytes' own form beside.
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB ({})", count(bytes) / 1e6, ByteCount(bytes))
-}
-
 #[expect(
     clippy::cast_precision_loss,
     reason = "tokens and bytes are far below 2^53"
 )]
-fn count(n: u64) -> f64 {
+pub(super) fn count(n: u64) -> f64 {
     n as f64
 }

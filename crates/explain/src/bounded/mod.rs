@@ -1,5 +1,6 @@
 //! What a case still tells where it cannot be attributed: bounds by arithmetic, and the one measurement that would settle it.
 
+mod chunk_words;
 mod chunks;
 mod flight;
 

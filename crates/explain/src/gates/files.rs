@@ -79,10 +79,7 @@ pub(super) fn both_runs(inputs: &Inputs) -> Gate {
             "serving results of TP1 and of TP{0}, and the engine's facts for TP{0}",
             tp.max(2)
         ),
-        format!(
-            "serve the same model with --tensor-parallel-size 1 and {}; where it does not fit one GPU, there is no speed-up to explain",
-            tp.max(2)
-        ),
+        super::sizes::to_serve(inputs),
     );
     let (one, several) = (inputs.runs(1).count(), inputs.runs(tp).count());
     let engine = if inputs.engine(tp).is_some() {
@@ -199,8 +196,8 @@ pub(super) fn weights_fit(inputs: &Inputs) -> Gate {
         inputs.model.weight_bytes as f64 / 1e9,
         memory as f64 / 1e9
     );
-    let one = inputs.runs(1).count() == 0 || inputs.model.weight_bytes < memory;
-    gate.is(Some(one), seen)
+    let holds = inputs.runs(1).count() == 0 || inputs.weights_fit(1) != Some(false);
+    gate.is(Some(holds), seen)
 }
 
 /// Whether a step could have read the weights that it needs.

@@ -10,6 +10,7 @@ mod of_run;
 mod open;
 mod pair;
 mod shape;
+mod sizes;
 
 pub use gate::{Gate, Verdict, counted, gates};
 

@@ -215,10 +215,10 @@ fn room(inputs: &Inputs) -> Result<(), PredictError> {
     let Some(memory) = inputs.around.memory_bytes else {
         return Ok(());
     };
-    let weights = inputs.model.weight_bytes;
-    if weights < memory.saturating_mul(u64::from(inputs.tp)) {
+    if inputs.weights_fit(inputs.tp) != Some(false) {
         return Ok(());
     }
+    let weights = inputs.model.weight_bytes;
     #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
     Err(PredictError::NoRoom {
         tp: inputs.tp,

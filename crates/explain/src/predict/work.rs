@@ -88,11 +88,7 @@ impl Prepared<'_> {
         };
         let batch = f64::from(inputs.batch);
         let tp = self.size.tp;
-        let fits_one = inputs
-            .base
-            .around
-            .memory_bytes
-            .is_none_or(|memory| inputs.base.model.weight_bytes < memory);
+        let fits_one = inputs.base.weights_fit(1) != Some(false);
         let speed_up = match tp > 1 && fits_one {
             true => Some(range(&|drawn| drawn.tpot_of_one / drawn.tpot)?),
             false => None,

@@ -1,7 +1,7 @@
 //! The answer in two sentences: why, and what to do. What the first sentence claims is chosen here and nowhere else.
 
 use super::waterfall::step_decimals;
-use crate::advise::Advice;
+use crate::advise::{Advice, Rule};
 use crate::attribute::{Attribution, Bar, Cause, Claim, CollectiveCost, Grade};
 use crate::explanation::{Explanation, Outcome};
 use crate::gates::Verdict;
@@ -38,7 +38,7 @@ pub fn answer(explanation: &Explanation) -> Vec<String> {
                 // What to measure comes before what to change.
                 Some(misfit) => vec![
                     format!("{} {why}", misfit.headline()),
-                    remedy(&[], next, tested.as_ref()),
+                    remedy(of_files(advice), next, tested.as_ref()),
                 ],
                 None => vec![why, remedy(advice, next, tested.as_ref())],
             }
@@ -61,6 +61,14 @@ pub fn answer(explanation: &Explanation) -> Vec<String> {
                 format!("What to do first: {}.", run.unwrap_or(otherwise)),
             ]
         }
+    }
+}
+
+/// The advice that comes before any measurement: to look whether the files are what they were given as.
+fn of_files(advice: &[Advice]) -> &[Advice] {
+    match advice {
+        [first, ..] if first.rule == Rule::FilesMixedUp => std::slice::from_ref(first),
+        _ => &[],
     }
 }
 

@@ -233,3 +233,56 @@ fn another_pair_is_named_where_only_it_has_peer_access() {
     }
     assert_eq!(of(&inputs, Rule::OtherPair), None);
 }
+
+/// The files of TP1 and TP2 exchanged, neither of which says its size unless told to.
+fn swapped(tp: Option<u32>) -> explain::Inputs {
+    let mut inputs = rtxpro6000_mig();
+    for (size, run) in &mut inputs.serve {
+        *size = 3 - *size;
+        run.tp = tp.and(Some(*size));
+    }
+    inputs.serve.reverse();
+    inputs
+}
+
+#[test]
+fn where_several_are_slower_and_no_file_says_its_size_the_files_are_to_be_checked_first() {
+    let advice = all(&swapped(None));
+    assert_eq!(advice[0].rule, Rule::FilesMixedUp);
+    assert!(
+        advice[0]
+            .what
+            .contains("tp2.json was given as TP1 and tp1.json as TP2"),
+        "{advice:?}"
+    );
+    let words = text(&explain(&swapped(None), 1, DRAWS));
+    let second = words.lines().nth(1).unwrap();
+    assert!(
+        second.starts_with("What to do: check that the files are not mixed up"),
+        "{second}"
+    );
+    // Files that say their size are not mixed up, and the right way round there is nothing to check.
+    let mixed = |inputs: &_| all(inputs).iter().any(|one| one.rule == Rule::FilesMixedUp);
+    assert!(!mixed(&swapped(Some(1))));
+    let mut right = rtxpro6000_mig();
+    for (_, run) in &mut right.serve {
+        run.tp = None;
+    }
+    assert!(!mixed(&right));
+}
+
+#[test]
+fn nothing_is_advised_that_leaves_several_slower_than_one() {
+    // With peer access 60 ms become about 53, where one GPU takes 45: 0.85 times its rate.
+    for inputs in [swapped(None), swapped(Some(1))] {
+        let advice = all(&inputs);
+        assert!(
+            !advice.iter().any(|one| one.what.contains("whole GPUs")),
+            "{advice:?}"
+        );
+        for one in advice.iter().filter(|one| one.rule != Rule::NothingToGain) {
+            let times = one.effect.as_ref().map(|effect| effect.times.mid);
+            assert!(times.is_none_or(|times| times >= 1.0), "{one:?}");
+        }
+    }
+}

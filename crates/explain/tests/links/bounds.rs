@@ -75,6 +75,121 @@ fn the_l40_step_is_a_chunk_and_both_paths_fit_it() {
     assert!(bound.settles.contains("11.8 MB") && bound.settles.contains("12.6 MB"));
 }
 
+/// What is said of the sums.
+fn said(inputs: &Inputs, about: &str) -> String {
+    let told: Vec<String> = bounded(inputs)
+        .iter()
+        .flat_map(Bounded::sentences)
+        .collect();
+    let found = told.iter().find(|sentence| sentence.contains(about));
+    found.unwrap_or_else(|| panic!("{about}: {told:?}")).clone()
+}
+
+fn with_prior(mut inputs: Inputs, name: &str, low: f64, high: f64) -> Inputs {
+    let name = name.to_owned();
+    let set = explain::Override { name, low, high };
+    inputs.priors.set(set).unwrap();
+    inputs
+}
+
+#[test]
+fn what_is_said_of_the_sums_follows_from_their_intervals() {
+    // Arithmetic: 10.58 TFLOP at 120 to 90 TFLOP/s, 88.2 to 117.6 ms. Peer access 45.3: 134 to 163, which ends 14 to 43 ms before the 176.6. Staged 59.3 to 111.2:
+    // 148 to 229.
+    let one = said(&l40x4(), "of the sums");
+    assert!(
+        one.starts_with("of the sums, 134 to 163 ms with peer access and 148 to 229 ms staged through host memory, the 177 ms lie only in the one staged through host memory, which points to it and does not prove it"),
+        "{one}"
+    );
+    assert!(
+        one.contains("14 to 43 ms of them would make it the step with peer access"),
+        "{one}"
+    );
+    assert!(
+        one.contains("NOT identifiable") && one.contains("not in the arithmetic"),
+        "{one}"
+    );
+    // 10.58 TFLOP at 75 TFLOP/s are 141 ms: 186 with peer access.
+    let both = said(
+        &with_prior(l40x4(), "prefill_tflops", 75.0, 120.0),
+        "NOT identifiable",
+    );
+    assert!(
+        both.contains("134 to 186 ms with peer access") && both.contains("all hold the 177 ms"),
+        "{both}"
+    );
+    // At 200 TFLOP/s 53 ms, and 889 MB at 10 GB/s 89 ms: 142 at most.
+    let fast = with_prior(l40x4(), "prefill_tflops", 200.0, 220.0);
+    let none = said(
+        &with_prior(fast, "staged_gb_per_s", 10.0, 15.0),
+        "NOT identifiable",
+    );
+    assert!(
+        none.contains("all end before the 177 ms") && none.contains("35 ms at least"),
+        "{none}"
+    );
+    // At 60 TFLOP/s and less 176 ms and more: with either path's all-reduces longer than the step.
+    let slow = with_prior(l40x4(), "prefill_tflops", 50.0, 60.0);
+    assert!(chunks(&slow).paths.iter().all(|path| !path.fits));
+    said(&slow, "no path holds the 177 ms");
+}
+
+#[test]
+fn a_curve_of_exactly_the_asked_sizes_is_not_asked_for_again() {
+    let mut inputs = l40x4();
+    let sized = |bytes, us| point(2, bytes, us, CallMode::BackToBack);
+    inputs.curve = vec![sized(11_796_480, 850.0)];
+    let half = chunks(&inputs).settles;
+    assert!(half.contains("allreduce-bench"), "{half}");
+    inputs.curve.push(sized(12_582_912, 900.0));
+    let both = chunks(&inputs).settles;
+    assert!(!both.contains("allreduce-bench"), "{both}");
+    assert!(
+        both.starts_with("a trace of some steps with prompts (nsys, rocprof)"),
+        "{both}"
+    );
+    // 37 * 0.85 + 36 * 0.9 = 64 ms as the curve has it; with the arithmetic 140 to 200, which hold 177.
+    let one = said(&inputs, "one path is left");
+    assert!(one.contains("which holds the step"), "{one}");
+}
+
+/// What a refusal says to do first.
+fn first(inputs: &Inputs) -> String {
+    text(&explain(inputs, 1, 200))
+        .lines()
+        .nth(1)
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn sizes_are_advised_that_the_weights_fit() {
+    // About 65 GB of weights, 48.3 GB a GPU: 2 and 4 hold them.
+    let mut l40 = l40x4();
+    l40.known.gpus = Some(4);
+    let told = first(&l40);
+    assert!(
+        told.contains("--tensor-parallel-size 2 and 4, which its weights fit, and explain with --tp2 and --tp4"),
+        "{told}"
+    );
+    // 145 GB, 68.7 GB a GPU: 137 on 2, 275 on 4. Eight are not on a box of four.
+    let mut mxc = mxc500x4(&SWEEP[..3]);
+    let told = first(&mxc);
+    assert!(told.contains("--tensor-parallel-size 4 and 8"), "{told}");
+    mxc.known.gpus = Some(4);
+    let told = first(&mxc);
+    assert!(
+        told.contains("no two sizes that its weights fit (4 and 8) are on this box of 4 GPUs")
+            && told.contains("--a and --b")
+            && told.contains("smaller model")
+            && !told.contains("--tensor-parallel-size 1"),
+        "{told}"
+    );
+    // On GPUs of 192 GiB one holds it.
+    mxc.around.memory_bytes = Some(192 << 30);
+    assert!(first(&mxc).contains("--tensor-parallel-size 1 and 4"));
+}
+
 #[test]
 fn access_that_a_box_file_promises_proves_no_path() {
     let mut inputs = l40x4();
