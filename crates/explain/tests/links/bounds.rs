@@ -94,8 +94,8 @@ fn with_prior(mut inputs: Inputs, name: &str, low: f64, high: f64) -> Inputs {
 
 #[test]
 fn what_is_said_of_the_sums_follows_from_their_intervals() {
-    // Arithmetic: 10.58 TFLOP at 120 to 90 TFLOP/s, 88.2 to 117.6 ms. Peer access 45.3: 134 to 163, which ends 14 to 43 ms before the 176.6. Staged 59.3 to 111.2:
-    // 148 to 229.
+    // Arithmetic: 10.58 TFLOP at 120 to 90 TFLOP/s, 88.2 to 117.6 ms. Peer access 45.3: 134 to 163,
+    // which ends 14 to 43 ms before the 176.6. Staged 59.3 to 111.2: 148 to 229.
     let one = said(&l40x4(), "of the sums");
     assert!(
         one.starts_with("of the sums, 134 to 163 ms with peer access and 148 to 229 ms staged through host memory, the 177 ms lie only in the one staged through host memory, which points to it and does not prove it"),
@@ -128,7 +128,7 @@ fn what_is_said_of_the_sums_follows_from_their_intervals() {
         none.contains("all end before the 177 ms") && none.contains("35 ms at least"),
         "{none}"
     );
-    // At 60 TFLOP/s and less 176 ms and more: with either path's all-reduces longer than the step.
+    // At 60 TFLOP/s and less 176 ms and more: longer than the step with either path's all-reduces.
     let slow = with_prior(l40x4(), "prefill_tflops", 50.0, 60.0);
     assert!(chunks(&slow).paths.iter().all(|path| !path.fits));
     said(&slow, "no path holds the 177 ms");
