@@ -5,8 +5,14 @@ use measure::quantity::TimeSource;
 
 /// What differs between the files beside their times.
 pub(super) fn differences(a: &CallFile, b: &CallFile) -> Vec<String> {
+    let are_all = is_every_device_listed(a) && is_every_device_listed(b);
     let devices = |file: &CallFile| {
-        let names = file.devices.join(", ");
+        let mut names = file.devices.clone();
+        if !are_all {
+            names.sort_unstable();
+            names.dedup();
+        }
+        let names = names.join(", ");
         Some(names).filter(|names| !names.is_empty())
     };
     [
@@ -24,6 +30,13 @@ pub(super) fn differences(a: &CallFile, b: &CallFile) -> Vec<String> {
         (of_a != of_b).then(|| format!("another {what}: {of_a} in A, {of_b} in B"))
     })
     .collect()
+}
+
+/// Whether a file lists as many devices as its calls have ranks: the JSON of nccl-tests has the first of each process only, so
+/// that it says which devices there are and not how many.
+fn is_every_device_listed(file: &CallFile) -> bool {
+    let mut ranks = file.values.iter().map(|value| value.series.ranks as usize);
+    ranks.all(|ranks| ranks <= file.devices.len())
 }
 
 /// That a side says of its own times that they are not to be judged.

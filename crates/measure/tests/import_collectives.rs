@@ -129,6 +129,9 @@ fn a_file_of_nccl_tests_says_who_measured_it() {
     let json = whole_file("head.json", &text_of("nccl-tests-2.19.6.json"));
     assert_eq!(json.library, text.library);
     assert_eq!(json.values, text.values);
+    assert_eq!(json.host, text.host);
+    // The JSON has the first GPU of each process alone.
+    assert_eq!(json.devices, ["NVIDIA L40"]);
     assert!(!format!("{json:?}").contains("canary"), "the environment");
 }
 
@@ -315,6 +318,21 @@ fn wrong_data_and_other_operations_are_refused() {
     assert!(
         refusal("alltoall.txt", &alltoall).contains("all_reduce_perf or all_gather_perf or reduce")
     );
+}
+
+#[test]
+fn a_long_row_is_cut_where_it_is_quoted() {
+    let long = format!("all_reduce,2,{}", "9".repeat(1_000_000));
+    // 13 characters and 67 digits; 1,000,000 - 67 digits are left.
+    let quoted = format!("`all_reduce,2,{}`… (999933 more bytes)", "9".repeat(67));
+    assert_eq!(
+        refusal("long.csv", &format!("op,ranks,bytes,us\n{long}\n")),
+        format!(": the row of line 2 is {quoted}; expected 4 cells as in the header")
+    );
+    let text = text_of("nccl-tests-2.19.6.txt").replacen("30.67", &long, 1);
+    let words = refusal("long.txt", &text);
+    assert!(words.len() < 300, "{} bytes", words.len());
+    assert!(words.contains("more bytes"), "{words}");
 }
 
 #[test]

@@ -225,15 +225,19 @@ fn a_summary_that_contradicts_itself_is_refused() {
     for (more, expected) in [
         (
             r#""qps": 3.0}"#,
-            ": requests_per_s is 2.0; expected the same as qps, which is 3",
+            ": requests_per_s is 2.0; expected the same as qps, which is 3.0",
         ),
         (
             r#""latency_min_s": 1.5}"#,
-            ": latency_mean_s is 1.0; expected a mean between minimum and maximum",
+            ": latency_mean_s is 1.0; expected a mean between minimum and maximum: latency_min_s, which is 1.5",
         ),
         (
             r#""latency_p50_s": 1.0, "latency_max_s": 0.5}"#,
-            ": latency_max_s is 0.5; expected no less than 1 s, which a lower one is",
+            ": latency_max_s is 0.5; expected no less than latency_p50_s, which is 1.0",
+        ),
+        (
+            r#""latency_min_s": 0.9, "mean_latency_ms": 11.7}"#,
+            ": mean_latency_ms is 11.7 (taken as ms, which its key names); expected the same as latency_mean_s, which is 1.0",
         ),
     ] {
         assert_eq!(
@@ -295,7 +299,7 @@ fn a_name_with_two_meanings_is_refused_where_nothing_tells_which() {
     let refused = |more: &str| refusal("either.json", &summary(more));
     assert_eq!(
         refused(r#""output_tokens": 256"#),
-        ": output_tokens is 256.0; expected a name with one meaning: rename it total_output_tokens if it is the total of all \
+        ": output_tokens is 256; expected a name with one meaning: rename it total_output_tokens if it is the total of all \
          requests, or output_tokens_per_request if it is one request's; nothing else in the file tells which"
     );
     assert!(
@@ -304,7 +308,7 @@ fn a_name_with_two_meanings_is_refused_where_nothing_tells_which() {
     );
     assert_eq!(
         refused(r#""output_len": 128, "output_tok_per_s": 512"#),
-        ": output_tok_per_s is 512.0; expected to agree with output_len: it makes 1024 tokens of all 4 requests, and that 512"
+        ": output_tok_per_s is 512; expected to agree with output_len: it makes 1024 tokens of all 4 requests, and that 512"
     );
 }
 
@@ -444,5 +448,53 @@ fn a_copied_run_is_known_by_its_samples_whatever_else_stands_in_the_file() {
     assert_eq!(
         samples_of("summary.json", &summary(r#""output_len": 256"#)),
         None
+    );
+}
+
+#[test]
+fn a_time_that_cannot_be_is_named_as_it_stands_with_its_unit() {
+    // 11.7 s written under a key of milliseconds.
+    let text = r#"{"requests_per_s": 2.0, "completed": 4, "latency_mean_ms": 11.7, "latency_min_s": 11.5, "latency_max_s": 12}"#;
+    assert_eq!(
+        refusal("ms.json", text),
+        ": latency_mean_ms is 11.7 (taken as ms, which its key names); expected a mean between minimum and maximum: \
+         latency_min_s, which is 11.5; latency_max_s, which is 12"
+    );
+    let text = r#"{"completed": 4, "latency_mean_s": 1, "duration": 2, "total_time_ms": 3000}"#;
+    assert_eq!(
+        refusal("duration.json", text),
+        ": total_time_ms is 3000 (taken as ms, which its key names); expected the same as duration, which is 2 (taken as s, since \
+         its key names no unit)"
+    );
+}
+
+#[test]
+fn a_key_that_stands_twice_in_an_object_is_refused_by_its_name() {
+    let flat = r#""requests_per_s": 2.0, "completed": 4, "latency_mean_s": 1.0"#;
+    let refused = " has the key `latency_mean_s` twice in one object, so that it is not known which value holds; keep one of them";
+    for text in [
+        format!(r#"{{{flat}, "latency_mean_s": 9.0}}"#),
+        format!(r#"{{"x": NaN, "results": {{{flat}, "latency_mean_s": 1.0}}}}"#),
+        format!(r#"[{{{flat}, "latency_mean_s": 9.0}}]"#),
+        format!("{{{flat}}}\n{{{flat}, \"latency_mean_s\": 9.0}}\n"),
+    ] {
+        assert_eq!(refusal("twice.json", &text), refused, "{text}");
+    }
+    // The same key in two objects is none.
+    let apart = format!(r#"{{{flat}, "x": {{"completed": 1}}, "y": [null, true, -1, 1.5, "a"]}}"#);
+    assert_eq!(read_text("twice.json", &apart).unwrap().completed, 4);
+}
+
+#[test]
+fn a_long_text_of_a_file_is_cut_where_it_is_quoted() {
+    let long = "x".repeat(1_000_000);
+    let text = format!(r#"{{"requests_per_s": 2.0, "completed": 4, "latency_mean_s": "{long}"}}"#);
+    let words = refusal("long.json", &text);
+    assert_eq!(
+        words,
+        format!(
+            ": latency_mean_s is {}… (999920 more bytes); expected a number of zero or more",
+            "x".repeat(80)
+        )
     );
 }

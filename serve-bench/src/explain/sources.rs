@@ -6,6 +6,7 @@ use super::logs::{self, EngineLogFile};
 use crate::study::engines::NO_OWN_ALL_REDUCE;
 use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen, is_another_gpu, not_one_curve};
 use boxfile::{BoxFile, builtin_names};
+use measure::control;
 use measure::import::serve::{Samples, Throttle};
 use measure::import::{ServeRun, collectives, gemm, serve, trace};
 use measure::record::{Links, Payload, load};
@@ -332,8 +333,9 @@ fn of_these_gpus(files: &[PathBuf], gpu: &str) -> Result<(), String> {
         let mut names = file.devices.iter();
         if let Some(other) = names.find(|name| is_another_gpu(name, gpu)) {
             return Err(format!(
-                "{} was measured on {other}, but the box has {gpu}: give collectives of this box, or its --box or --links",
-                file.origin
+                "{} was measured on {}, but the box has {gpu}: give collectives of this box, or its --box or --links",
+                file.origin,
+                control::shortened(other)
             ));
         }
     }

@@ -309,3 +309,25 @@ fn a_study_says_what_is_missing_before_it_measures() {
         assert!(driver.stderr.contains(says), "{}", driver.stderr);
     }
 }
+
+#[test]
+fn a_curve_of_another_gpu_is_refused_in_both_forms_of_nccl_tests() {
+    let scratch = Scratch::new();
+    let [one, two] = good(&scratch);
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../crates/measure/tests/fixtures/collectives/"
+    );
+    for name in ["nccl-tests-2.19.6.txt", "nccl-tests-2.19.6.json"] {
+        let curve = format!("{folder}{name}");
+        let more = ["--box", "rtxpro6000-mig", "--allreduce", &curve];
+        let ran = explain(&scratch, &one, &two, &more);
+        refused(
+            &ran,
+            &[
+                name,
+                "was measured on NVIDIA L40, but the box has NVIDIA RTX Pro 6000",
+            ],
+        );
+    }
+}

@@ -34,7 +34,10 @@ pub(super) fn refuse_broken(text: &str, origin: &str) -> Result<(), ImportError>
             error.line(),
             text.len()
         ),
-        false => format!("begins as JSON and is none: {error}; let the benchmark write it again"),
+        false => format!(
+            "begins as JSON and is none: {}; let the benchmark write it again",
+            control::shortened(&error.to_string())
+        ),
     };
     Err(ImportError::Unusable {
         origin: origin.to_owned(),
@@ -43,7 +46,7 @@ pub(super) fn refuse_broken(text: &str, origin: &str) -> Result<(), ImportError>
 }
 
 /// The text with Python's tokens outside of strings put in quotes.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
     let mut rest = text;
@@ -134,9 +137,9 @@ impl Fields<'_> {
     pub(super) fn nonsense(&self, key: &str, seen: &Value, want: &str) -> ImportError {
         let seen = match seen {
             Value::String(text) if is_number(text) => {
-                format!("the string \"{text}\"")
+                format!("the string \"{}\"", control::shortened(text))
             }
-            Value::String(text) => control::replaced(text),
+            Value::String(text) => control::shortened(text),
             Value::Array(_) => "a list".to_owned(),
             Value::Object(_) => "an object".to_owned(),
             other => other.to_string(),

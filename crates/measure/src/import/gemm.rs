@@ -165,7 +165,7 @@ impl Columns {
         let nonsense = |what: &str, seen: &str, want: &str| ImportError::Nonsense {
             origin: origin.to_owned(),
             key: format!("{what} of line {line}"),
-            seen: format!("`{}`", control::replaced(seen)),
+            seen: control::quoted(seen),
             want: want.to_owned(),
         };
         if row.len() != self.count {

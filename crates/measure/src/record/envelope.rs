@@ -13,6 +13,9 @@ use crate::control;
 /// The schema's number; it grows only when an older reader would misunderstand a newer record.
 pub const SCHEMA: u32 = 1;
 
+/// How many characters are told of what the parser says: it quotes what it did not expect, which may be a whole file.
+const PARSERS_WORDS: usize = 300;
+
 /// Everything that one run of a program found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -185,7 +188,7 @@ pub enum Line {
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// Not JSON, or not a record.
-    #[error("{origin} is not a record: {}", control::replaced(&source.to_string()))]
+    #[error("{origin} is not a record: {}", control::first(&source.to_string(), PARSERS_WORDS))]
     NotARecord {
         /// The file.
         origin: String,
@@ -217,7 +220,7 @@ pub enum RecordError {
     /// Events of another program than the one in the header.
     #[error(
         "{origin}, line {line} is not of a journal of {}; was another journal appended?",
-        control::replaced(program)
+        control::shortened(program)
     )]
     Mixed {
         /// The file.

@@ -47,7 +47,7 @@ pub(super) fn file(text: &str, origin: &str) -> Result<CallFile, ImportError> {
             let nonsense = |column: &str, seen: &str, want: &str| ImportError::Nonsense {
                 origin: origin.to_owned(),
                 key: format!("{column} of line {number}"),
-                seen: format!("`{}`", control::replaced(seen)),
+                seen: control::quoted(seen),
                 want: want.to_owned(),
             };
             if cells.len() != columns {

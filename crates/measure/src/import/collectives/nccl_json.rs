@@ -53,6 +53,14 @@ pub(super) fn file(fields: &Fields) -> Result<CallFile, ImportError> {
         library: fields
             .count("nccl_version")?
             .map(|number| format!("nccl {}", version(number))),
+        devices: devices(&config)
+            .filter_map(|device| device.get("device_info")?.as_str())
+            .map(|name| replaced(name.trim()))
+            .collect(),
+        host: devices(&config)
+            .filter_map(|device| device.get("hostname")?.as_str())
+            .last()
+            .map(replaced),
         ..CallFile::default()
     };
     for (index, result) in results.iter().enumerate() {
@@ -108,13 +116,15 @@ fn measured(of: &Fields) -> Result<Option<Measured>, ImportError> {
     }))
 }
 
+/// What the file lists of the processes' first GPUs.
+fn devices<'a>(config: &Fields<'a>) -> impl Iterator<Item = &'a Value> {
+    let listed = config.map.get("devices").and_then(Value::as_array);
+    listed.into_iter().flatten()
+}
+
 /// Threads times GPUs of each times processes.
 fn ranks(config: &Fields) -> Result<u32, ImportError> {
-    let mut processes: Vec<(&str, u64)> = config
-        .value("devices")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
+    let mut processes: Vec<(&str, u64)> = devices(config)
         .filter_map(|device| {
             let pid = device.get("pid")?.as_u64()?;
             Some((device.get("hostname")?.as_str()?, pid))

@@ -51,7 +51,7 @@ pub(super) fn file(text: &str, origin: &str) -> Result<CallFile, ImportError> {
                 .ok_or_else(|| ImportError::Nonsense {
                     origin: origin.to_owned(),
                     key: format!("line {}", index + 1),
-                    seen: format!("`{}`", control::replaced(&words.join(" "))),
+                    seen: control::quoted(&words.join(" ")),
                     want: "the columns of the header with a time".to_owned(),
                 })?;
             test.add(&mut file, &row)?;

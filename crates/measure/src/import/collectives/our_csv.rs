@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::csv::named;
 use super::value::{CallFile, CallTrouble, CallValue};
 use crate::calls::Series;
-use crate::control::replaced;
+use crate::control::{self, replaced};
 use crate::import::error::ImportError;
 use crate::import::links::TroubleKind;
 use crate::record::CollectiveKind;
@@ -82,7 +82,7 @@ impl Line<'_> {
         ImportError::Nonsense {
             origin: self.origin.to_owned(),
             key: format!("{name} of line {}", self.number),
-            seen: format!("`{}`", replaced(self.text(name).unwrap_or_default())),
+            seen: control::quoted(self.text(name).unwrap_or_default()),
             want: want.to_owned(),
         }
     }
@@ -236,7 +236,7 @@ fn add(file: &mut CallFile, line: &Line<'_>) -> Result<(), ImportError> {
         kind,
         series: Some(series),
         bytes_per_rank: Some(bytes_per_rank),
-        words: format!("{}: {reason}", replaced(outcome)),
+        words: format!("{}: {reason}", control::shortened(outcome)),
     });
     Ok(())
 }

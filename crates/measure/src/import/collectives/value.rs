@@ -30,7 +30,7 @@ pub struct CallFile {
     pub library: Option<String>,
     /// The transport that the library told, of each arm.
     pub transport: Option<String>,
-    /// The names of the devices, in rank order.
+    /// The names of the devices, in rank order; fewer than ranks where the file names the first of each process only.
     pub devices: Vec<String>,
     /// The arm that others are compared with, where there are arms.
     pub first_arm: Option<String>,

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::control;
 use crate::import::error::ImportError;
 
 /// Labels of `vllm bench serve` (lower case) with the keys of its JSON; old versions wrote `Total Token throughput`.
@@ -181,7 +182,9 @@ fn labelled(
             return Err(ImportError::Unusable {
                 origin: origin.to_owned(),
                 why: format!(
-                    "says `{label}` twice, {earlier} and {value}; keep one benchmark's block"
+                    "says `{label}` twice, {} and {}; keep one benchmark's block",
+                    control::shortened(&earlier.to_string()),
+                    control::shortened(&value.to_string())
                 ),
             });
         }

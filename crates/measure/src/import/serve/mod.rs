@@ -15,6 +15,7 @@ mod summary;
 mod throttle;
 mod times;
 mod tokens;
+mod twice;
 mod vllm;
 
 pub use across::across;

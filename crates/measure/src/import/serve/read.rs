@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::result::ServeResult;
 use super::run::ServeRun;
+use super::twice::refuse_twice;
 use super::{block, checks, ours, summary, vllm};
 use crate::control;
 use crate::import::error::ImportError;
@@ -106,12 +107,14 @@ fn found(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
             if map.contains_key("header") {
                 return journal(text, origin);
             }
+            refuse_twice(text, origin)?;
             Ok(vec![Found::Json(map)])
         }
-        Value::Array(results) if !results.is_empty() => results
-            .into_iter()
-            .map(|result| object(result, origin))
-            .collect(),
+        Value::Array(results) if !results.is_empty() => {
+            refuse_twice(text, origin)?;
+            let results = results.into_iter();
+            results.map(|result| object(result, origin)).collect()
+        }
         _ => Err(unknown(origin)),
     }
 }
@@ -131,6 +134,9 @@ fn of_lines(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
         refuse_broken(text, origin)?;
     }
     if let Some(first) = first.filter(Value::is_object) {
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            refuse_twice(line, origin)?;
+        }
         let rest = lines.map(|(index, line)| {
             parse(line).ok_or_else(|| ImportError::Unusable {
                 origin: origin.to_owned(),

@@ -15,6 +15,7 @@ use super::aliases::{
 use super::result::{Asked, Said, ServeResult, float};
 use super::run::{ServeFormat, ServeRun, Spread};
 use super::tokens::{INPUT, OUTPUT};
+use crate::control;
 use crate::import::error::ImportError;
 use crate::import::fields::Fields;
 
@@ -24,6 +25,10 @@ pub(super) const TOLERANCE: f64 = 0.05;
 /// How far TTFT + TPOT x (output tokens - 1) may lie from the latency, to say that all three are of a stream; means of products
 /// are not products of means where lengths differ.
 const STREAMED: f64 = 0.1;
+
+/// A millisecond and a microsecond, s.
+const MS: f64 = 1e-3;
+const US: f64 = 1e-6;
 
 /// Objects that only group others: their names say nothing about the numbers within.
 const GROUPS: [&str; 6] = [
@@ -163,7 +168,6 @@ impl Found<'_> {
         {
             return Err(self.nonsense(
                 &REQUESTS_PER_S,
-                rate,
                 &format!("completed / duration = {requests_per_s:.4}"),
             ));
         }
@@ -215,7 +219,7 @@ impl Found<'_> {
         if let Some(failed) = self.count(&FAILED)? {
             return total
                 .checked_sub(failed)
-                .ok_or_else(|| self.nonsense(&FAILED, failed as f64, "no more than all requests"));
+                .ok_or_else(|| self.nonsense(&FAILED, "no more than all requests"));
         }
         let said = rate.zip(duration).map(|(rate, seconds)| rate * seconds);
         if said.is_some_and(|said| (said - total as f64).abs() <= TOLERANCE * total as f64) {
@@ -245,21 +249,23 @@ impl Found<'_> {
         // Each is no less than those before it; half a percent is left to rounding.
         let order = [(&MIN, min), (&MEDIAN, median), (&P99, p99), (&MAX, max)];
         let mut least = 0.0;
+        let mut lower = &MIN;
         for (alias, value) in order {
             let Some(value) = value else { continue };
             if value < least * 0.995 {
-                return Err(self.nonsense(
-                    alias,
-                    value,
-                    &format!("no less than {least} s, which a lower one is"),
-                ));
+                let want = format!("no less than {}", self.as_written(lower));
+                return Err(self.nonsense(alias, &want));
             }
-            least = value;
+            (least, lower) = (value, alias);
         }
         let in_range = min.is_none_or(|min| mean_s >= min * 0.995)
             && max.is_none_or(|max| mean_s <= max * 1.005);
         if !in_range {
-            return Err(self.nonsense(&MEAN, mean_s, "a mean between minimum and maximum"));
+            let ends = [(&MIN, min), (&MAX, max)].into_iter();
+            let ends = ends.filter(|(_, value)| value.is_some());
+            let ends: Vec<String> = ends.map(|(alias, _)| self.as_written(alias)).collect();
+            let want = format!("a mean between minimum and maximum: {}", ends.join("; "));
+            return Err(self.nonsense(&MEAN, &want));
         }
         let ms = |seconds: Option<f64>| seconds.map(|seconds| seconds * 1e3);
         Ok(Spread {
@@ -273,12 +279,34 @@ impl Found<'_> {
         })
     }
 
+    /// A number's key and value as they stand in the file, and the unit that it was taken in.
+    fn as_written(&self, alias: &Alias) -> String {
+        let key = self.key(alias);
+        format!("{key}, which is {}", self.seen(alias, key))
+    }
+
+    /// What stands under a key; of a time also the unit that was taken, where that is not the second its key names.
+    fn seen(&self, alias: &Alias, key: &str) -> String {
+        let value = self.fields.value(key).cloned().unwrap_or_default();
+        let value = control::shortened(&value.to_string());
+        let keys = self.keys(alias);
+        let scale = keys.iter().find(|(known, _)| *known == key);
+        let unit = match scale.and_then(|(_, scale)| *scale) {
+            _ if alias.kind == Kind::Plain => return value,
+            None => return format!("{value} (taken as s, since its key names no unit)"),
+            Some(MS) => "ms",
+            Some(US) => "us",
+            Some(_) => return value,
+        };
+        format!("{value} (taken as {unit}, which its key names)")
+    }
+
     /// The keys of the file that name this number, with the seconds that one of them counts.
     pub(super) fn keys(&self, alias: &Alias) -> Vec<(&str, Option<f64>)> {
         let unit = |word: &str| match word {
             "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
-            "ms" | "milliseconds" => Some(1e-3),
-            "us" => Some(1e-6),
+            "ms" | "milliseconds" => Some(MS),
+            "us" => Some(US),
             _ => None,
         };
         let matching = |key: &String| {
@@ -320,8 +348,8 @@ impl Found<'_> {
             if let Some((other, earlier)) = found
                 && (earlier - value).abs() > 1e-3 * earlier
             {
-                let want = format!("the same as {other}, which is {earlier}");
-                return Err(self.fields.nonsense(key, &Value::from(value), &want));
+                let want = format!("the same as {other}, which is {}", self.seen(alias, other));
+                return Err(self.nonsense_at(alias, key, &want));
             }
             found = Some((key, value));
         }
@@ -350,9 +378,18 @@ impl Found<'_> {
         self.fields.missing(&what, next)
     }
 
-    pub(super) fn nonsense(&self, alias: &Alias, seen: f64, want: &str) -> ImportError {
-        self.fields
-            .nonsense(self.key(alias), &Value::from(seen), want)
+    /// That the number cannot be, with the value as it stands in the file.
+    pub(super) fn nonsense(&self, alias: &Alias, want: &str) -> ImportError {
+        self.nonsense_at(alias, self.key(alias), want)
+    }
+
+    fn nonsense_at(&self, alias: &Alias, key: &str, want: &str) -> ImportError {
+        ImportError::Nonsense {
+            origin: self.fields.origin.to_owned(),
+            key: key.to_owned(),
+            seen: self.seen(alias, key),
+            want: want.to_owned(),
+        }
     }
 
     /// The key of the file that names this number, or the preferred one.

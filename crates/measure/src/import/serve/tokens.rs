@@ -71,13 +71,11 @@ impl Found<'_> {
             return Ok(None);
         };
         if let Some((other, seen)) = found.find(|(_, other)| !agree(*other, tokens)) {
-            let value = self.keys(other).into_iter().next();
-            let value = value.and_then(|(key, _)| self.fields.value(key)?.as_f64());
             let want = format!(
                 "to agree with {}: it makes {seen:.0} tokens of all {completed} requests, and that {tokens:.0}",
                 self.key(first)
             );
-            return Err(self.nonsense(other, value.unwrap_or(seen), &want));
+            return Err(self.nonsense(other, &want));
         }
         Ok(Some(tokens.round() as u64))
     }
@@ -107,7 +105,7 @@ impl Found<'_> {
                 "a name with one meaning: rename it {} if it is the total of all requests, or {} if it is one request's; {because}",
                 names.total.keys[0], names.each.keys[0]
             );
-            self.nonsense(&names.either, either, &want)
+            self.nonsense(&names.either, &want)
         })
     }
 }
