@@ -29,12 +29,12 @@ struct Repeated<'a> {
     most: &'a CurvePoint,
 }
 
-/// Why times of collectives cannot be of one curve: one size has two that lie further apart than a factor of 3; `None` where none
-/// does.
+/// Why times of collectives cannot be of one curve: one size has two that lie further apart than a factor of 3, and whose intervals,
+/// where both have one, do not meet; `None` where none does.
 #[must_use]
 pub fn not_one_curve(points: &[CurvePoint]) -> Option<String> {
     let mut all = repeated(points).into_iter();
-    let found = all.find(|of| of.times() > NOT_OF_ONE)?;
+    let found = all.find(|of| of.times() > NOT_OF_ONE && !of.overlap())?;
     Some(format!(
         "{}: no curve has both, so that one of them is of another box, setting or unit; give the one that is of these runs",
         found.words()
@@ -98,6 +98,12 @@ impl Repeated<'_> {
         self.most.us / self.least.us
     }
 
+    /// Whether both have an interval and these meet.
+    fn overlap(&self) -> bool {
+        let ends = self.least.high.zip(self.most.low);
+        ends.is_some_and(|(high, low)| low <= high)
+    }
+
     fn is_said(&self) -> bool {
         let apart = self.times();
         let beyond = self
@@ -119,10 +125,18 @@ impl Repeated<'_> {
         let Self { least, most } = self;
         let mode = least.mode.map_or(String::new(), |mode| format!(", {mode}"));
         let of_both = match least.origin == most.origin {
-            true => format!("{} and {} us in {}", least.us, most.us, least.origin),
+            true => format!(
+                "{} and {} us in {}",
+                told(least.us),
+                told(most.us),
+                least.origin
+            ),
             false => format!(
                 "{} us in {} and {} us in {}",
-                least.us, least.origin, most.us, most.origin
+                told(least.us),
+                least.origin,
+                told(most.us),
+                most.origin
             ),
         };
         format!(
@@ -133,6 +147,12 @@ impl Repeated<'_> {
             self.times()
         )
     }
+}
+
+/// A time with at most three decimals.
+fn told(us: f64) -> String {
+    let text = format!("{us:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]

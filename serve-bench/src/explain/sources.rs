@@ -10,6 +10,7 @@ use measure::control;
 use measure::import::serve::{Samples, Throttle};
 use measure::import::{ServeRun, collectives, gemm, serve, trace};
 use measure::record::{Links, Payload, load};
+use program::say;
 use topology::PcieLink;
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
 
@@ -320,6 +321,21 @@ pub(super) fn once_each<'a>(
 /// A serving result, and what its monitor saw of the clocks.
 fn run(file: &Path, clocks: &mut Vec<Throttle>) -> Result<ServeRun, String> {
     let run = serve::read(file).map_err(|error| error.to_string())?;
+    // What a soft box played on a busy machine is told and used: it measures nothing anyway.
+    for result in serve::read_all(file).map_err(|error| error.to_string())? {
+        if let Some(reason) = result.invalid().next() {
+            let limited = format!(
+                "{} is not the server's: the load generator was the limit ({reason})",
+                file.display()
+            );
+            if run.simulated.is_none() {
+                return Err(format!(
+                    "{limited}; measure it again on a client that keeps up"
+                ));
+            }
+            say!("note: {limited}");
+        }
+    }
     clocks.extend(serve::throttle(file).map_err(|error| error.to_string())?);
     Ok(run)
 }

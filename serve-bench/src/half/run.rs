@@ -100,6 +100,8 @@ fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String
         &file,
         "--tensor-parallel-size",
         "1",
+        "--served-model-name",
+        &HalfModel::name_of(&model.name, args.tp),
     ]));
     Ok(command)
 }

@@ -31,7 +31,7 @@ pub(super) struct Workload<'a> {
     pub(super) context: f64,
     /// Prompts that may be in the steps, where no gap between tokens shows them.
     pub(super) unseen: Option<Unseen>,
-    /// Why the half-width model is not known to be one; `None` where it is, or was not run.
+    /// Why what the half-width model leaves is no evidence of communication's time; `None` where it is, or was not run.
     pub(super) not_proven: Option<String>,
 }
 

@@ -173,6 +173,17 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             prefill_terms = prefill(inputs, published.as_ref().unwrap_or(curves), tokens);
         }
     }
+    let not_proven = half_not_proven(inputs).map(|why| format!("half width not proven ({why})"));
+    // With a curve the prompts' all-reduces are drawn by it, and taken off the latencies.
+    let has_prompts = prefill_terms.is_empty() && several.wave_tokens().is_some();
+    let not_proven = match half.is_some() && has_prompts {
+        true => {
+            let why = "the steps are worked out from latencies, in which the prompts' own all-reduces lie, and no curve says what they take, so that communication is an upper figure";
+            caveats.push(format!("{why}: run with a stream, or give --allreduce"));
+            Some(not_proven.map_or(why.to_owned(), |before| format!("{before}; {why}")))
+        }
+        false => not_proven,
+    };
     let of_own_curve = terms.is_some() && curves.is_some_and(|curves| curves.is_own);
     let (terms, said) = traced(inputs, &step.collectives, terms, &mut deck);
     caveats.extend(said);
@@ -220,7 +231,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             least_gemm_ms: least_gemm_ms(inputs, model.weight_bytes_read(1)),
             context,
             unseen,
-            not_proven: half_not_proven(inputs),
+            not_proven,
         },
         deck,
         step,

@@ -191,10 +191,7 @@ impl<'a> Shown<'a> {
     fn measured(&self, bar: &Range, assumed_ms: f64) -> (Grade, String) {
         match &self.workload.not_proven {
             None => measured(bar, assumed_ms),
-            Some(why) => (
-                Grade::D,
-                format!("; half width not proven ({why}), so that its evidence is D"),
-            ),
+            Some(why) => (Grade::D, format!("; {why}, so that its evidence is D")),
         }
     }
 

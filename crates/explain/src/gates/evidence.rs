@@ -1,7 +1,7 @@
 //! Gates on what stands beside the runs: clocks, the way of the collectives, and the half-width model.
 
+use measure::import::ServeRun;
 use measure::import::serve::Throttle;
-use measure::import::{ServeFormat, ServeRun};
 
 use super::compared::compared;
 use super::gate::Gate;
@@ -211,12 +211,12 @@ pub(super) fn half_width(inputs: &Inputs) -> Gate {
     )
 }
 
-/// Whether the half-width model is known to be one: by its own name, or by a record of ours of something else than the whole model.
+/// Whether the half-width model is known to be one: by a name of its own that says so.
 pub(super) fn half_width_proven(inputs: &Inputs) -> Gate {
     let gate = Open::new(
         "half width proven",
         format!(
-            "the result of the half-width model names a model at 1/{} of the width, or is our record of a model that is not the whole one",
+            "the result of the half-width model names a model at 1/{} of the width, and none of the other sides' results bears that name",
             inputs.tp
         ),
         format!(
@@ -239,13 +239,18 @@ pub(crate) fn half_not_proven(inputs: &Inputs) -> Option<String> {
         let Some(name) = run.model.as_deref() else {
             return Some(format!("{} does not name its model", run.origin));
         };
+        let mut sides = inputs.runs(1).chain(inputs.runs(inputs.tp));
         let is_whole = kin_of_facts(&inputs.model, name) == Kin::Same;
-        if names_share(name, inputs.tp) {
+        if sides.any(|side| side.model.as_deref() == Some(name)) {
+            // An alias stands for whatever was served under it.
+            Some(format!(
+                "{} names {name}, as the result of the whole model does",
+                run.origin
+            ))
+        } else if names_share(name, inputs.tp) {
             None
         } else if is_whole {
             Some(format!("{} names {name}, the whole model", run.origin))
-        } else if run.format == ServeFormat::Tplens {
-            None
         } else {
             Some(format!(
                 "{} names {name}, which does not say that it is a part of {}",

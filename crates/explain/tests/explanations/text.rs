@@ -160,7 +160,7 @@ fn the_first_screen_answers_and_the_rest_is_behind_it() {
     step speed-up 1.33 [1.32, 1.34]x; 1.76 [1.66, 1.85]x if links were free
     speed-up possible at this batch 1.88 [1.80, 1.93]x: links free and GEMMs that lose nothing, so that only what never shards and the host are left
     communication, all-reduce and all-gather together, 9.0 [8.5, 9.5] ms (C): by hand
-    12% of the draws sum to more than was measured: what is unexplained lies below zero there
+    12% of the draws that the bars are made of sum to more than was measured: what is unexplained lies below zero there
     if all that is left were communication, one all-reduce of 256 KiB (161 a step) would take 64.0 [51.0, 77.0] us: an upper figure
        published 18.5 us, library, peer access (somebody)
 

@@ -133,12 +133,18 @@ impl HalfModel {
         format!("{:#}\n", Value::Object(self.config.clone()))
     }
 
+    /// The name under which a share of that model is served, so that its results say what they are.
+    #[must_use]
+    pub fn name_of(model: &str, tp: u32) -> String {
+        format!("{}-half-tp{tp}", last_part(model))
+    }
+
     /// The server's command for the model itself with replaced keys; `None` where only a written configuration serves.
     #[must_use]
     pub fn command(&self, model: &str) -> Option<Vec<String>> {
         let overrides = Value::Object(self.overrides.clone()?).to_string();
         // Results then say what they are of.
-        let served = format!("{}-half-tp{}", last_part(model), self.tp);
+        let served = Self::name_of(model, self.tp);
         let more = [
             self.flags().overrides,
             &overrides,
