@@ -341,11 +341,10 @@ fn a_half_width_model_runs_on_a_soft_box() {
     expect(&output, 0);
     let (out, said) = (text(&output.stdout), text(&output.stderr));
     assert!(out.contains("--half h/half-tp2"), "{out}");
-    // As a shell takes it, and of the share that was written.
-    assert!(
-        said.contains("--model h/config --profile h/profile.json --tensor-parallel-size 1 --port "),
-        "{said}"
-    );
+    // As a shell takes it, of the share that was written, and under a name that says half.
+    let command = "--model h/config --profile h/profile.json --tensor-parallel-size 1 \
+        --served-model-name llama-3.1-8b-half-tp2 --port ";
+    assert!(said.contains(command), "{said}");
     // An L40 copies 330 GB/s here, so reads and writes twice that, of which weights are read at 0.915; a rank of two gains 1.8.
     let profile = std::fs::read_to_string(scratch.0.join("h/profile.json")).unwrap();
     let profile: serde_json::Value = serde_json::from_str(&profile).unwrap();
