@@ -9,7 +9,7 @@ use crate::first_token::{FirstToken, first_token};
 use crate::gates::{Gate, all_simulated, belong_together, gates};
 use crate::inputs::{Inputs, MEASURED};
 use crate::next::{NextStep, next};
-use crate::slope::{Change, SAME_LOAD, Slope, SlopeVerdict};
+use crate::slope::{Change, EMBEDDED, SAME_LOAD, Slope, SlopeVerdict};
 use crate::what_if::{Substitution, WhatIf, what_if};
 
 /// The version of this form; a reader refuses a higher one.
@@ -54,26 +54,25 @@ impl Explanation {
     #[must_use]
     pub fn with_slope(mut self, slope: Slope) -> Self {
         let slope = slope.held_against(&self);
-        let of_these_runs = self.is_of_these_runs(&slope);
+        let other = self.of_other_runs(&slope);
         let kept = self.kept_from_raising(&slope);
         if let Outcome::Attributed {
             attribution, next, ..
         } = &mut self.outcome
         {
-            match slope.evidence() {
-                _ if !of_these_runs => attribution.caveats.push(format!(
-                    "the ablation is of {} at {} in flight with {} all-reduces a step, and not of these runs: it raises no grade",
-                    slope.model, slope.batch, slope.planned
+            match (&other, slope.evidence()) {
+                (Some(other), _) => attribution.caveats.push(format!(
+                    "the ablation is not of these runs and raises no grade: {other}"
                 )),
-                Some(evidence) => match kept {
+                (None, Some(evidence)) => match kept {
                     Some(why) => attribution.caveats.push(why),
                     None => attribution.raise(&evidence.words),
                 },
-                None => {}
+                (None, None) => {}
             }
             // What was just given, and what it decided, is not asked for again.
             let is_decided = !matches!(slope.passes, SlopeVerdict::Undecided { .. });
-            if of_these_runs && is_decided {
+            if other.is_none() && is_decided {
                 next.retain(|step| !step.is_ablation());
             }
         }
@@ -88,26 +87,28 @@ impl Explanation {
         self
     }
 
-    /// Whether arms are of the model, the batch and the collectives that are explained.
-    pub(crate) fn is_of_these_runs(&self, slope: &Slope) -> bool {
+    /// What arms have that differs from the runs that are explained; `None` where they are of the same model, load, engine and collectives.
+    pub(crate) fn of_other_runs(&self, slope: &Slope) -> Option<String> {
         let Outcome::Attributed { attribution, .. } = &self.outcome else {
-            return false;
+            return Some("the runs were refused".to_owned());
         };
-        // Without a curve the attribution counts no collectives.
         let counted = attribution.all_reduces();
-        let same_plan = attribution.collectives.is_empty() || counted == slope.planned;
-        (self.model.as_str(), self.tp, attribution.batch)
-            == (slope.model.as_str(), slope.tp, slope.batch)
-            && same_plan
-            && self.is_of_this_engine(slope)
-    }
-
-    /// Whether arms and runs were served by one engine, as far as both say.
-    fn is_of_this_engine(&self, slope: &Slope) -> bool {
-        let name = |words: &String| words.split([' ', ';', ',']).next().map(str::to_lowercase);
-        let (runs, arms) = (self.engine.as_ref(), slope.engine.as_ref());
-        runs.zip(arms)
-            .is_none_or(|(runs, arms)| name(runs) == name(arms))
+        // As far as both say; without a curve the attribution counts no collectives.
+        let is_counted = !attribution.collectives.is_empty();
+        let engines = self.engine.as_deref().zip(slope.engine.as_deref());
+        let differs = [
+            (self.model != slope.model).then(|| format!("{} for {}", slope.model, self.model)),
+            (self.tp != slope.tp).then(|| format!("TP{} for TP{}", slope.tp, self.tp)),
+            (attribution.batch != slope.batch)
+                .then(|| format!("{} in flight for {}", slope.batch, attribution.batch)),
+            (is_counted && counted != slope.planned)
+                .then(|| format!("{} all-reduces a step for {counted}", slope.planned)),
+            engines
+                .filter(|(runs, arms)| engine_name(runs) != engine_name(arms))
+                .map(|(runs, arms)| format!("engine {arms} for {runs}")),
+        ];
+        let differs: Vec<String> = differs.into_iter().flatten().collect();
+        (!differs.is_empty()).then(|| differs.join(", "))
     }
 
     /// Why arms of these runs raise no grade; `None` where they do.
@@ -356,4 +357,11 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
         "ranges and published curves where nothing was measured, each with its source".to_owned(),
     );
     sources
+}
+
+/// The engine's name in a description of it, such as `vllm` of `vLLM 0.13.0, graphs up to 512`; the embedded engine is known by the one that it acts as.
+fn engine_name(described: &str) -> Option<String> {
+    let acted = described.strip_prefix(EMBEDDED).unwrap_or(described);
+    let name = acted.split([' ', ';', ',']).next();
+    name.map(str::to_lowercase)
 }

@@ -51,7 +51,7 @@ pub use priors::{Basis, Override, Prior, PriorError, Priors, Shape};
 pub use range::Range;
 pub use seen::{Seen, Variable};
 pub use slope::{
-    Ablation, AblationError, Arm, ArmSummary, Beside, Change, ConstantPart, DelayControl,
+    Ablation, AblationError, Arm, ArmSummary, Beside, Change, ConstantPart, DelayControl, EMBEDDED,
     HalfCheck, LateLaunches, Launch, NegativeControl, Power, Residual, Slope, SlopeEvidence,
     SlopeFit, SlopeVerdict, slope, slope_answer, slope_controls, slope_text,
 };

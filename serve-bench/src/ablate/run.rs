@@ -285,7 +285,7 @@ impl Ablate<'_> {
             tp: plan.args.tp,
             batch: plan.args.load.concurrency,
             engine: match (&plan.command, soft) {
-                (None, _) => Some(format!("embedded engine, as {}", facts.describe())),
+                (None, _) => Some(format!("{}{}", explain::EMBEDDED, facts.describe())),
                 (Some(command), _) => command.is_known().then(|| facts.describe()),
             },
             planned: plan.count(),

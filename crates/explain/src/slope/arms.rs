@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::attribute::StepFrom;
 use crate::range::Range;
 
+/// What stands before the description of the engine that the embedded engine of a soft box acts as.
+pub const EMBEDDED: &str = "embedded engine, as ";
+
 /// Arms of one model on one box at one batch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ablation {

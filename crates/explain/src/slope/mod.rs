@@ -14,7 +14,7 @@ mod test;
 mod text;
 mod verdict;
 
-pub use arms::{Ablation, Arm, Change, Launch};
+pub use arms::{Ablation, Arm, Change, EMBEDDED, Launch};
 pub(crate) use constant::SAME_LOAD;
 pub use constant::{ConstantPart, HalfCheck};
 pub use impossible::AblationError;

@@ -31,7 +31,7 @@ pub fn answer(explanation: &Explanation) -> Vec<String> {
         } => {
             let tested = slope.map(|slope| Tested {
                 slope,
-                of_these_runs: explanation.is_of_these_runs(slope),
+                of_these_runs: explanation.of_other_runs(slope).is_none(),
             });
             let why = why(attribution, tested.as_ref());
             match &attribution.misfit {

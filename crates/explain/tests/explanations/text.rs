@@ -340,6 +340,21 @@ fn an_ablation_that_contradicts_stands_before_any_advice() {
 }
 
 #[test]
+fn the_embedded_engine_is_the_one_that_it_acts_as_and_another_engine_is_named() {
+    let kept = |engine: &str| {
+        let mut of_engine = ablation(161.0);
+        of_engine.engine = Some(engine.to_owned());
+        text(&attributed(attribution()).with_slope(slope(&of_engine, 1, 1000)))
+    };
+    let soft = kept("embedded engine, as vLLM (rules of 0.13.0), graphs up to 512");
+    assert!(!soft.contains("is not of these runs"), "{soft}");
+    let other = kept("embedded engine, as SGLang 0.5.6, graphs up to 160");
+    let words = "the ablation is not of these runs and raises no grade: engine embedded engine, as SGLang 0.5.6, graphs up to 160 for \
+        vLLM 0.13.0, graphs up to 512";
+    assert!(other.contains(words), "{other}");
+}
+
+#[test]
 fn an_ablation_of_another_load_tests_nothing() {
     let mut other = ablation(161.0);
     other.batch = 1;
@@ -357,7 +372,7 @@ fn an_ablation_of_another_load_tests_nothing() {
         attribution
             .caveats
             .iter()
-            .any(|caveat| caveat.contains("at 1 in flight")),
+            .any(|caveat| caveat.ends_with("raises no grade: 1 in flight for 16")),
         "{:?}",
         attribution.caveats
     );
