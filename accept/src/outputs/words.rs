@@ -182,6 +182,7 @@ pub(super) fn number(value: f64) -> String {
         v if v >= 100.0 => format!("{value:.1}"),
         v if v >= 0.1 => format!("{value:.2}"),
         v if v >= 0.001 => format!("{value:.4}"),
+        v if v >= 0.00001 => format!("{value:.6}"),
         _ => format!("{value:.2e}"),
     }
 }
