@@ -162,6 +162,25 @@ fn a_half_width_model_and_a_measured_curve_need_no_box() {
 }
 
 #[test]
+fn sizes_that_do_not_fit_are_left_out_with_the_reason_and_the_others_are_predicted() {
+    let words = "--box l40x4 --model qwen2.5-72b --tp 1,2,4 --batch 8";
+    let ran = predict(&words.split(' ').collect::<Vec<_>>());
+    let shown = text(&ran.stdout);
+    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stderr));
+    // 145.4 GB of weights into 48.3, 96.6 and 193.2 GB.
+    for says in [
+        "TP1 does not fit: 1 x 48.3 GB of memory do not hold 145.4 GB of weights",
+        "TP2 does not fit: 2 x 48.3 GB",
+        "\nTP4\n",
+    ] {
+        assert!(shown.contains(says), "{says}: {shown}");
+    }
+    assert!(!shown.contains("\nTP2\n"), "{shown}");
+    // What a box file states is nobody's measurement.
+    assert!(!shown.contains("C (curve of this box"), "{shown}");
+}
+
+#[test]
 fn what_cannot_be_used_is_said_in_one_sentence() {
     let file = tp1("bad");
     let file = file.to_str().unwrap();
@@ -212,6 +231,19 @@ fn what_cannot_be_used_is_said_in_one_sentence() {
                 "2",
             ],
             "do not hold",
+        ),
+        (
+            &[
+                "--model",
+                "llama-3.1-8b",
+                "--box",
+                "l40x4",
+                "--batch",
+                "64",
+                "--input-tokens",
+                "100000",
+            ],
+            "holds the cache of about 2 sequences of 100256 tokens",
         ),
         (
             &[

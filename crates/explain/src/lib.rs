@@ -44,8 +44,9 @@ pub use links::{
 };
 pub use next::{Narrowing, NextStep, next};
 pub use predict::{
-    Level, Link, PREDICTION_SCHEMA, Part, PartName, Peak, PredictError, PredictInputs, Predicted,
-    Prediction, PublishedAllReduce, Serving, between, predict, prediction_text,
+    DESCRIBED, Level, Link, NotPredicted, PREDICTION_SCHEMA, Part, PartName, Peak, PredictError,
+    PredictInputs, Predicted, Prediction, PublishedAllReduce, Serving, between, predict,
+    prediction_text,
 };
 pub use priors::{Basis, Override, Prior, PriorError, Priors, Shape};
 pub use range::Range;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::logs::{self, EngineLogFile};
+use crate::predict::links::all_by_fabric;
 use crate::study::engines::NO_OWN_ALL_REDUCE;
 use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen, is_another_gpu, not_one_curve};
 use boxfile::{BoxFile, builtin_names};
@@ -415,10 +416,9 @@ pub(crate) fn measured(
         gpus: u32::try_from(links.devices.len()).ok(),
         origins: vec![origin],
     };
-    Ok((
-        Surroundings::of_gpus(vendor, &names, memory, mig, access),
-        known,
-    ))
+    let mut around = Surroundings::of_gpus(vendor, &names, memory, mig, access);
+    around.full_nvlink = all_by_fabric(links, used);
+    Ok((around, known))
 }
 
 /// What a box file says of its box, the first `ranks` devices being used.

@@ -1,7 +1,7 @@
 //! `serve-bench predict`: what a model will take on one GPU and on several of a box, before it is served there.
 
 mod args;
-mod links;
+pub(crate) mod links;
 mod sources;
 
 use std::path::Path;

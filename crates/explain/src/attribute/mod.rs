@@ -30,8 +30,9 @@ pub use sensitivity::{Measurement, PriorShare, VarianceShare};
 #[cfg(test)]
 pub(crate) use substitute::scaled;
 pub(crate) use substitute::{Bench, Step, Swap, Swapped};
+pub(crate) use waterfall::grade;
 pub use work::attribute;
-pub(crate) use work::{WRONG_UNIT, wrong_unit};
+pub(crate) use work::{WRONG_UNIT, unused, wrong_unit};
 
 pub(crate) use cost::by_hand;
 pub(crate) use step::of_bound;

@@ -341,7 +341,7 @@ impl<'a> Shown<'a> {
 }
 
 /// The grade of what makes up nine tenths of the time.
-pub(super) fn grade(terms: &[Term]) -> Grade {
+pub(crate) fn grade(terms: &[Term]) -> Grade {
     let whole: f64 = terms.iter().map(Term::base_us).sum();
     let holds = |grade: &Grade| {
         let good = terms.iter().filter(|term| term.cost.grade <= *grade);

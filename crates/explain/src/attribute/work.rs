@@ -313,7 +313,7 @@ impl Prepared<'_> {
 }
 
 /// Curves that were given and not used, and why; and what contradicts itself in those that were.
-fn unused(inputs: &Inputs) -> Vec<String> {
+pub(crate) fn unused(inputs: &Inputs) -> Vec<String> {
     let mut words = Vec::new();
     if inputs.curve_of_gpus().count() < inputs.curve.len() {
         words.push(

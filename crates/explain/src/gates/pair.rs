@@ -6,6 +6,7 @@
 use measure::import::ServeRun;
 
 use super::checks::{OF_A_RUN, OF_COMPARED, OF_FILES};
+use super::compared::SAME_LOAD;
 use super::gate::{Gate, Verdict};
 use crate::inputs::Inputs;
 
@@ -25,7 +26,11 @@ const OF_DECODE: [&str; 3] = ["pure decode", "fixed output length", "two output 
 pub(crate) fn pair_gates(a: (&str, &Inputs), b: (&str, &Inputs)) -> Vec<Gate> {
     let joint = [joint(a.1, b.1), joint(b.1, a.1)];
     let of_both = |check: &fn(&Inputs) -> Gate| {
-        let gate = worst(check(&joint[0]), check(&joint[1]));
+        let mut gate = worst(check(&joint[0]), check(&joint[1]));
+        if gate.name == "batch equal" {
+            // A command for one of the sides would be of the size that it stands under here.
+            gate.what_to_run = gate.what_to_run.map(|_| SAME_LOAD.to_owned());
+        }
         let is_of = |names: &[&str]| names.contains(&gate.name.as_str());
         (!is_of(&NOT_OF_A_PAIR) && !is_of(&OF_A_SIDE)).then_some(gate)
     };

@@ -4,6 +4,9 @@ use measure::import::ServeRun;
 
 use crate::inputs::Inputs;
 
+/// The library or engine of collective times that a box file states.
+pub const DESCRIBED: &str = "described";
+
 /// What a prediction starts from.
 #[derive(Debug, Clone)]
 pub struct PredictInputs {

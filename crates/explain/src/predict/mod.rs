@@ -11,14 +11,16 @@ mod prepare;
 mod prompts;
 mod published;
 mod result;
+mod room;
 mod text;
 mod work;
 
-pub use inputs::{Link, PredictInputs};
+pub use inputs::{DESCRIBED, Link, PredictInputs};
 pub use peaks::Peak;
 pub use published::{PublishedAllReduce, between};
 pub use result::{
-    Level, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted, Prediction, Serving,
+    Level, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted, Prediction,
+    Serving,
 };
 pub use text::prediction_text;
 pub use work::predict;

@@ -140,7 +140,8 @@ impl Size<'_> {
     fn served(&self, hand: &Hand, rates: &Rates, drawn: Drawn, ranks: u32) -> Drawn {
         let left_out = self.left_out(hand, drawn.step(), ranks);
         Drawn {
-            prefill: self.prefill(hand, rates, ranks),
+            // No result tells what a prompt takes alone, so that it is as far from its parts as any predicted step.
+            prefill: self.prefill(hand, rates, ranks) * hand.get(Knob::LeftOut),
             tpot: self.tpot(hand, rates, &drawn, ranks) + left_out,
             left_out,
             ..drawn

@@ -1,26 +1,24 @@
 //! What one size is drawn from: the level, the curve with its collectives, and the priors.
 
-use measure::import::ServeRun;
+use measure::import::{CurvePoint, ServeRun};
 use tp_plan::plan;
 
-use super::inputs::PredictInputs;
+use super::inputs::{DESCRIBED, PredictInputs};
 use super::link;
 use super::parts::{Size, active_parameters};
 use super::peaks::Peak;
 use super::result::{Level, PredictError};
+use super::room;
 use crate::attribute::cost::{Curves, Term};
 use crate::attribute::deck::{Deck, Knob};
 use crate::attribute::prepare::prefill;
 use crate::attribute::step::{Side, StepTime};
-use crate::attribute::{CollectiveCost, StepFrom};
+use crate::attribute::{CollectiveCost, Grade, StepFrom, unused};
 use crate::inputs::Inputs;
 use crate::priors::{Basis, Prior};
 
 /// The half-width model is the model at the width of one of so many ranks.
 const RANKS_OF_HALF: u32 = 2;
-
-/// The share of a GPU's memory that engines fill by default (vLLM's `gpu_memory_utilization`).
-const FILLED: f64 = 0.9;
 
 /// What one size is drawn from.
 pub(super) struct Prepared<'a> {
@@ -46,7 +44,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         tp,
         ..inputs.base.clone()
     };
-    room(&of_tp)?;
+    room::weights(inputs, tp)?;
     let engine = of_tp
         .engine(tp)
         .ok_or_else(|| lacks(&format!("the engine's facts for TP{tp}")))?;
@@ -124,11 +122,14 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
                 .to_owned(),
         );
     }
-    let cache_holds = cache_holds(inputs, tp);
-    if let Some(holds) = cache_holds.filter(|holds| *holds < inputs.batch) {
+    let cache_holds = room::cache_holds(inputs, tp);
+    if let Err(why) = room::cache(inputs, tp) {
+        // What was served was served, if only by letting requests wait.
+        if half.is_none() && (tp > 1 || one.is_none()) {
+            return Err(why);
+        }
         caveats.push(format!(
-            "on {tp} GPUs the cache holds about {holds} sequences of this length and not {}: the others wait, and the step is of fewer than was asked about",
-            inputs.batch
+            "{why}; what was measured says otherwise, or some of its requests waited and the step is of fewer"
         ));
     }
     let speedup = prior("gemm_speedup")?;
@@ -210,37 +211,10 @@ fn lacks(what: &str) -> PredictError {
     PredictError::Lacks(what.to_owned())
 }
 
-/// Whether the weights go into the GPUs, where their memory is known.
-fn room(inputs: &Inputs) -> Result<(), PredictError> {
-    let Some(memory) = inputs.around.memory_bytes else {
-        return Ok(());
-    };
-    if inputs.weights_fit(inputs.tp) != Some(false) {
-        return Ok(());
-    }
-    let weights = inputs.model.weight_bytes;
-    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
-    Err(PredictError::NoRoom {
-        tp: inputs.tp,
-        memory: memory as f64 / 1e9,
-        weights: weights as f64 / 1e9,
-    })
-}
-
-/// Sequences of full length whose cache fits beside the weights; `None` where the memory is not known.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "bytes are far below 2^53, and the number is held between 0 and a million"
-)]
-fn cache_holds(inputs: &PredictInputs, tp: u32) -> Option<u32> {
-    let memory = inputs.base.around.memory_bytes? as f64;
-    let model = &inputs.base.model;
-    let free = memory * FILLED - model.weight_bytes as f64 / f64::from(tp);
-    let token = model.kv_bytes_per_token_on_rank(tp) as f64;
-    let each = token * (inputs.input_tokens + inputs.output_tokens);
-    Some((free / each).clamp(0.0, 1e6) as u32)
+/// Whether a time is a box file's.
+fn is_described(point: &CurvePoint) -> bool {
+    let by = point.library.as_ref().or(point.engine.as_ref());
+    by.is_some_and(|by| by == DESCRIBED)
 }
 
 fn engine_caveats(inputs: &PredictInputs, tp: u32) -> Vec<String> {
@@ -265,6 +239,7 @@ impl Prepared<'_> {
             .ok_or_else(|| lacks("the engine's facts"))?;
         let planned = plan(&of_tp.model, engine, inputs.batch, None).collectives;
         let mut deck = self.deck.clone();
+        let unused = unused(&of_tp);
         let mut chosen = Curves::choose(&of_tp, eager, &planned, &mut deck);
         if let Some(far) = chosen.as_ref().and_then(|curves| curves.too_far(&planned)) {
             self.caveats.push(far);
@@ -284,8 +259,8 @@ impl Prepared<'_> {
                 .ok_or_else(|| lacks("the prior curve_from_link"))?;
             deck.add(Knob::Mode, factor);
             self.caveats.push(format!(
-                "there is no all-reduce curve: times are what NCCL's tuning model makes of {:.1} GB/s a link, times a wide factor; run allreduce-bench",
-                link.gbps
+                "there is no all-reduce curve: times are what NCCL's tuning model makes of {:.1} GB/s a link ({}), times a wide factor; run allreduce-bench",
+                link.gbps, link.source
             ));
             formula = Some(link::words(link));
         }
@@ -293,13 +268,19 @@ impl Prepared<'_> {
         if let Some(formula) = &formula {
             curves.calculated(formula);
         }
+        // A box file states times as somebody assumed or published them, which is no curve of this box.
+        let is_described = curves.is_own && of_tp.curve.iter().all(is_described);
         let mut terms: Vec<Term> = Vec::new();
         for collective in &planned {
-            let (term, caveat) = curves.term(collective);
+            let (mut term, caveat) = curves.term(collective);
+            if is_described {
+                term.cost.grade = Grade::D;
+            }
             self.caveats.extend(caveat);
             terms.push(term);
         }
         self.caveats.extend(curves.caveats.iter().cloned());
+        self.caveats.extend(unused);
         let prompt = prefill(&of_tp, &curves, inputs.input_tokens);
         let all = || terms.iter().chain(&prompt);
         let used: Vec<Knob> = all().flat_map(|term| term.factors.clone()).collect();
@@ -339,7 +320,6 @@ impl Prepared<'_> {
             "executor_ms" => size.tp == 1,
             "segment_jitter_us" => !size.waits,
             "attention_us_per_layer" => size.peak.is_some(),
-            "left_out" => size.half.is_some() || (size.one.is_some() && size.tp == 1),
             "kv_read_factor" => size.peak.is_some() && roofline,
             _ => false,
         };

@@ -34,6 +34,13 @@ pub struct Prediction {
     pub output_tokens: f64,
     /// One entry for each size that was asked about, as asked.
     pub sizes: Vec<Predicted>,
+    /// Sizes that were asked about and are not predicted, each with why.
+    #[serde(default)]
+    pub not_predicted: Vec<NotPredicted>,
+    /// The size that speed-ups are against: one GPU, or where it does not hold the load the smallest that does; `None` where there
+    /// are no speed-ups.
+    #[serde(default)]
+    pub speed_up_over: Option<u32>,
     /// Where each input came from.
     pub inputs: Vec<InputSource>,
     /// What was taken as known without being measured.
@@ -44,6 +51,15 @@ pub struct Prediction {
     pub seed: u64,
     /// Number of draws.
     pub draws: u32,
+}
+
+/// A size that the load does not go into.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotPredicted {
+    /// Number of GPUs.
+    pub tp: u32,
+    /// Why, and what to ask instead.
+    pub reason: String,
 }
 
 /// What one tensor parallel size will take.
@@ -87,7 +103,8 @@ pub struct Serving {
     pub tokens_per_s: Range,
     /// Time to first token of a prompt that finds the server empty.
     pub ttft_alone: Range,
-    /// TPOT on one GPU over this; `None` where one GPU cannot hold the model, and for one GPU.
+    /// TPOT of the size in [`Prediction::speed_up_over`] over this; `None` for that size, and where the two rest on unlike
+    /// evidence.
     pub speed_up: Option<Range>,
 }
 
@@ -181,7 +198,7 @@ pub enum PredictError {
     },
     /// The model does not go into the GPUs.
     #[error(
-        "{tp} x {memory:.1} GB of memory do not hold {weights:.1} GB of weights: ask for more GPUs"
+        "TP{tp} does not fit: {tp} x {memory:.1} GB of memory do not hold {weights:.1} GB of weights; ask for more GPUs"
     )]
     NoRoom {
         /// Number of GPUs.
@@ -191,6 +208,27 @@ pub enum PredictError {
         /// Weights, GB.
         weights: f64,
     },
+    /// The cache beside the weights does not hold the load.
+    #[error(
+        "TP{tp} does not fit: {filled:.0}% of the memory, less the weights, holds the cache of {} of {tokens:.0} tokens, and {batch} are asked about; {}",
+        sequences(*holds),
+        ask(*holds)
+    )]
+    NoCache {
+        /// Number of GPUs.
+        tp: u32,
+        /// Sequences that it holds.
+        holds: u32,
+        /// Sequences that are asked about.
+        batch: u32,
+        /// Prompt and output tokens of one.
+        tokens: f64,
+        /// The part of the memory that is filled, percent.
+        filled: f64,
+    },
+    /// No size that was asked about holds the load.
+    #[error("{0}")]
+    NoneFits(String),
     /// An engine, a prior or a step is missing from the inputs.
     #[error("the inputs lack {0}")]
     Lacks(String),
@@ -212,4 +250,21 @@ pub enum PredictError {
         /// The one asked about.
         asked: String,
     },
+}
+
+/// So many sequences in words.
+fn sequences(holds: u32) -> String {
+    match holds {
+        0 => "not one sequence".to_owned(),
+        1 => "about 1 sequence".to_owned(),
+        more => format!("about {more} sequences"),
+    }
+}
+
+/// What to ask instead where the cache holds so few.
+fn ask(holds: u32) -> String {
+    match holds {
+        0 => "ask for shorter sequences or more GPUs".to_owned(),
+        some => format!("ask for --batch {some}, shorter sequences or more GPUs"),
+    }
 }

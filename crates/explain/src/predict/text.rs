@@ -25,6 +25,9 @@ pub fn prediction_text(prediction: &Prediction) -> String {
         prediction.draws
     ));
     text.push_str(&sizes(prediction));
+    for size in &prediction.not_predicted {
+        text.push_str(&format!(" {}\n", size.reason));
+    }
     for size in &prediction.sizes {
         text.push_str(&parts(size));
     }
@@ -56,24 +59,34 @@ fn right(table: &mut Table, columns: std::ops::Range<usize>) {
 }
 
 fn sizes(prediction: &Prediction) -> String {
+    let speed_up = match prediction.speed_up_over {
+        Some(over) => format!("speed-up over TP{over}"),
+        None => "speed-up".to_owned(),
+    };
     let mut table = table(&[
         "TP",
         "step ms",
         "TPOT ms",
         "tokens/s",
         "TTFT alone ms",
-        "speed-up",
+        &speed_up,
         "from",
     ]);
     for size in &prediction.sizes {
         let serving = &size.serving;
         let speed_up = serving.speed_up.as_ref();
+        // So that an interval is never rounded to nothing.
+        let of_ttft = if serving.ttft_alone.high < 100.0 {
+            1
+        } else {
+            0
+        };
         table.add_row(vec![
             size.tp.to_string(),
             size.step.with_decimals(2),
             serving.tpot.with_decimals(2),
             serving.tokens_per_s.with_decimals(0),
-            serving.ttft_alone.with_decimals(0),
+            serving.ttft_alone.with_decimals(of_ttft),
             speed_up.map_or(ABSENT.to_owned(), |range: &Range| range.with_decimals(2)),
             size.level.to_string(),
         ]);

@@ -1,13 +1,18 @@
 //! The prediction itself: draws of every size, and their quantiles.
 
+use measure::record::CollectiveKind;
+
 use super::check::check;
 use super::inputs::PredictInputs;
 use super::parts::Drawn;
 use super::prepare::{Prepared, prepare};
 use super::result::{
-    Level, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted, Prediction, Serving,
+    Level, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted, Prediction,
+    Serving,
 };
-use crate::attribute::Grade;
+use super::room;
+use crate::attribute::cost::Term;
+use crate::attribute::{Grade, grade};
 use crate::explanation::InputSource;
 use crate::random::Random;
 use crate::range::Range;
@@ -22,10 +27,24 @@ const APART: u64 = 0x5851_f42d_4c95_7f2d;
 /// Inputs contradict each other, a result does not pass the gates, or nothing tells a rate that is needed.
 pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Prediction, PredictError> {
     check(inputs)?;
-    let mut sizes = Vec::new();
     let (mut priors, mut caveats) = (Vec::new(), Vec::new());
+    let (mut fitting, mut not_predicted) = (Vec::new(), Vec::new());
     for tp in &inputs.sizes {
-        let prepared = prepare(inputs, *tp)?;
+        match prepare(inputs, *tp) {
+            Ok(prepared) => fitting.push(prepared),
+            Err(error @ (PredictError::NoRoom { .. } | PredictError::NoCache { .. })) => {
+                let reason = error.to_string();
+                not_predicted.push(NotPredicted { tp: *tp, reason });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if fitting.is_empty() {
+        let reasons = not_predicted.iter().map(|size| size.reason.as_str());
+        let reasons: Vec<&str> = reasons.collect();
+        return Err(PredictError::NoneFits(reasons.join("; ")));
+    }
+    for prepared in &fitting {
         for prior in &prepared.priors {
             if !priors.contains(prior) {
                 priors.push(prior.clone());
@@ -36,19 +55,57 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
                 caveats.push(caveat.clone());
             }
         }
-        let of_size = prepared.predicted(inputs, seed, draws.max(1));
-        sizes.push(
-            of_size.ok_or_else(|| {
-                PredictError::Lacks(format!("anything finite to draw TP{tp} from"))
-            })?,
+    }
+    let nothing = |tp: u32| PredictError::Lacks(format!("anything finite to draw TP{tp} from"));
+    let why_not_one = room::why_not_on_one(inputs);
+    let over = match why_not_one {
+        None => 1,
+        Some(_) => fitting.iter().map(|of| of.size.tp).min().unwrap_or(1),
+    };
+    let drawn: Vec<Vec<Drawn>> = fitting
+        .iter()
+        .map(|prepared| prepared.drawn(seed, draws.max(1)))
+        .collect();
+    let smallest = fitting
+        .iter()
+        .zip(&drawn)
+        .find(|(of, _)| of.size.tp == over);
+    let mut sizes = Vec::new();
+    for (prepared, all) in fitting.iter().zip(&drawn) {
+        let tp = prepared.size.tp;
+        let of_over: Option<Vec<f64>> = match (over, smallest) {
+            (over, _) if over == tp => None,
+            (1, _) => Some(all.iter().map(|drawn| drawn.tpot_of_one).collect()),
+            (_, Some((of, smallest))) if of.level == prepared.level => {
+                Some(smallest.iter().map(|drawn| drawn.tpot).collect())
+            }
+            _ => None,
+        };
+        let of_size = prepared.predicted(inputs, all, of_over.as_deref());
+        sizes.push(of_size.ok_or_else(|| nothing(tp))?);
+    }
+    let speed_up_over = sizes
+        .iter()
+        .any(|size| size.serving.speed_up.is_some())
+        .then_some(over);
+    if let (Some(over), Some(why)) = (speed_up_over, &why_not_one) {
+        caveats.insert(
+            0,
+            format!("speed-ups are over TP{over}, the smallest size asked about that fits: {why}"),
         );
     }
     let base = &inputs.base;
     let largest = inputs.sizes.iter().max();
     let soft = inputs.half.iter().find_map(|run| run.simulated.clone());
+    let simulated = base.simulated().or(soft);
+    if let (None, None, Some(name)) = (&simulated, &base.known.links_of, &base.known.name) {
+        caveats.push(format!(
+            "GPUs, memory and links are as the box file {name} describes them and not measured: give --links of this box"
+        ));
+    }
     Ok(Prediction {
         schema: PREDICTION_SCHEMA,
-        simulated: base.simulated().or(soft),
+        simulated,
         model: base.model.name.clone(),
         engine: largest
             .and_then(|tp| base.engine(*tp))
@@ -59,6 +116,8 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         input_tokens: inputs.input_tokens,
         output_tokens: inputs.output_tokens,
         sizes,
+        not_predicted,
+        speed_up_over,
         inputs: sources(inputs),
         priors,
         caveats,
@@ -74,24 +133,35 @@ type Of<'a> = &'a dyn Fn(&Drawn) -> f64;
 type Open<'a> = (PartName, Of<'a>, Grade, String);
 
 impl Prepared<'_> {
-    fn predicted(&self, inputs: &PredictInputs, seed: u64, draws: u32) -> Option<Predicted> {
-        // Each draw has a generator of its own, so that sizes with other priors after the common ones stay in step.
-        let all: Vec<Drawn> = (0..u64::from(draws))
-            .map(|index| {
-                let mut random = Random::new(seed.wrapping_add(index.wrapping_mul(APART)));
-                self.size.draw(&self.deck.draw(&mut random))
-            })
-            .collect();
+    /// Each draw has a generator of its own, so that sizes with other priors after the common ones stay in step.
+    fn drawn(&self, seed: u64, draws: u32) -> Vec<Drawn> {
+        let draw = |index: u64| {
+            let mut random = Random::new(seed.wrapping_add(index.wrapping_mul(APART)));
+            self.size.draw(&self.deck.draw(&mut random))
+        };
+        (0..u64::from(draws)).map(draw).collect()
+    }
+
+    /// `of_over` is TPOT in the same draws of the size that speed-ups are against; `None` where there is none to tell.
+    fn predicted(
+        &self,
+        inputs: &PredictInputs,
+        all: &[Drawn],
+        of_over: Option<&[f64]>,
+    ) -> Option<Predicted> {
         let range = |of: Of<'_>| {
             let values: Vec<f64> = all.iter().map(of).collect();
             Range::of(&values)
         };
         let batch = f64::from(inputs.batch);
         let tp = self.size.tp;
-        let fits_one = inputs.base.weights_fit(1) != Some(false);
-        let speed_up = match tp > 1 && fits_one {
-            true => Some(range(&|drawn| drawn.tpot_of_one / drawn.tpot)?),
-            false => None,
+        let speed_up = match of_over {
+            Some(of_over) => {
+                let both = of_over.iter().zip(all);
+                let times: Vec<f64> = both.map(|(over, drawn)| over / drawn.tpot).collect();
+                Some(Range::of(&times)?)
+            }
+            None => None,
         };
         Some(Predicted {
             tp,
@@ -117,10 +187,13 @@ impl Prepared<'_> {
             (_, true) => "the measured step on one GPU, and gemm_speedup".to_owned(),
             (_, false) => "the measured step on one GPU, and gemm_start_us".to_owned(),
         };
-        let communication = if self.costs.iter().all(|cost| cost.grade == Grade::C) {
-            Grade::C
-        } else {
-            Grade::D
+        let of_kind = |kind: CollectiveKind| {
+            let terms = size.terms.iter().filter(|term| term.cost.kind == kind);
+            let terms: Vec<Term> = terms.cloned().collect();
+            match terms.is_empty() {
+                true => Grade::D,
+                false => grade(&terms),
+            }
         };
         let prior = |name: &str| format!("prior {name}");
         let whole: [Open<'_>; 4] = [
@@ -157,13 +230,13 @@ impl Prepared<'_> {
             (
                 PartName::AllReduce,
                 &|drawn| drawn.all_reduce,
-                communication,
+                of_kind(CollectiveKind::AllReduce),
                 self.source.clone(),
             ),
             (
                 PartName::AllGather,
                 &|drawn| drawn.all_gather,
-                communication,
+                of_kind(CollectiveKind::AllGather),
                 self.gather_source(),
             ),
             (
@@ -211,7 +284,7 @@ impl Prepared<'_> {
         let gather = self
             .costs
             .iter()
-            .find(|cost| cost.kind == measure::record::CollectiveKind::AllGather);
+            .find(|cost| cost.kind == CollectiveKind::AllGather);
         gather.map_or_else(String::new, |cost| cost.source.clone())
     }
 }

@@ -164,7 +164,15 @@ fn a_speed_up_beyond_the_number_of_gpus_is_flagged_as_an_unequal_batch() {
     let explanation = explain(&inputs, 1, 200);
     let words = text(&explanation);
     assert!(
-        words.contains("FAILED: batch equal (11.0 and 5.6 in flight)"),
+        words.contains(
+            "FAILED: batch equal (11.0 in flight in tp1.json and 5.6 in flight in tp2.json)"
+        ),
+        "{words}"
+    );
+    // What makes them equal, as a command: 11 in flight on two GPUs.
+    assert!(
+        words.contains("--tensor-parallel-size 2 --port 8000, and beside it serve-bench run")
+            && words.contains("--concurrency 11 "),
         "{words}"
     );
     assert!(

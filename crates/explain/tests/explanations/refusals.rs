@@ -158,7 +158,10 @@ fn an_open_loop_has_no_equal_batch() {
     let (verdict, seen) = gate(&inputs, "batch equal");
     assert_eq!(
         (verdict, seen.as_str()),
-        (Verdict::Failed, "11.0 and 5.6 in flight")
+        (
+            Verdict::Failed,
+            "11.0 in flight in tp1.json and 5.6 in flight in tp2.json"
+        )
     );
     assert_eq!(gate(&inputs, "closed loop").0, Verdict::Failed);
 }

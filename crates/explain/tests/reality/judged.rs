@@ -1,7 +1,7 @@
 //! Measured sizes beside what is said of each: predictions, and two constants.
 
 use crate::fits::median;
-use crate::pairs::{Case, Gpu, SIZES, hockney, predicted, run_of_one};
+use crate::pairs::{Case, Gpu, SIZES, held, hockney, predicted, run_of_one};
 use crate::rows::Row;
 use explain::{Predicted, Range};
 
@@ -42,10 +42,9 @@ pub(super) fn silicon(rows: &[Row]) -> Vec<Judged> {
         let set = format!("{:?}, {}, {}", row.gpu, row.engine, row.model);
         let load = format!("{} x {:.0}/{:.0}", row.batch, row.input, row.output);
         // Where the cache does not hold the load, fewer sequences decode than were in flight: not judged, nor judged from.
-        let holds = |predicted: &Predicted| predicted.cache_holds.unwrap() >= row.batch;
-        let one = predicted(&row.case(1), None);
-        let one_holds = holds(&one);
-        if one_holds {
+        let one = held(&row.case(1), None);
+        let one_holds = one.is_some();
+        if let Some(one) = one {
             judged.push(Judged {
                 set: set.clone(),
                 load: load.clone(),
@@ -62,10 +61,9 @@ pub(super) fn silicon(rows: &[Row]) -> Vec<Judged> {
         for (tp, measured) in SIZES.into_iter().zip(row.several) {
             let Some(measured) = measured else { continue };
             let case = row.case(tp);
-            let roofline = predicted(&case, None);
-            if !holds(&roofline) {
+            let Some(roofline) = held(&case, None) else {
                 continue;
-            }
+            };
             let from_one = one_holds.then(|| predicted(&case, Some(row.run_of_one())));
             judged.push(Judged {
                 set: set.clone(),

@@ -1,8 +1,8 @@
 //! TP1 against TPn as published: what is predicted from links and peak rates alone, and from the measured step on one GPU.
 
 use explain::{
-    Evidence, Inputs, KnownBox, Link, PredictInputs, Predicted, Priors, PublishedAllReduce, Seen,
-    predict,
+    Evidence, Inputs, KnownBox, Link, PredictError, PredictInputs, Predicted, Priors,
+    PublishedAllReduce, Seen, predict,
 };
 use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
 use measure::record::{CollectiveKind, CollectivePath, PeerVerdict};
@@ -136,8 +136,16 @@ fn builtin() -> &'static Priors {
 
 /// What is predicted of a case, from a run on one GPU where one is given.
 pub(super) fn predicted(case: &Case, one: Option<ServeRun>) -> Predicted {
+    held(case, one).unwrap()
+}
+
+/// The same; `None` where the GPUs' memory does not hold the load.
+pub(super) fn held(case: &Case, one: Option<ServeRun>) -> Option<Predicted> {
     let inputs = inputs(case, one);
-    predict(&inputs, SEED, DRAWS).unwrap().sizes.remove(0)
+    match predict(&inputs, SEED, DRAWS) {
+        Err(PredictError::NoneFits(_)) => None,
+        prediction => Some(prediction.unwrap().sizes.remove(0)),
+    }
 }
 
 /// What a prediction of that case starts from.
