@@ -24,6 +24,9 @@ const OF_THE_CLIENT: [&str; 2] = ["os error 24", "os error 99"];
 /// What begins the line in which a run says where its folder is, which here gets another name when it is whole.
 const RESULT: &str = "result: ";
 
+/// What begins a program's last words where it failed.
+const ERROR: &str = "error: ";
+
 /// How a run ended that left no complete record.
 pub(crate) struct Unfinished {
     /// Its exit code.
@@ -96,7 +99,11 @@ pub(crate) fn measure(
             tell(log, folder);
             Ok(Ok(record))
         }
-        Ended::Exit { code, last } => Ok(Err(Unfinished { code, last })),
+        Ended::Exit { code, last } => Ok(Err(Unfinished {
+            code,
+            // Whoever passes it on says that it is an error.
+            last: last.strip_prefix(ERROR).unwrap_or(&last).to_owned(),
+        })),
     }
 }
 

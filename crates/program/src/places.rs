@@ -52,7 +52,12 @@ pub fn check_folder(flag: &str, path: &Path) -> Result<(), String> {
     };
     let shown = there.display();
     if !there.is_dir() {
-        return Err(format!("{named}: {shown} is a file; name a folder"));
+        let what = if is_device(there) {
+            "device, not a folder"
+        } else {
+            "file"
+        };
+        return Err(format!("{named}: {shown} is a {what}; name a folder"));
     }
     try_writing(there).map_err(|error| {
         format!("{named}: cannot write in the folder {shown}: {error}; name a folder elsewhere")
@@ -64,13 +69,22 @@ pub fn check_folder(flag: &str, path: &Path) -> Result<(), String> {
 /// # Errors
 /// It cannot be made: the command line's matter ([`Stop::Usage`]), but for a full disk.
 pub fn make_folder(flag: &str, folder: &Path) -> Result<(), Stop> {
+    check_folder(flag, folder).map_err(Stop::Usage)?;
     std::fs::create_dir_all(folder).map_err(|error| {
         let why = format!("cannot make the folder {}: {error}", folder.display());
-        match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Stop::Internal(anyhow!(why)),
-            _ => Stop::Usage(format!("{why}; choose one that can be written with {flag}")),
+        match is_full(&error) {
+            true => Stop::Internal(anyhow!(why)),
+            false => Stop::Usage(format!("{why}; choose one that can be written with {flag}")),
         }
     })
+}
+
+/// Whether a disk has no room left, which is not the command line's matter.
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
 }
 
 /// Whether no file is in the place of another one or of a folder.
@@ -136,14 +150,16 @@ fn resolved(path: &Path) -> PathBuf {
     known.unwrap_or(whole)
 }
 
-/// Makes a file and removes it: permissions alone do not tell of file systems that take none.
+/// Makes a file and removes it: permissions alone do not tell of file systems that take none. A full disk passes: whatever is
+/// written there says so, with its own exit code.
 fn try_writing(folder: &Path) -> io::Result<()> {
     let file = folder.join(format!(".tplens-{}", std::process::id()));
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&file)?;
-    std::fs::remove_file(&file)
+    let made = OpenOptions::new().write(true).create_new(true).open(&file);
+    match made {
+        Ok(_) => std::fs::remove_file(&file),
+        Err(error) if is_full(&error) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]
@@ -156,6 +172,20 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("file"), "text").unwrap();
         folder
+    }
+
+    #[test]
+    fn a_device_is_no_folder_and_a_full_disk_is_told_from_a_wrong_name() {
+        let Err(Stop::Usage(told)) = make_folder("--out", Path::new("/dev/full")) else {
+            panic!("a device was taken for a folder");
+        };
+        assert_eq!(
+            told,
+            "--out /dev/full: /dev/full is a device, not a folder; name a folder"
+        );
+        // ENOSPC is 28 and EACCES 13 on every Linux.
+        assert!(is_full(&io::Error::from_raw_os_error(28)));
+        assert!(!is_full(&io::Error::from_raw_os_error(13)));
     }
 
     #[test]

@@ -38,9 +38,7 @@ pub(crate) fn run(args: &SloArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -> 
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
     }
     let folder = result_folder(args.out.as_deref(), "slo");
-    let (settings, is_kept) = asked
-        .keep(&folder, args.names_seed())
-        .map_err(Stop::Usage)?;
+    let (settings, is_kept) = asked.keep(&folder, args.names_seed())?;
     if is_kept {
         say(&format!("going on with the search in {}", folder.display()));
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use measure::record::write_whole;
+use program::{Stop, outputs};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -39,8 +40,8 @@ impl Settings {
     /// Begins a search in a folder, or goes on with the one that is there: then its settings, with its seed, are given.
     ///
     /// # Errors
-    /// The folder holds another search, or something else, or cannot be written; in words.
-    pub(super) fn keep(mut self, folder: &Path, names_seed: bool) -> Result<(Self, bool), String> {
+    /// The folder holds another search, or something else, or cannot be written.
+    pub(super) fn keep(mut self, folder: &Path, names_seed: bool) -> Result<(Self, bool), Stop> {
         let file = folder.join(FILE);
         let other = "choose another folder with --out";
         if !file.exists() {
@@ -49,34 +50,34 @@ impl Settings {
                 .is_ok_and(|mut entries| entries.next().is_some());
             if taken {
                 let folder = folder.display();
-                return Err(format!(
+                return Err(Stop::Usage(format!(
                     "{folder} holds something else than a search; {other}"
-                ));
+                )));
             }
-            std::fs::create_dir_all(folder).map_err(|error| {
-                let folder = folder.display();
-                format!("cannot make the folder {folder}: {error}; {other}")
-            })?;
-            let text = serde_json::to_string_pretty(&self).map_err(|error| error.to_string())?;
-            write_whole(&file, (text + "\n").as_bytes()).map_err(|error| error.to_string())?;
+            outputs::make_folder("--out", folder)?;
+            let text = serde_json::to_string_pretty(&self).map_err(anyhow::Error::from)?;
+            write_whole(&file, (text + "\n").as_bytes()).map_err(anyhow::Error::from)?;
             return Ok((self, false));
         }
         let name = file.display();
         let text = std::fs::read_to_string(&file)
-            .map_err(|error| format!("cannot read {name}: {error}"))?;
-        let kept: Self = serde_json::from_str(&text)
-            .map_err(|error| format!("{name} is of no search of this version: {error}; {other}"))?;
+            .map_err(|error| Stop::Usage(format!("cannot read {name}: {error}")))?;
+        let kept: Self = serde_json::from_str(&text).map_err(|error| {
+            Stop::Usage(format!(
+                "{name} is of no search of this version: {error}; {other}"
+            ))
+        })?;
         if !names_seed {
             self.seed = kept.seed;
         }
         if kept == self {
             return Ok((self, true));
         }
-        Err(format!(
+        Err(Stop::Usage(format!(
             "{} holds a search with other settings: {}; go on with those of {FILE} there, or {other}",
             folder.display(),
             kept.differences(&self).join("; ")
-        ))
+        )))
     }
 
     /// Each setting that another search has otherwise, in words.

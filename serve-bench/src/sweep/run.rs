@@ -175,9 +175,7 @@ impl Sweep<'_> {
                 "{name} holds something else than a sweep; {other}"
             )));
         }
-        std::fs::create_dir_all(self.folder.join(CELLS)).map_err(|error| {
-            Stop::Usage(format!("cannot make the folder {name}: {error}; {other}"))
-        })?;
+        outputs::make_folder("--out", &self.folder.join(CELLS))?;
         measure::record::write_whole(&file, &text).map_err(|error| Stop::Internal(error.into()))
     }
 
@@ -295,7 +293,11 @@ impl Sweep<'_> {
             Ok(_) => Ok("done".to_owned()),
             // A wrong flag would fail in every cell.
             Err(Unfinished { code, last }) if code == exit::USAGE => Err(Stop::Usage(last)),
-            Err(Unfinished { code, last }) if code == exit::INTERNAL => Err(anyhow!(last).into()),
+            Err(Unfinished { code, last }) if code == exit::INTERNAL => Err(anyhow!(
+                "{}: {last}; the cells that are done are kept, and the same command goes on",
+                cell.name
+            )
+            .into()),
             Err(Unfinished { code, last }) => Ok(format!("exit code {code}: {last}")),
         }
     }
