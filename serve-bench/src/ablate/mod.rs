@@ -25,4 +25,6 @@ mod tests;
 
 pub(crate) use self::args::AblateArgs;
 pub(crate) use self::foretold::foretold;
+pub(crate) use self::plan::soft_step_ms;
 pub(crate) use self::run::{FILE as ARMS, run};
+pub(crate) use self::text::{PORT, minutes};

@@ -15,18 +15,14 @@ use super::place::Place;
 use super::soft;
 use super::table::{ROWS, Row, Soft};
 use crate::study::engines::{NO_OWN_ALL_REDUCE, ServerCommand};
+use crate::study::serving::Load;
 
 /// Below this part a soft box's arm changes nothing that the box's noise leaves to be seen.
 const LEAST: f64 = 0.01;
 
-/// What a decode step and a server's start are taken to take where nothing is known yet, ms and s: only the time that is told
-/// before the first launch rests on it.
-const STEP_MS: f64 = 30.0;
-const START_S: f64 = 60.0;
-
 /// What a launch on a soft box takes beside its collectives and its load: the starts of the ranks, the engine and the load
-/// generator, s. Set by hand on two cores.
-const SOFT_START_S: f64 = 5.0;
+/// generator, s. Set by hand on two cores that did little else: 0 to 2.4 s in 66 launches of seven boxes.
+const SOFT_START_S: f64 = 2.0;
 
 /// An ablation as it will be run.
 #[derive(Debug)]
@@ -234,37 +230,36 @@ impl<'a> Plan<'a> {
             .soft
             .as_ref()
             .and_then(|described| self.step_ms(described));
-        let (args, load) = (self.args, &self.args.load);
-        // The warm-up has one more request for each in flight.
-        let waves = f64::from(load.requests().div_ceil(load.concurrency) + 1);
+        let (args, load) = (self.args, self.load());
         let budget = args.budget.as_secs_f64();
-        let seconds = |step_ms: f64| waves * f64::from(load.output_tokens) * step_ms / 1e3;
         match known {
-            Some(step_ms) => (budget + SOFT_START_S + seconds(step_ms), false),
-            None => (budget + START_S + seconds(STEP_MS), true),
+            Some(step_ms) => (budget + SOFT_START_S + load.seconds(step_ms), false),
+            None => (budget + load.assumed_seconds(), true),
         }
     }
 
     fn step_ms(&self, described: &BoxFile) -> Option<f64> {
         let baseline = Arm::of(&ROWS[0], self.args.tp);
-        let profile = Profile::of_box(described, &self.model).ok()?;
-        let curve = Curve::of_box(described, baseline.tp);
-        let step = StepTime::new(self.model.clone(), self.facts(&baseline), profile, curve).ok()?;
-        let asked = &self.args.load;
-        let batch = asked.concurrency;
-        let context = asked.input_tokens + asked.output_tokens / 2;
-        let load = StepLoad {
-            sequences: batch,
-            tokens: batch,
-            context_tokens: u64::from(batch) * u64::from(context),
-        };
-        Some(step.parts(load).ok()?.total_us() / 1e3)
+        soft_step_ms(described, &self.model, self.facts(&baseline), &self.load())
     }
 }
 
-/// What is told of the assumptions of [`Plan::seconds`].
-pub(super) fn assumed() -> String {
-    format!(
-        "with {START_S} s for a start and {STEP_MS} ms for a step, which nothing tells before the first launch"
-    )
+/// A decode step of that load on a soft box, by its file, ms; `None` where it does not tell.
+pub(crate) fn soft_step_ms(
+    described: &BoxFile,
+    model: &ModelFacts,
+    facts: EngineFacts,
+    load: &Load,
+) -> Option<f64> {
+    let profile = Profile::of_box(described, model).ok()?;
+    let curve = Curve::of_box(described, facts.tp);
+    let step = StepTime::new(model.clone(), facts, profile, curve).ok()?;
+    let batch = load.concurrency;
+    let context = load.input_tokens + load.output_tokens / 2;
+    let load = StepLoad {
+        sequences: batch,
+        tokens: batch,
+        context_tokens: u64::from(batch) * u64::from(context),
+    };
+    Some(step.parts(load).ok()?.total_us() / 1e3)
 }

@@ -5,14 +5,19 @@ use std::path::Path;
 use explain::{Ablation, Change};
 use program::Stop;
 use program::command_line::quoted;
+use tp_plan::Vendor;
 
 use super::collect::{METRICS, metric_in_words};
 use super::launch::{self, Measured};
-use super::plan::{Plan, assumed};
+use super::plan::Plan;
+use crate::study::serving::assumed;
 use crate::study::shell::shell;
 
 /// What is printed for a port that is chosen when the server is started, so that commands run as they are printed.
-const PORT: u16 = 8000;
+pub(crate) const PORT: u16 = 8000;
+
+/// What --backend calls host memory.
+const HOST: &str = "host";
 
 /// What a change is called.
 fn word(change: Change) -> &'static str {
@@ -62,6 +67,9 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<String, Stop> {
         true => format!(", {}\n", assumed()),
         false => ", by the box's own step\n".to_owned(),
     });
+    if soft.is_none() && plan.place.around.vendor == Vendor::Host && args.backend != HOST {
+        text.push_str("no GPU answers on this machine: the plan is of ranks in its host memory, and takes it that the engine serves on its CPUs; on a machine with GPUs run --plan there, since arms, devices and times are others\n");
+    }
     text.push_str("\narms\n");
     for arm in &plan.arms {
         text.push_str(&format!(
@@ -154,7 +162,7 @@ fn late(launch: &Measured) -> Option<String> {
 }
 
 /// A time as people say it.
-pub(super) fn minutes(seconds: f64) -> String {
+pub(crate) fn minutes(seconds: f64) -> String {
     match seconds {
         s if s < 90.0 => format!("{s:.0} s"),
         s if s < 5400.0 => format!("{:.0} min", s / 60.0),

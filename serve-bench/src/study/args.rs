@@ -69,6 +69,10 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
+    /// Print each step with its command and about how long it takes, and what this machine lacks for it; measure nothing.
+    #[arg(long)]
+    pub(crate) plan: bool,
+
     /// The server command after `--`, started and ended once for each of --tp. vLLM, SGLang and serve-bench engine get their
     /// size and port added; in any other command write {tp} and {port} where the numbers belong. Not with --base-url.
     #[arg(last = true, value_name = "SERVER COMMAND")]

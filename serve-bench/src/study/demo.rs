@@ -4,7 +4,7 @@
 
 mod load;
 mod plan;
-mod times;
+pub(super) mod times;
 
 use std::path::PathBuf;
 use std::time::Instant;

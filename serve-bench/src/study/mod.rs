@@ -11,6 +11,7 @@ pub(crate) mod descendants;
 pub(crate) mod engines;
 mod explained;
 pub(crate) mod load_args;
+mod plan;
 mod ready;
 pub(crate) mod server;
 pub(crate) mod serving;
@@ -24,7 +25,7 @@ use std::time::Instant;
 
 use measure::exit;
 use program::command_line::quoted;
-use program::{Stop, result_folder};
+use program::{Stop, outputs, result_folder};
 use supervisor::Interrupt;
 
 use self::engines::ServerCommand;
@@ -44,6 +45,11 @@ pub(crate) fn run(args: &StudyArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -
         .out
         .clone()
         .unwrap_or_else(|| result_folder(None, "study"));
+    if args.plan {
+        let settings = args.settings().map_err(Stop::Usage)?;
+        let study = Study::new(args, settings, folder, interrupt, say)?;
+        return Ok(outputs::print(&study.plan()?));
+    }
     let code = run_in(&folder, args, &Extras::default(), interrupt, say);
     if matches!(code, Err(Stop::Interrupted(_))) {
         tell_again(args.out.is_none().then_some(&*folder), say);
@@ -110,6 +116,18 @@ pub(crate) fn again(mut words: Vec<String>, folder: Option<&Path>) -> String {
     words.join(" ")
 }
 
+/// The folder of a study's links.
+const LINKS: &str = "links";
+
+/// What the first steps are, in words.
+const ABOUT_LINKS: &str = "links between host and devices";
+const ABOUT_COLLECTIVES: &str = "collectives at the sizes that the model sends";
+
+/// The folder of a size's collectives.
+fn allreduce(tp: u32) -> String {
+    format!("allreduce-tp{tp}")
+}
+
 struct Study<'a> {
     args: &'a StudyArgs,
     settings: Settings,
@@ -160,8 +178,7 @@ impl<'a> Study<'a> {
     ///
     /// The one that is measured first must be there; a later one may not have room beside it yet.
     fn ask_servers(&self) -> Result<(), Stop> {
-        let is_done =
-            |tp: &u32| step::complete(&self.folder.join(format!("serve-tp{tp}"))).is_some();
+        let is_done = |tp: &u32| step::complete(&self.folder.join(serving::serve(*tp))).is_some();
         let port = self.command.as_ref().and_then(ServerCommand::port);
         if let Some(port) = port.filter(|_| !self.settings.tp.iter().all(is_done)) {
             server::check_port(port).map_err(Stop::Usage)?;
@@ -252,44 +269,50 @@ impl<'a> Study<'a> {
     }
 
     fn links(&self) -> Result<Step, Stop> {
+        self.step(LINKS, "p2p-bw", ABOUT_LINKS, Self::links_words)
+    }
+
+    /// The words after `p2p-bw`.
+    fn links_words(&self) -> Result<Vec<String>, Stop> {
         let devices = self.devices(self.largest())?;
-        self.step("links", "p2p-bw", "links between host and devices", |_| {
-            Ok(self.on_box(words(&["--gpus", &devices])))
-        })
+        Ok(self.on_box(words(&["--gpus", &devices])))
     }
 
     fn collectives(&self, tp: u32) -> Result<Step, Stop> {
-        let devices = self.devices(tp as usize)?;
-        let (size, batches) = (tp.to_string(), batches(self.settings.concurrency));
-        let name = format!("allreduce-tp{tp}");
         self.step(
-            &name,
+            &allreduce(tp),
             "allreduce-bench",
-            "collectives at the sizes that the model sends",
-            |_| {
-                let mut arguments = words(&[
-                    "--gpus",
-                    &devices,
-                    "--model",
-                    &self.settings.model,
-                    "--tp",
-                    &size,
-                    "--batches",
-                    &batches,
-                ]);
-                let budget = self.args.budget.as_secs_f64().to_string();
-                arguments.extend(words(&["--budget", &budget]));
-                let engine = self.engine_flags();
-                if engine.eager {
-                    arguments.push("--eager".to_owned());
-                }
-                if engine.sglang {
-                    arguments.extend(words(&["--engine", "sglang"]));
-                }
-                Ok(self.on_box(arguments))
-            },
+            ABOUT_COLLECTIVES,
+            |study| study.collectives_words(tp),
         )
     }
+
+    /// The words after `allreduce-bench`.
+    fn collectives_words(&self, tp: u32) -> Result<Vec<String>, Stop> {
+        let devices = self.devices(tp as usize)?;
+        let (size, batches) = (tp.to_string(), batches(self.settings.concurrency));
+        let mut arguments = words(&[
+            "--gpus",
+            &devices,
+            "--model",
+            &self.settings.model,
+            "--tp",
+            &size,
+            "--batches",
+            &batches,
+        ]);
+        let budget = self.args.budget.as_secs_f64().to_string();
+        arguments.extend(words(&["--budget", &budget]));
+        let engine = self.engine_flags();
+        if engine.eager {
+            arguments.push("--eager".to_owned());
+        }
+        if engine.sglang {
+            arguments.extend(words(&["--engine", "sglang"]));
+        }
+        Ok(self.on_box(arguments))
+    }
+
     fn engine_flags(&self) -> EngineFlags {
         self.command
             .as_ref()

@@ -6,8 +6,9 @@ use device::Built;
 use program::{Stop, passing_folder};
 
 use super::child::{self, Ended};
+use super::serving::serve;
 use super::shell::missing;
-use super::{Study, step, words};
+use super::{LINKS, Study, allreduce, step, words};
 
 /// What the line begins with in which a program says why nothing was measured.
 const REFUSED: &str = "nothing was measured: ";
@@ -20,17 +21,13 @@ impl Study<'_> {
     pub(super) fn check_machine(&self) -> Result<(), Stop> {
         let is_done = |name: String| step::complete(&self.folder.join(name)).is_some();
         let sizes = || self.settings.tp.iter();
-        if !sizes().all(|tp| is_done(format!("serve-tp{tp}")))
+        if !sizes().all(|tp| is_done(serve(*tp)))
             && let Some(why) = missing(&self.args.server)
         {
             return Err(Stop::Usage(why));
         }
-        let mut measured = vec!["links".to_owned()];
-        measured.extend(
-            sizes()
-                .filter(|tp| **tp > 1)
-                .map(|tp| format!("allreduce-tp{tp}")),
-        );
+        let mut measured = vec![LINKS.to_owned()];
+        measured.extend(sizes().filter(|tp| **tp > 1).map(|tp| allreduce(*tp)));
         match self.settings.sim.is_some() || measured.into_iter().all(is_done) {
             true => Ok(()),
             false => self.check_driver(),
@@ -38,7 +35,7 @@ impl Study<'_> {
     }
 
     /// Asks each driver that the study may use until one answers.
-    fn check_driver(&self) -> Result<(), Stop> {
+    pub(super) fn check_driver(&self) -> Result<(), Stop> {
         let asked = &self.settings.backend;
         let is_asked = |built: &&Built| asked == "auto" || asked == built.name();
         let mut reasons = Vec::new();

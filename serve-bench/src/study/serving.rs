@@ -29,7 +29,30 @@ pub(crate) struct Load {
     pub(crate) vocab: u32,
 }
 
+/// What a decode step and a server's start are taken to take where nothing is known yet, ms and s: only the time that is told
+/// before the first load rests on it.
+const STEP_MS: f64 = 30.0;
+const START_S: f64 = 60.0;
+
+/// What is told of the assumptions of [`Load::assumed_seconds`].
+pub(crate) fn assumed() -> String {
+    format!(
+        "with {START_S} s for a start and {STEP_MS} ms for a step, which nothing tells before the first load"
+    )
+}
+
 impl Load {
+    /// Seconds of its decode steps, each of so many ms; the warm-up has one more request for each in flight.
+    pub(crate) fn seconds(&self, step_ms: f64) -> f64 {
+        let waves = f64::from(self.requests.div_ceil(self.concurrency) + 1);
+        waves * f64::from(self.output_tokens) * step_ms / 1e3
+    }
+
+    /// Seconds of a server's start and the load on it where nothing of them is known.
+    pub(crate) fn assumed_seconds(&self) -> f64 {
+        START_S + self.seconds(STEP_MS)
+    }
+
     /// The arguments of `serve-bench` that put it on a server.
     pub(crate) fn words(&self, url: &str, tp: u32) -> Vec<String> {
         // The special tokens of most vocabularies stand at the end; an image token without an image is refused.
@@ -58,28 +81,36 @@ impl Load {
     }
 }
 
+/// The folder of a size's load.
+pub(super) fn serve(tp: u32) -> String {
+    format!("serve-tp{tp}")
+}
+
+/// What that step is, in words.
+pub(super) fn about_serving(tp: u32) -> String {
+    format!("load on the server with {tp} GPU(s)")
+}
+
 impl Study<'_> {
+    /// What is put on every server.
+    pub(super) fn load(&self) -> Load {
+        let settings = &self.settings;
+        Load {
+            concurrency: settings.concurrency,
+            requests: settings.requests,
+            input_tokens: settings.input_tokens,
+            output_tokens: settings.output_tokens,
+            vocab: self.vocab,
+        }
+    }
+
     pub(super) fn serving(&self, tp: u32) -> Result<Step, Stop> {
-        let name = format!("serve-tp{tp}");
         let mut running = None;
-        let step = self.step(
-            &name,
-            "serve-bench",
-            &format!("load on the server with {tp} GPU(s)"),
-            |study| {
-                let (server, url) = study.server(tp)?;
-                running = server;
-                let settings = &study.settings;
-                let load = Load {
-                    concurrency: settings.concurrency,
-                    requests: settings.requests,
-                    input_tokens: settings.input_tokens,
-                    output_tokens: settings.output_tokens,
-                    vocab: study.vocab,
-                };
-                Ok(load.words(&url, tp))
-            },
-        );
+        let step = self.step(&serve(tp), "serve-bench", &about_serving(tp), |study| {
+            let (server, url) = study.server(tp)?;
+            running = server;
+            Ok(study.load().words(&url, tp))
+        });
         // Ends the server.
         drop(running);
         step
@@ -133,7 +164,7 @@ impl Study<'_> {
 
     /// What a server sees of the devices: those of its size, where they were named. Numbers count within what this process
     /// sees itself, as they do for the other programs.
-    fn environment(&self, tp: u32) -> Result<Vec<(OsString, OsString)>, Stop> {
+    pub(super) fn environment(&self, tp: u32) -> Result<Vec<(OsString, OsString)>, Stop> {
         const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
         if self.settings.gpus.is_none() || self.settings.sim.is_some() {
             return Ok(Vec::new());

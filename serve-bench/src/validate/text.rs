@@ -3,12 +3,18 @@
 use super::report::Report;
 use super::tally::{Section, Share};
 
+/// How the report is read.
+const READ: &str = "Each case plants a truth and is explained from what a client would see of it. A share is of the cases whose 90% interval holds \
+the truth, with its own 95% interval (Wilson) and the number of cases; below and above: cases whose truth lies there; truth and \
+width: medians, ms a step, width between 5% and 95%.\n\n";
+
 /// The report as text.
 pub(super) fn text(report: &Report) -> String {
     let mut text = format!(
-        "SIMULATED: {}, {} cases from seed {}; 90% intervals against planted truths\n\n",
+        "SIMULATED: {}, {} cases of each kind from seed {}; no figure here is of real hardware\n",
         report.simulated, report.asked, report.seed
     );
+    text.push_str(READ);
     section(&mut text, "all assumptions kept", &report.kept);
     text.push_str(&format!(
         "communication claimed where there is none: {}\n\n",
@@ -31,11 +37,11 @@ pub(super) fn text(report: &Report) -> String {
             row.half_width * 100.0
         ));
     }
-    text.push_str("\nbounds\n");
+    text.push_str("\nbounds (open: missed, but so few cases do not tell: more --cases)\n");
     for bound in &report.bounds {
         text.push_str(&format!(
             "  {:<4} {}: {}, wanted {:.0} to {:.0}%\n",
-            if bound.holds { "ok" } else { "MISS" },
+            bound.word(),
             bound.of,
             share(&bound.found),
             bound.low * 100.0,

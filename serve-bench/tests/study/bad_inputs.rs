@@ -331,3 +331,99 @@ fn a_curve_of_another_gpu_is_refused_in_both_forms_of_nccl_tests() {
         );
     }
 }
+
+#[test]
+fn a_study_that_is_planned_names_every_step_with_its_time_and_measures_nothing() {
+    let scratch = Scratch::new();
+    let words = "study --plan --sim l40x4 --model llama-3.1-8b --tp 1,2 --budget 20 --out planned";
+    let words: Vec<&str> = words.split(' ').collect();
+    let ran = scratch.run(&words);
+    ran.expect(0);
+    for says in [
+        "SIMULATED on the soft box l40x4",
+        "study of llama-3.1-8b at TP1, TP2: 16 in flight, 64 requests of 128 tokens in and 128 out",
+        // 20 s and 1.5 s for each of two ranks.
+        "2. allreduce-tp2: collectives at the sizes that the model sends, about 23 s",
+        "allreduce-bench --gpus 0,1 --model llama-3.1-8b --tp 2",
+        "--tensor-parallel-size 2 --port 8000",
+        "serve-bench run --base-url http://127.0.0.1:8000 --tp 1 --concurrency 16 --requests 64",
+        "5. explanation",
+    ] {
+        assert!(ran.stdout.contains(says), "{says}: {}", ran.stdout);
+    }
+    assert!(!scratch.join("planned").exists());
+    // A program that is not there is said, and the plan is told all the same: 4 waves and the warm-up of 128 steps of 30 ms are
+    // 19.2 s, and 60 s for the start.
+    let real = "study --plan --backend host --model llama-3.1-8b --tp 1 -- /no/such/vllm serve m";
+    let real: Vec<&str> = real.split(' ').collect();
+    let ran = scratch.run(&real);
+    ran.expect(0);
+    for says in [
+        "not on this machine as it is: /no/such/vllm, which serves, is not installed here",
+        "serve-tp1: load on the server with 1 GPU(s), about 79 s",
+    ] {
+        assert!(ran.stdout.contains(says), "{says}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_device_is_no_folder_for_any_command() {
+    let scratch = Scratch::new();
+    let [one, two] = good(&scratch);
+    let plan = scratch.write(
+        "plan.toml",
+        r#"
+schema = 1
+name = "{config}_{model}_TP{tp}_{input}_np{n}"
+
+[server]
+base_url = "http://127.0.0.1:1"
+command = ["vllm", "serve", "{path}", "--tensor-parallel-size", "{tp}"]
+
+[paths]
+8B = "llama-3.1-8b"
+
+[[matrix]]
+configs = ["A"]
+models = ["8B"]
+tp = [1]
+inputs = [16]
+outputs = [4]
+num_prompts = "1..2"
+"#,
+    );
+    let out = ["--out", "/dev/full"];
+    let explain = [
+        "explain",
+        "--tp1",
+        &one,
+        "--tp2",
+        &two,
+        "--model",
+        "qwen2.5-72b-fp8",
+    ];
+    let study = ["study", "--sim", "l40x4", "--model", "llama-3.1-8b"];
+    let slo = ["slo", "--slo", "p99_ttft<=5s"];
+    let load = ["--", "--base-url", "http://127.0.0.1:1"];
+    for words in [
+        [&explain[..], &out].concat(),
+        [&study[..], &out].concat(),
+        [&slo[..], &out, &load].concat(),
+        [&["sweep", &plan][..], &out].concat(),
+    ] {
+        let ran = scratch.run(&words);
+        refused(
+            &ran,
+            &["/dev/full is a device, not a folder; name a folder"],
+        );
+    }
+    // A full device behind a file is no wrong command line.
+    let ran = scratch.run(&[&explain[..], &["--json", "/dev/full"]].concat());
+    ran.expect(4);
+    assert_eq!(
+        ran.stderr.matches("No space left").count(),
+        1,
+        "{}",
+        ran.stderr
+    );
+}

@@ -97,8 +97,11 @@ impl Plan {
         let most = self.sizes.last().copied().unwrap_or(1);
         let several: Vec<u32> = self.sizes.iter().copied().filter(|tp| *tp > 1).collect();
         self.parts.push(Part::links(most));
-        self.parts
-            .extend(several.iter().map(|tp| Part::collectives(*tp)));
+        self.parts.extend(
+            several
+                .iter()
+                .map(|tp| Part::collectives(*tp, BUDGET_S.into())),
+        );
         self.parts.extend(serving);
         self.parts.push(Part::explanation(several.len()));
         self.remark(most)?;
@@ -217,6 +220,7 @@ impl Plan {
             ready_timeout: Duration::from_secs(60),
             sim: Some(self.named.clone()),
             out: Some(folder.to_owned()),
+            plan: false,
             server: self.server()?,
         })
     }

@@ -35,14 +35,14 @@ const ADDED: Added = Added {
 
 /// A part of a demonstration, with its seconds.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Part {
+pub(in crate::study) struct Part {
     name: String,
-    seconds: f64,
+    pub(in crate::study) seconds: f64,
 }
 
 impl Part {
     /// The links of so many GPUs.
-    pub(super) fn links(gpus: u32) -> Self {
+    pub(in crate::study) fn links(gpus: u32) -> Self {
         let gpus = f64::from(gpus);
         Self {
             name: "links".to_owned(),
@@ -50,16 +50,16 @@ impl Part {
         }
     }
 
-    /// The collectives of a size.
-    pub(super) fn collectives(tp: u32) -> Self {
+    /// The collectives of a size, for which allreduce-bench is given so many seconds.
+    pub(in crate::study) fn collectives(tp: u32, budget_s: f64) -> Self {
         Self {
             name: format!("collectives of {tp}"),
-            seconds: f64::from(BUDGET_S) + f64::from(tp) * ADDED.rank,
+            seconds: budget_s + f64::from(tp) * ADDED.rank,
         }
     }
 
     /// The load on so many GPUs, which takes `seconds` by the box file.
-    pub(super) fn serving(tp: u32, seconds: f64) -> Self {
+    pub(in crate::study) fn serving(tp: u32, seconds: f64) -> Self {
         Self {
             name: format!("load on {tp} GPU(s)"),
             seconds: ADDED.server + seconds,
@@ -67,7 +67,7 @@ impl Part {
     }
 
     /// The explanations of so many sizes, each against one GPU and against the size before it.
-    pub(super) fn explanation(several: usize) -> Self {
+    pub(in crate::study) fn explanation(several: usize) -> Self {
         let pages = u32::try_from(2 * several.max(1) - 1).unwrap_or(u32::MAX);
         Self {
             name: "explanation".to_owned(),
@@ -133,7 +133,7 @@ mod tests {
         // Four GPUs: 4 x 1.5 + 12 x 0.5 = 12; two ranks: 10 + 3 = 13; 2 + 20; sizes 2 and 4, and one against the other: 3 x 1.5.
         let parts = [
             (Part::links(4), 12.0),
-            (Part::collectives(2), 13.0),
+            (Part::collectives(2, 10.0), 13.0),
             (Part::serving(2, 20.0), 22.0),
             (Part::explanation(2), 4.5),
         ];
