@@ -177,7 +177,8 @@ mod tests {
                 "case": "d2d_write_ce", "from": {"device": from}, "to": {"device": to}, "bytes": 1 << 24,
                 "outcome": {
                     "is": "measured", "quantities": [{"name": "bandwidth", "quantity": quantity}],
-                    "verification": {"is": "passed"}, "link": null, "placement": null,
+                    "verification": {"is": "passed"}, "placement": null,
+                    "link": {"path": "PIX", "ceiling_gb_per_s": null, "fraction": {}, "basis": "a test"},
                 },
                 "caveats": [],
             })
