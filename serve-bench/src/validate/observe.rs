@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ::engine::{Engine, EngineError, Limits, Request};
 use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen};
+use measure::import::serve::Conditions;
 use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
 use measure::metric::{decode_gap, e2el, itl, tpot, ttft};
 use measure::record::{CollectiveKind, CollectivePath, ServeRequest};
@@ -171,6 +172,7 @@ fn result(tp: u32, load: Load, requests: &[ServeRequest]) -> ServeRun {
         decode_gap_ms: distribution_pooled(&decode_gap::of(requests, load.batch))
             .as_ref()
             .map(spread),
+        conditions: Conditions::default(),
     }
 }
 

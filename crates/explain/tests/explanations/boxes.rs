@@ -1,6 +1,7 @@
 //! Boxes that users benchmarked by hand, as inputs: the figures as they reported them.
 
 use explain::{Evidence, Inputs, KnownBox, Priors, Seen};
+use measure::import::serve::Conditions;
 use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
 use measure::record::{CallMode, CollectiveKind, PeerVerdict};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
@@ -32,6 +33,7 @@ pub(super) fn run(tp: u32, completed: u64, duration_s: f64) -> ServeRun {
         tpot_ms: None,
         itl_ms: None,
         decode_gap_ms: None,
+        conditions: Conditions::default(),
     }
 }
 

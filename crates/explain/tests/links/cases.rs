@@ -1,6 +1,7 @@
 //! Runs, curves and boxes of these tests.
 
 use explain::{Evidence, Inputs, KnownBox, LinkOutcome, LinkSide, PhysicalLink, Priors, Seen};
+use measure::import::serve::Conditions;
 use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
 use measure::record::{CallMode, CollectiveKind, PeerVerdict};
 use measure::stats::Interval;
@@ -73,6 +74,7 @@ pub(super) fn run(
             ..timed(tpot_ms)
         }),
         decode_gap_ms: None,
+        conditions: Conditions::default(),
     }
 }
 

@@ -4,6 +4,7 @@ use explain::{
     Evidence, Inputs, KnownBox, Link, PredictError, PredictInputs, Predicted, Priors,
     PublishedAllReduce, Seen, predict,
 };
+use measure::import::serve::Conditions;
 use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
 use measure::record::{CollectiveKind, CollectivePath, PeerVerdict};
 use tp_plan::{EngineFacts, Surroundings, Vendor};
@@ -235,6 +236,7 @@ pub(super) fn run_of_one(
         tpot_ms: tpot.map(mean),
         itl_ms: None,
         decode_gap_ms: None,
+        conditions: Conditions::default(),
     }
 }
 

@@ -231,6 +231,9 @@ pub fn load(path: &Path) -> Result<Record, FolderError> {
     })
 }
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 pub(crate) fn read_bounded(path: &Path) -> Result<String, FolderError> {
     let file = File::open(path).map_err(io_error("cannot read", path))?;
     let mut bytes = Vec::new();
@@ -240,8 +243,10 @@ pub(crate) fn read_bounded(path: &Path) -> Result<String, FolderError> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(FolderError::TooLarge(path.to_owned()));
     }
+    // Programs of Windows begin a text with a mark of its encoding, which is no part of it.
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
     // A journal torn inside a character still gives its whole lines.
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8_lossy(text).into_owned())
 }
 
 /// Writes a file whole or not at all: new file, flush, rename, flush of the folder.

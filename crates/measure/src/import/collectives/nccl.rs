@@ -30,6 +30,9 @@ pub(crate) fn type_name(element: ElementType) -> &'static str {
         .unwrap_or("none")
 }
 
+/// How far an algorithm bandwidth may lie from size over time, as a part of it.
+const OFF: f64 = 0.05;
+
 /// A test as far as its head tells it.
 #[derive(Debug, Clone)]
 pub(super) struct Test<'a> {
@@ -168,6 +171,7 @@ impl<'a> Test<'a> {
             };
             let key = format!("the time of {}, {} bytes,", row.place, row.size);
             file.values.push(value.plausible(self.origin, &key)?);
+            self.check_time(row, measured)?;
         }
         Ok(())
     }
@@ -185,6 +189,32 @@ impl<'a> Test<'a> {
             engine: self.engine.clone(),
             arm: self.arm.clone(),
         }
+    }
+
+    /// Algorithm bandwidth is size over time, so another time, unit or row shows.
+    fn check_time(&self, row: &Row, measured: &Measured) -> Result<(), ImportError> {
+        let Some((algorithm, _)) = measured.bandwidths else {
+            return Ok(());
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "messages are far below 2^53 bytes"
+        )]
+        let expected = row.size as f64 / (measured.us * 1e3);
+        // Bandwidths have two decimals, and times at least three digits.
+        let most = OFF * expected + 0.01;
+        if (algorithm - expected).abs() <= most {
+            return Ok(());
+        }
+        Err(ImportError::Nonsense {
+            origin: self.origin.to_owned(),
+            key: format!("algbw of {}, {} bytes,", row.place, row.size),
+            seen: format!("{algorithm} GB/s"),
+            want: format!(
+                "{expected:.2} GB/s, which its time of {} us makes: the row contradicts itself; give the file as nccl-tests wrote it",
+                measured.us
+            ),
+        })
     }
 
     /// Bus over algorithm bandwidth depends on the number of ranks alone, so it shows a list of devices that is not whole.

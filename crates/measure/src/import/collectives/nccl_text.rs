@@ -1,9 +1,10 @@
 //! The text of nccl-tests and rccl-tests: columns are found by the header row, since versions have different ones.
 
 use super::nccl::{Measured, Row, Test, kind, version};
-use super::value::CallFile;
+use super::value::{CallFile, CallTrouble};
 use crate::control;
 use crate::import::error::ImportError;
+use crate::import::links::TroubleKind;
 use crate::record::{BufferCache, CallMode};
 
 /// What stands where nothing was measured or compared.
@@ -27,6 +28,10 @@ pub(super) fn file(text: &str, origin: &str) -> Result<CallFile, ImportError> {
         ..CallFile::default()
     };
     let mut columns = None;
+    let mut ends = Ends::default();
+    let lines = text.lines().enumerate();
+    let filled = lines.filter(|(_, line)| !line.trim().is_empty());
+    let last_line = filled.last().map_or(0, |(index, _)| index);
     for (index, line) in text.lines().map(untagged).enumerate() {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let Some(said) = line.trim().strip_prefix(OURS) {
@@ -35,29 +40,114 @@ pub(super) fn file(text: &str, origin: &str) -> Result<CallFile, ImportError> {
             columns = Some(found);
         } else if let Some(program) = after(&line, "Collective test starting:") {
             // A file may hold several tests, each with a head of its own.
+            file.troubles.extend(ends.cut());
+            ends = Ends::default();
             test = Test {
                 kind: kind(program),
                 ..Test::unknown(origin)
             };
         } else if words.first() == Some(&"#") {
             head(&line, &words, &mut test, &mut file);
+            ends.head(&line);
         } else if let Some(columns) = &columns
             && words
                 .first()
                 .is_some_and(|word| word.parse::<u64>().is_ok())
         {
-            let row = columns
-                .row(&words, index + 1)
-                .ok_or_else(|| ImportError::Nonsense {
+            let Some(row) = columns.row(&words, index + 1) else {
+                // The last line of a file that was cut ends anywhere.
+                if index == last_line && ends.most.is_some() && !ends.is_ended {
+                    ends.torn = Some(index + 1);
+                    continue;
+                }
+                return Err(ImportError::Nonsense {
                     origin: origin.to_owned(),
                     key: format!("line {}", index + 1),
                     seen: control::quoted(&words.join(" ")),
                     want: "the columns of the header with a time".to_owned(),
-                })?;
+                });
+            };
             test.add(&mut file, &row)?;
+            ends.last = Some(row.size);
         }
     }
+    file.troubles.extend(ends.cut());
     Ok(file)
+}
+
+/// Up to where a test was to go, and whether it came there.
+#[derive(Default)]
+struct Ends {
+    /// The largest size that it was asked for.
+    most: Option<u64>,
+    /// What makes the next size of one.
+    step: Option<Step>,
+    /// The last size that has a row.
+    last: Option<u64>,
+    /// Whether the lines are there that it prints at its end.
+    is_ended: bool,
+    /// The line that ends in its middle.
+    torn: Option<usize>,
+}
+
+/// From one size to the next.
+#[derive(Clone, Copy)]
+enum Step {
+    Factor(u64),
+    Bytes(u64),
+}
+
+impl Ends {
+    fn head(&mut self, line: &str) {
+        if let Some(most) = after(line, "maxBytes ").and_then(|bytes| bytes.parse().ok()) {
+            self.most = Some(most);
+        }
+        let step = after(line, "step: ").and_then(|step| step.split_once('('));
+        self.step = self.step.or_else(|| {
+            let (number, kind) = step?;
+            let number = number.parse().ok().filter(|number| *number > 0)?;
+            match kind {
+                "factor)" => Some(Step::Factor(number)),
+                "bytes)" => Some(Step::Bytes(number)),
+                _ => None,
+            }
+        });
+        let ends = ["Out of bounds values", "Avg bus bandwidth"];
+        self.is_ended |= ends.iter().any(|end| line.contains(end));
+    }
+
+    /// That rows are missing at the end; `None` where none are, or where the head is not there to say so.
+    fn cut(&self) -> Option<CallTrouble> {
+        let most = self.most?;
+        let (ends, is_cut) = match self.last {
+            None => ("has no row".to_owned(), self.torn.is_some()),
+            Some(last) => {
+                let next = match self.step {
+                    Some(Step::Factor(factor)) if factor > 1 => last.checked_mul(factor),
+                    Some(Step::Bytes(bytes)) => last.checked_add(bytes),
+                    _ => None,
+                };
+                // A test that ended went as far as its step took it.
+                let is_short = match self.is_ended {
+                    true => next.is_some_and(|next| next <= most),
+                    false => last < most,
+                };
+                let is_cut = is_short || self.torn.is_some();
+                (format!("ends at {last}"), is_cut)
+            }
+        };
+        let torn = self.torn.map_or_else(String::new, |line| {
+            format!(", with line {line} cut in its middle")
+        });
+        is_cut.then(|| CallTrouble {
+            kind: TroubleKind::File,
+            series: None,
+            bytes_per_rank: None,
+            words: format!(
+                "is cut: its head says sizes up to {most} bytes and it {ends}{torn}, so that what is missing is left out; copy it again, or measure again"
+            ),
+        })
+    }
 }
 
 /// What a line of a test's head says.

@@ -11,6 +11,7 @@ use super::{csv, nccl_json, nccl_text, our_csv, ours, trouble};
 use crate::control;
 use crate::import::error::ImportError;
 use crate::import::fields::{Fields, parse, refuse_broken};
+use crate::import::links::TroubleKind;
 use crate::record::{Record, load, read_bounded};
 
 /// The formats, for a file that has none of them.
@@ -61,7 +62,7 @@ pub fn read_file(path: &Path) -> Result<CallFile, ImportError> {
 }
 
 /// What went wrong while the collectives of a record of ours were measured: one entry for each point with wrong data, each
-/// hang, each failure, and one where the run was broken off. Files of other tools tell none.
+/// hang, each failure, and one where the run was broken off. Of files of other tools only that they are cut.
 ///
 /// # Errors
 /// The file cannot be read, or is a record of another program.
@@ -69,7 +70,15 @@ pub fn troubles(path: &Path) -> Result<Vec<Trouble>, ImportError> {
     let origin = origin(path);
     match source(path, &origin)? {
         Source::Ours(record) => trouble::of(&record, &origin),
-        Source::Text(_) => Ok(Vec::new()),
+        Source::Text(text) => {
+            let told = of_text(&text, &origin)?.troubles.into_iter();
+            let of_file = told.filter(|one| one.kind == TroubleKind::File);
+            let troubles = of_file.map(|one| Trouble {
+                wrong_data: false,
+                words: format!("{origin} {}", one.words),
+            });
+            Ok(troubles.collect())
+        }
     }
 }
 

@@ -181,6 +181,25 @@ pub(super) const MAX_TOKENS: Alias = alias(
 );
 /// Names of the model, which is a text.
 pub(super) const MODEL: &[&str] = &["model", "model_id", "model_name"];
+pub(super) const ENGINE: &[&str] = &[
+    "engine",
+    "framework",
+    "serving_engine",
+    "backend",
+    "endpoint_type",
+];
+pub(super) const VERSION: &[&str] = &[
+    "engine_version",
+    "vllm_version",
+    "sglang_version",
+    "server_version",
+    "version",
+];
+pub(super) const HOST: &[&str] = &["host", "hostname", "node"];
+pub(super) const GPU: &[&str] = &["gpu", "gpu_name", "gpu_model"];
+pub(super) const QUANTISATION: &[&str] = &["quantization", "quantisation"];
+pub(super) const DATASET: &[&str] = &["dataset_name", "dataset"];
+pub(super) const SEED: &[&str] = &["seed", "random_seed"];
 pub(super) const TP: Alias = alias(
     Kind::Plain,
     &["tp", "tensor_parallel_size", "tensor_parallel", "tp_size"],
@@ -271,7 +290,7 @@ pub(super) const TOTAL_TOKENS_PER_S: Alias = alias(
 );
 
 /// Every number, with what it means, in the order in which a reader wants them.
-const ACCEPTED: [(&str, &[&str]); 27] = [
+const ACCEPTED: [(&str, &[&str]); 34] = [
     ("requests completed", COMPLETED.keys),
     ("requests failed", FAILED.keys),
     ("requests sent", TOTAL.keys),
@@ -323,6 +342,13 @@ const ACCEPTED: [(&str, &[&str]); 27] = [
     ),
     ("model", MODEL),
     ("tensor parallel size", TP.keys),
+    ("engine that served", ENGINE),
+    ("its version", VERSION),
+    ("machine that served", HOST),
+    ("name of its GPUs", GPU),
+    ("how weights are stored", QUANTISATION),
+    ("what prompts are made of", DATASET),
+    ("seed", SEED),
 ];
 
 /// What a flat summary may hold: for each number its meaning and the keys that name it, the preferred one first.

@@ -133,12 +133,13 @@ fn arguments(text: &str, map: &mut Map<String, Value>) {
         "random_input_len",
         "random_output_len",
         "random_range_ratio",
+        "seed",
     ] {
         if let Some(number) = value(key).and_then(|value| value.parse::<f64>().ok()) {
             map.insert(key.to_owned(), Value::from(number));
         }
     }
-    for key in ["dataset_name", "model"] {
+    for key in ["dataset_name", "model", "backend", "host"] {
         if let Some(text) = value(key).filter(|value| *value != "None") {
             map.insert(key.to_owned(), Value::from(text));
         }

@@ -352,7 +352,8 @@ fn totals(result: &ServeResult) -> Option<Finding> {
         .into_iter()
         .filter_map(|(name, said, own)| {
             let (said, own) = (said?, own?);
-            (!is_near(said, own, ROUNDED)).then(|| {
+            // Two decimals of a small rate are less than that.
+            (!is_near(said, own, ROUNDED) && (said - own).abs() > 0.005).then(|| {
                 format!("{said:.2} {name} are said and the totals over the duration are {own:.2}")
             })
         })

@@ -11,6 +11,17 @@ use crate::metric::peak_in_flight;
 use crate::record::{ServeRequest, TokenCount};
 use crate::stats::sorted;
 
+/// Lists with an entry for each request that was sent.
+const OF_REQUESTS: [&str; 7] = [
+    "ttfts",
+    "itls",
+    "output_lens",
+    "input_lens",
+    "errors",
+    "latencies",
+    "start_times",
+];
+
 /// Requests from lists.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
@@ -131,10 +142,10 @@ pub(super) fn disagreements(
     lists: &Lists,
     key: fn(Latency) -> &'static str,
 ) -> Vec<Finding> {
-    if lists.requests.is_empty() {
-        return Vec::new();
+    let mut found: Vec<Finding> = lengths(fields).into_iter().collect();
+    if lists.requests.is_empty() || !found.is_empty() {
+        return found;
     }
-    let mut found = Vec::new();
     for latency in Latency::ALL {
         found.extend(statistics(fields, lists, latency, key(latency)));
     }
@@ -233,10 +244,40 @@ fn totals(fields: &Fields, lists: &Lists) -> Option<Finding> {
         .collect();
     (!other.is_empty()).then(|| {
         Finding::new(
-            FindingKind::Lists,
+            FindingKind::Counts,
             format!(
                 "the file's own lists give other totals: {}",
                 other.join(", ")
+            ),
+        )
+    })
+}
+
+/// Lists of requests that are not as long as each other, or not as many as the file says that were sent.
+fn lengths(fields: &Fields) -> Option<Finding> {
+    let found = |words| Some(Finding::new(FindingKind::Counts, words));
+    let long = |key: &'static str| {
+        let list = fields.value(key)?.as_array()?;
+        (!list.is_empty()).then_some((key, list.len() as u64))
+    };
+    let mut lists = OF_REQUESTS.into_iter().filter_map(long);
+    let (first, n) = lists.next()?;
+    if let Some((other, m)) = lists.find(|(_, m)| *m != n) {
+        return found(format!(
+            "its list `{first}` holds {n} requests and its list `{other}` {m}"
+        ));
+    }
+    let completed = fields.value("completed")?.as_u64()?;
+    let failures = fields.value("failed").and_then(Value::as_u64);
+    let failures = failures.or_else(|| failed(fields));
+    // Versions that count no failures keep those that failed in the lists all the same.
+    let is_less = n < completed || failures.is_some_and(|failures| n != completed + failures);
+    let failures = failures.map_or_else(String::new, |failures| format!(" and {failures} failed"));
+    is_less.then(|| {
+        Finding::new(
+            FindingKind::Counts,
+            format!(
+                "it says that {completed} requests completed{failures}, and its lists hold {n}"
             ),
         )
     })

@@ -5,6 +5,7 @@ mod across;
 mod aliases;
 mod block;
 mod checks;
+mod conditions;
 mod lists;
 mod ours;
 mod read;
@@ -20,6 +21,7 @@ mod vllm;
 
 pub use across::across;
 pub use aliases::accepted_keys;
+pub use conditions::{Conditions, Host};
 pub use read::{read, read_all};
 pub use result::{Asked, Finding, FindingKind, Latency, Said, ServeResult};
 pub use run::{ServeFormat, ServeRun, Spread};

@@ -1,11 +1,14 @@
 //! A record of `serve-bench run` as a serving result.
 
-use super::result::{Asked, Finding, Said, ServeResult};
+use super::conditions::Conditions;
+use super::result::{Asked, Finding, FindingKind, SAME, Said, ServeResult, float};
 use super::run::{ServeFormat, ServeRun, Spread};
 use crate::control;
 use crate::import::error::ImportError;
 use crate::metric::decode_gap;
-use crate::record::{Arrivals, Distribution, Payload, Record, ServeLoad, ServeRequest};
+use crate::record::{
+    Arrivals, Distribution, Payload, Record, ServeLoad, ServeRequest, ServeSummary, summarise,
+};
 use crate::stats::distribution_pooled;
 
 /// The result in a record.
@@ -52,6 +55,7 @@ pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, Impor
         decode_gap_ms: load
             .concurrency
             .and_then(|limit| decode_gap(&serve.requests, limit)),
+        conditions: Conditions::of_record(record, serve),
     };
     let p90 = |distribution: &Option<Distribution>| distribution.as_ref().and_then(|of| of.p90);
     Ok(ServeResult {
@@ -86,8 +90,71 @@ pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, Impor
             .iter()
             .flat_map(|client| &client.invalid)
             .map(|reason| Finding::client_limit(reason))
+            .chain(other_than_requests(
+                &serve.requests,
+                target.streamed,
+                summary,
+            ))
             .collect(),
     })
+}
+
+/// What a summary says other than the requests of its own record.
+fn other_than_requests(
+    requests: &[ServeRequest],
+    streamed: bool,
+    said: &ServeSummary,
+) -> Option<Finding> {
+    let count = |of: Option<u64>| of.map(float);
+    let mean = |of: &Option<Distribution>| of.as_ref().map(|of| of.mean);
+    let of = |of: &ServeSummary| {
+        [
+            ("requests completed", Some(f64::from(of.completed))),
+            ("requests failed", Some(f64::from(of.failed))),
+            ("prompt tokens", count(of.input_tokens)),
+            ("output tokens", count(of.output_tokens)),
+            ("s of duration", Some(of.duration_s)),
+            ("requests/s", Some(of.requests_per_s)),
+            ("ms of mean TTFT", mean(&of.ttft_ms)),
+            ("ms of mean TPOT", mean(&of.tpot_ms)),
+            ("ms of mean latency", mean(&of.e2el_ms)),
+        ]
+    };
+    let Some(own) = summarise(requests, streamed, None) else {
+        return Some(Finding::new(
+            FindingKind::Counts,
+            format!(
+                "its summary says that {} requests completed, and its own {} requests make none that did",
+                said.completed,
+                requests.len()
+            ),
+        ));
+    };
+    let other: Vec<String> = of(said)
+        .into_iter()
+        .zip(of(&own))
+        .filter_map(|((name, said), (_, own))| {
+            let (said, own) = (said?, own?);
+            ((said - own).abs() > SAME * own)
+                .then(|| format!("{} {name} and theirs are {}", shown(said), shown(own)))
+        })
+        .collect();
+    (!other.is_empty()).then(|| {
+        Finding::new(
+            FindingKind::Counts,
+            format!(
+                "its summary is not that of its own {} requests: it says {}",
+                requests.len(),
+                other.join(", ")
+            ),
+        )
+    })
+}
+
+/// A number with three decimals at most.
+fn shown(number: f64) -> String {
+    let text = format!("{number:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Why a record has no summary: a run that went to its end lacks one only where nothing completed.

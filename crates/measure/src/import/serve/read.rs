@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::result::ServeResult;
+use super::result::{FindingKind, ServeResult};
 use super::run::ServeRun;
 use super::twice::refuse_twice;
 use super::{block, checks, ours, summary, vllm};
@@ -22,12 +22,16 @@ const LOOKED_FOR: &str = "a record, journal or result folder of `serve-bench run
 /// Reads a serving result of any format that is known here.
 ///
 /// # Errors
-/// The file cannot be read, holds several results, has no known format, lacks what cannot be done without, or holds a value that
+/// The file cannot be read, holds several results, has no known format, contradicts itself in its counts or rates, lacks what cannot be done without, or holds a value that
 /// cannot be; every message names the file and the key.
 pub fn read(path: &Path) -> Result<ServeRun, ImportError> {
     let opened = Opened::of(path)?;
     match &opened.found[..] {
-        [one] => Ok(one.result(&opened.origin)?.run),
+        [one] => {
+            let result = checks::checked(one.result(&opened.origin)?);
+            refuse_contradiction(&result)?;
+            Ok(result.run)
+        }
         several => Err(ImportError::Unusable {
             origin: opened.origin,
             why: format!(
@@ -66,6 +70,21 @@ pub(super) fn record_of(path: &Path) -> Result<Option<Box<Record>>, ImportError>
         Found::Record(record) => Some(record),
         Found::Json(_) | Found::Text(_) => None,
     }))
+}
+
+/// Refuses a result whose own figures contradict each other, so that nobody can say which of them hold.
+fn refuse_contradiction(result: &ServeResult) -> Result<(), ImportError> {
+    let is_one = |kind| matches!(kind, FindingKind::Counts | FindingKind::Totals);
+    match result.findings.iter().find(|one| is_one(one.kind)) {
+        None => Ok(()),
+        Some(one) => Err(ImportError::Unusable {
+            origin: result.run.origin.clone(),
+            why: format!(
+                "contradicts itself: {}; the file is cut or was changed: copy it again, or run the load again",
+                one.words
+            ),
+        }),
+    }
 }
 
 /// What a file holds.

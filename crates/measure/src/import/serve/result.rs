@@ -109,6 +109,8 @@ pub enum FindingKind {
     Totals,
     /// A statistic is not that of the file's own lists.
     Lists,
+    /// Requests or tokens of the file's own lists are not as many as it says: the file is cut, or was changed.
+    Counts,
     /// A peak that its own lists or its own mean rule out.
     Peak,
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::conditions::Conditions;
 use crate::stats::Interval;
 
 /// A serving result. What a file does not say is `None`, never zero.
@@ -50,6 +51,9 @@ pub struct ServeRun {
     /// Gap between tokens while every slot decodes, ms ([`crate::metric::decode_gap`]); needs each request's instants, and
     /// chunks of one token.
     pub decode_gap_ms: Option<Spread>,
+    /// What it was made with.
+    #[serde(default)]
+    pub conditions: Conditions,
 }
 
 impl ServeRun {

@@ -12,6 +12,7 @@ use super::aliases::{
     MEDIAN, MIN, MODEL, OUTPUT_TOKENS_PER_S, P99, REQUESTS_PER_S, TOTAL, TOTAL_TOKENS_PER_S, TP,
     TPOT, TTFT,
 };
+use super::conditions::Conditions;
 use super::result::{Asked, Said, ServeResult, float};
 use super::run::{ServeFormat, ServeRun, Spread};
 use super::tokens::{INPUT, OUTPUT};
@@ -201,6 +202,7 @@ impl Found<'_> {
             tpot_ms: None,
             itl_ms: None,
             decode_gap_ms: None,
+            conditions: Conditions::of_fields(self.fields, true)?,
         })
     }
 

@@ -7,6 +7,7 @@
 
 use serde_json::Value;
 
+use super::conditions::Conditions;
 use super::lists;
 use super::result::{Asked, Finding, FindingKind, Latency, SAME, Said, ServeResult, float};
 use super::run::{ServeFormat, ServeRun, Spread};
@@ -115,6 +116,7 @@ pub(super) fn result(fields: &Fields) -> Result<ServeResult, ImportError> {
         tpot_ms: spread(Latency::Tpot, None)?,
         itl_ms: spread(Latency::Itl, None)?,
         decode_gap_ms: None,
+        conditions: Conditions::of_fields(fields, is_fixed(fields, dialect)?)?,
     };
     let said = said(fields, dialect)?;
     let mut findings = client_limits(fields);
@@ -138,14 +140,18 @@ fn client_limits(fields: &Fields) -> Vec<Finding> {
     reasons.map(Finding::client_limit).collect()
 }
 
+/// Whether all requests were asked for the same lengths, as far as the file says.
+fn is_fixed(fields: &Fields, dialect: &Dialect) -> Result<bool, ImportError> {
+    let is_random = fields
+        .text("dataset_name")
+        .is_none_or(|name| name.starts_with("random"));
+    let ratio = fields.number("random_range_ratio")?;
+    Ok(is_random && ratio.is_none_or(|ratio| (ratio - dialect.fixed_at).abs() < 1e-9))
+}
+
 fn asked(fields: &Fields, dialect: &Dialect) -> Result<Asked, ImportError> {
     // Lengths are told by SGLang's file, and of vLLM's by the line that it prints first.
-    let is_fixed = fields
-        .text("dataset_name")
-        .is_none_or(|name| name.starts_with("random"))
-        && fields
-            .number("random_range_ratio")?
-            .is_none_or(|ratio| (ratio - dialect.fixed_at).abs() < 1e-9);
+    let is_fixed = is_fixed(fields, dialect)?;
     let each = |key: &str| {
         if is_fixed {
             fields.count(key)

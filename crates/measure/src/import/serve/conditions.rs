@@ -1,0 +1,324 @@
+//! What a serving result was made with, as far as its file says: engine, machine, data and launch flags.
+//!
+//! Nothing is compared here; names that several tools spell in their own way are brought to one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::aliases::{DATASET, ENGINE, GPU, HOST, QUANTISATION, SEED, VERSION};
+use crate::control;
+use crate::import::error::ImportError;
+use crate::import::fields::Fields;
+use crate::record::{Provenance, Record, Serve, ServeLoad};
+
+/// What clients, servers and users call engines, lower case, with one name each.
+const ENGINES: [(&str, &str); 14] = [
+    ("vllm", "vllm"),
+    ("sglang", "sglang"),
+    ("tensorrt-llm", "tensorrt-llm"),
+    ("tensorrtllm", "tensorrt-llm"),
+    ("trtllm", "tensorrt-llm"),
+    ("trt", "tensorrt-llm"),
+    ("lmdeploy", "lmdeploy"),
+    ("tgi", "tgi"),
+    ("text-generation-inference", "tgi"),
+    ("llama.cpp", "llama.cpp"),
+    ("llamacpp", "llama.cpp"),
+    ("transformers", "transformers"),
+    ("ollama", "ollama"),
+    ("tplens", "tplens"),
+];
+
+/// Arguments of SGLang's server, which its client keeps, that change a decode step whatever the number of GPUs.
+const FLAGS: [&str; 11] = [
+    "attention_backend",
+    "chunked_prefill_size",
+    "disable_cuda_graph",
+    "disable_overlap_schedule",
+    "disable_radix_cache",
+    "dtype",
+    "enable_mixed_chunk",
+    "enable_torch_compile",
+    "kv_cache_dtype",
+    "schedule_policy",
+    "speculative_algorithm",
+];
+
+/// What a result was made with. What its file does not say is `None` or empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// The engine that served, by one name whoever spells it, such as `vllm`; `None` also for one that is not known here.
+    pub engine: Option<String>,
+    /// Its version without a `v` and without what a build adds, such as `0.13.0`.
+    pub version: Option<String>,
+    /// The machine that served.
+    pub host: Option<Host>,
+    /// Names of its GPUs.
+    pub gpus: Vec<String>,
+    /// How weights are stored, where a flag of the server says.
+    pub quantisation: Option<String>,
+    /// What prompts are made of.
+    pub dataset: Option<String>,
+    /// Whether the seed decides more than the words of prompts of one length: lengths, choice or arrivals.
+    pub is_seeded: bool,
+    /// The seed.
+    pub seed: Option<u64>,
+    /// Launch flags of the server that change a step.
+    pub flags: BTreeMap<String, String>,
+}
+
+/// A machine that served.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Its name or address.
+    pub name: String,
+    /// The boot it ran in, where the client was on the same machine.
+    pub boot: Option<String>,
+}
+
+impl Host {
+    /// The machine that a record was made on; `None` where that was not read.
+    #[must_use]
+    pub fn of(provenance: &Provenance) -> Option<Self> {
+        let mut own = Self::named(provenance.host.as_deref()?)?;
+        own.boot.clone_from(&provenance.boot_id);
+        Some(own)
+    }
+
+    /// A host by its name; `None` where that only says that two ends were on one machine.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        let address = bare.parse::<std::net::IpAddr>();
+        let is_here = name.is_empty()
+            || name.eq_ignore_ascii_case("localhost")
+            || address.is_ok_and(|address| address.is_loopback() || address.is_unspecified());
+        (!is_here).then(|| Self {
+            name: control::shortened(name),
+            boot: None,
+        })
+    }
+
+    /// Whether two hosts are two machines; `None` where the names do not tell: an address beside a name, or a container's id.
+    #[must_use]
+    pub fn is_another(&self, other: &Self) -> Option<bool> {
+        let boots = self.boot.as_ref().zip(other.boot.as_ref());
+        if self.label() == other.label() || boots.is_some_and(|(a, b)| a == b) {
+            return Some(false);
+        }
+        let told = self.is_address() == other.is_address();
+        (told && !self.is_container() && !other.is_container()).then_some(true)
+    }
+
+    /// An address as it is, of a name what stands before its domain.
+    fn label(&self) -> String {
+        let lower = self.name.to_ascii_lowercase();
+        match (self.is_address(), lower.split_once('.')) {
+            (false, Some((label, _))) => label.to_owned(),
+            _ => lower,
+        }
+    }
+
+    fn is_address(&self) -> bool {
+        let bare = self.name.trim_start_matches('[').trim_end_matches(']');
+        bare.parse::<std::net::IpAddr>().is_ok()
+    }
+
+    /// Docker names a container by the first twelve digits of its id.
+    fn is_container(&self) -> bool {
+        self.name.len() == 12 && self.name.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+}
+
+impl Conditions {
+    /// Of a record of ours.
+    pub(super) fn of_record(record: &Record, serve: &Serve) -> Self {
+        let said = serve.target.as_ref().and_then(|of| of.server.as_deref());
+        let (engine, version) = said.map_or((None, None), of_server);
+        let machine = serve
+            .server
+            .as_ref()
+            .and_then(|server| server.machine.as_ref());
+        let devices = machine.into_iter().flat_map(|of| &of.header.devices);
+        let mut gpus: Vec<String> = devices.map(|one| control::replaced(&one.name)).collect();
+        gpus.dedup();
+        let load = serve.load.as_ref();
+        Self {
+            engine,
+            version,
+            host: host_of_record(record, serve),
+            gpus,
+            dataset: load.and_then(dataset),
+            is_seeded: load.is_some_and(is_seeded),
+            seed: load.map(|load| load.seed),
+            ..Self::default()
+        }
+    }
+
+    /// Of another tool's keys. `has_one_length` is whether random prompts and replies of all requests were asked for at the same
+    /// lengths.
+    ///
+    /// # Errors
+    /// A seed that is no whole number.
+    pub(super) fn of_fields(fields: &Fields, has_one_length: bool) -> Result<Self, ImportError> {
+        let text = |keys: &[&str]| keys.iter().find_map(|key| fields.text(key));
+        let server = fields.value("server_info").and_then(Value::as_object);
+        let of_server = |key: &str| server.and_then(|server| server.get(key)).and_then(told);
+        let dataset = text(DATASET);
+        let seeds = SEED
+            .iter()
+            .find(|key| fields.value(key).is_some_and(Value::is_number));
+        let seed = seeds.map(|key| fields.count(key)).transpose()?.flatten();
+        let flags = FLAGS.iter().filter_map(|flag| {
+            let value = of_server(flag)?;
+            Some(((*flag).to_owned(), value))
+        });
+        let version = text(VERSION).or_else(|| of_server("version"));
+        Ok(Self {
+            engine: ENGINE
+                .iter()
+                .find_map(|key| engine(fields.text(key)?.as_str())),
+            version: version.and_then(|version| plain_version(&version)),
+            host: text(HOST).and_then(|name| Host::named(&name)),
+            gpus: text(GPU).into_iter().collect(),
+            quantisation: text(QUANTISATION).or_else(|| of_server("quantization")),
+            is_seeded: dataset
+                .as_deref()
+                .is_some_and(|name| !name.starts_with("random") || !has_one_length),
+            dataset,
+            seed,
+            flags: flags.collect(),
+        })
+    }
+}
+
+/// A value in words; `None` for one that is not there, or is no single value.
+fn told(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(control::shortened(text)),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Engine and version as a server of ours' target says them: `vllm 0.13.0`, or one of both.
+fn of_server(said: &str) -> (Option<String>, Option<String>) {
+    let mut words = said.split_whitespace();
+    let (first, second) = (words.next().unwrap_or_default(), words.next());
+    let version = second.unwrap_or(first);
+    (engine(first), plain_version(version))
+}
+
+/// The one name of an engine; a client's way of asking, such as `sglang-oai-chat`, names it, too.
+fn engine(said: &str) -> Option<String> {
+    let lower = said.trim().to_ascii_lowercase();
+    let is = |known: &str| {
+        let rest = lower.strip_prefix(known);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '/', ' ', '_']))
+    };
+    let found = ENGINES.iter().find(|(known, _)| is(known));
+    found.map(|(_, name)| (*name).to_owned())
+}
+
+/// `0.13.0` of `v0.13.0+cu129`; `None` of what begins with no digit.
+fn plain_version(said: &str) -> Option<String> {
+    let bare = said.trim().trim_start_matches(['v', 'V']);
+    let bare = bare.split('+').next().unwrap_or_default();
+    let is_one = bare.starts_with(|c: char| c.is_ascii_digit());
+    is_one.then(|| control::shortened(bare))
+}
+
+/// The host of a base URL; the client's own machine, where that is what the URL names.
+fn host_of_record(record: &Record, serve: &Serve) -> Option<Host> {
+    let url = &serve.target.as_ref()?.base_url;
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split('/').next().unwrap_or_default();
+    let name = match authority.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => authority,
+    };
+    Host::named(name).or_else(|| Host::of(&record.header.provenance))
+}
+
+/// What prompts of a load are made of, without lengths, which are counted.
+fn dataset(load: &ServeLoad) -> Option<String> {
+    let mut words = control::replaced(load.data.as_deref()?);
+    if load.range_ratio > 0.0 {
+        words.push_str(&format!(
+            ", lengths {:.0}% around those asked for",
+            load.range_ratio * 100.0
+        ));
+    }
+    if load.prefix_tokens > 0 {
+        words.push_str(&format!(", {} tokens shared", load.prefix_tokens));
+    }
+    Some(words)
+}
+
+/// Whether lengths, prompts or instants of a load are drawn.
+fn is_seeded(load: &ServeLoad) -> bool {
+    let is_random = load
+        .data
+        .as_deref()
+        .is_none_or(|data| data.starts_with("random"));
+    load.range_ratio > 0.0 || !is_random || load.arrivals.is_open_loop()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str, boot: Option<&str>) -> Host {
+        Host {
+            name: name.to_owned(),
+            boot: boot.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn engines_have_one_name_and_a_protocol_is_none() {
+        for (said, name) in [
+            ("vLLM", Some("vllm")),
+            ("sglang-oai-chat", Some("sglang")),
+            ("TensorRT-LLM", Some("tensorrt-llm")),
+            ("trtllm", Some("tensorrt-llm")),
+            ("openai-chat", None),
+            ("vllmish", None),
+        ] {
+            assert_eq!(engine(said).as_deref(), name, "{said}");
+        }
+        let both = of_server("vllm v0.13.0+cu129");
+        assert_eq!(both, (Some("vllm".to_owned()), Some("0.13.0".to_owned())));
+        assert_eq!(of_server("0.9.1"), (None, Some("0.9.1".to_owned())));
+        assert_eq!(of_server("vllm"), (Some("vllm".to_owned()), None));
+    }
+
+    #[test]
+    fn two_hosts_are_told_from_one_of_two_names() {
+        for (a, b, is) in [
+            (
+                named("node1", None),
+                named("NODE1.example.org", None),
+                Some(false),
+            ),
+            (named("node1", None), named("node2", None), Some(true)),
+            (named("10.0.0.1", None), named("10.0.0.2", None), Some(true)),
+            (named("10.0.0.1", None), named("node2", None), None),
+            (named("3f2a9c0d11ee", None), named("node2", None), None),
+            // Two containers of one boot are one machine.
+            (
+                named("3f2a9c0d11ee", Some("b")),
+                named("node2", Some("b")),
+                Some(false),
+            ),
+        ] {
+            assert_eq!(a.is_another(&b), is, "{a:?} {b:?}");
+            assert_eq!(b.is_another(&a), is, "{b:?} {a:?}");
+        }
+        for here in ["127.0.0.1", "[::1]", "0.0.0.0", "localhost", ""] {
+            assert_eq!(Host::named(here), None, "{here}");
+        }
+    }
+}

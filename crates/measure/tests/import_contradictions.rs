@@ -1,0 +1,298 @@
+//! Files that contradict themselves, are cut, or come from other systems, and what results say that they were made with.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::path::{Path, PathBuf};
+
+use measure::import::collectives::{self, CallFile};
+use measure::import::serve::{self, Conditions};
+use measure::import::{ImportError, ServeRun};
+use serde_json::{Value, json};
+
+/// A file in a folder of its own, which stays until the process's folder is removed by the system.
+fn file(name: &str, text: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("tplens-contradictions-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn fixture(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+fn run(name: &str, text: &str) -> Result<ServeRun, ImportError> {
+    let path = file(name, text);
+    let run = serve::read(&path);
+    std::fs::remove_file(path).unwrap();
+    run
+}
+
+#[track_caller]
+fn refused<T>(found: Result<T, ImportError>, parts: &[&str]) {
+    let words = found.map(|_| ()).unwrap_err().to_string();
+    for part in parts {
+        assert!(words.contains(part), "no {part} in {words}");
+    }
+}
+
+fn calls(name: &str, text: &str) -> Result<(CallFile, Vec<String>), ImportError> {
+    let path = file(name, text);
+    let read = collectives::read_file(&path);
+    let troubles = collectives::troubles(&path);
+    std::fs::remove_file(path).unwrap();
+    let words = troubles?.into_iter().map(|trouble| {
+        assert!(!trouble.wrong_data, "{}", trouble.words);
+        trouble.words
+    });
+    Ok((read?, words.collect()))
+}
+
+/// Four requests of 8 tokens in and 4 out, as vLLM 0.32 saved them.
+fn detailed() -> Value {
+    serde_json::from_str(&fixture("serve/vllm-0.32-detailed.json")).unwrap()
+}
+
+#[test]
+fn lists_that_hold_other_than_the_requests_that_are_said_are_refused_with_both_counts() {
+    assert!(run("whole.json", &detailed().to_string()).is_ok());
+    let mut cut = detailed();
+    cut["ttfts"].as_array_mut().unwrap().truncate(3);
+    refused(
+        run("cut.json", &cut.to_string()),
+        &["contradicts itself", "`ttfts` holds 3 requests", "`itls` 4"],
+    );
+    let mut less = detailed();
+    for list in [
+        "ttfts",
+        "itls",
+        "output_lens",
+        "input_lens",
+        "errors",
+        "latencies",
+        "start_times",
+    ] {
+        less[list].as_array_mut().unwrap().truncate(3);
+    }
+    refused(
+        run("less.json", &less.to_string()),
+        &["4 requests completed and 0 failed, and its lists hold 3"],
+    );
+    let mut tokens = detailed();
+    // The rates go with the total, so that the lists alone contradict it: 24 / 0.149849 s = 160.16, with 32 in 373.71.
+    tokens["total_output_tokens"] = json!(24);
+    tokens["output_throughput"] = json!(160.16);
+    tokens["total_token_throughput"] = json!(373.71);
+    refused(
+        run("tokens.json", &tokens.to_string()),
+        &["total_output_tokens is 24 and theirs 16"],
+    );
+}
+
+#[test]
+fn rates_that_are_not_the_totals_over_the_duration_are_refused() {
+    let text = fixture("serve/h200-mooncake-1k-vllm-0.13.json");
+    assert!(run("good.json", &text).is_ok());
+    let mut value: Value = serde_json::from_str(&text).unwrap();
+    // 409600 tokens / 26.64 s = 15375.4; printed from a longer duration as 15377.35.
+    value["output_throughput"] = json!(23_066.0);
+    refused(
+        run("rate.json", &value.to_string()),
+        &["23066.00 output tokens/s are said and the totals over the duration are 15375.38"],
+    );
+}
+
+#[test]
+fn a_record_whose_summary_is_not_of_its_own_requests_is_refused_with_both_counts() {
+    let text = fixture("records/serve.json");
+    let record: Value = serde_json::from_str(&text).unwrap();
+    let requests = record["payload"]["serve"]["requests"].as_array().unwrap();
+    let (all, failed) = (
+        requests.len(),
+        requests
+            .iter()
+            .filter(|one| !one["error"].is_null())
+            .count(),
+    );
+    assert!(run("whole.json", &text).is_ok());
+    let mut cut = record.clone();
+    let list = cut["payload"]["serve"]["requests"].as_array_mut().unwrap();
+    let first = list.iter().position(|one| one["error"].is_null()).unwrap();
+    list.push(list[first].clone());
+    refused(
+        run("more.json", &cut.to_string()),
+        &[
+            "contradicts itself",
+            &format!("its own {} requests", all + 1),
+            &format!(
+                "it says {} requests completed and theirs are {}",
+                all - failed,
+                all - failed + 1
+            ),
+        ],
+    );
+    let mut none = record;
+    none["payload"]["serve"]["requests"] = json!([]);
+    refused(
+        run("none.json", &none.to_string()),
+        &[
+            &format!("says that {} requests completed", all - failed),
+            "its own 0 requests",
+        ],
+    );
+}
+
+#[test]
+fn a_row_of_nccl_tests_whose_bandwidth_is_not_size_over_time_is_refused() {
+    let text = fixture("collectives/nccl-tests-2.19.6.txt");
+    assert!(calls("good.txt", &text).is_ok());
+    // 1048576 B / 12.268 us = 85.47 GB/s, where the row says 8.55.
+    let wrong = text.replace("122.68", "12.268");
+    refused(
+        calls("wrong.txt", &wrong),
+        &[
+            "algbw of line 14, 1048576 bytes,",
+            "8.55 GB/s",
+            "85.47 GB/s",
+            "12.268 us",
+        ],
+    );
+    // 8.55 * 1.04 = 8.89 is within 5% and 8.55 * 1.06 = 9.06 is not.
+    assert!(calls("near.txt", &text.replace("8.55", "8.89")).is_ok());
+    refused(
+        calls("far.txt", &text.replace("8.55", "9.06")),
+        &["9.06 GB/s", "8.55 GB/s"],
+    );
+}
+
+#[test]
+fn a_cut_file_of_nccl_tests_is_taken_as_far_as_it_goes_and_says_so() {
+    let text = fixture("collectives/nccl-tests-2.19.6.txt");
+    let (_, troubles) = calls("whole.txt", &text).unwrap();
+    assert_eq!(troubles, Vec::<String>::new());
+    let before = |end: &str| text.split_once(end).unwrap().0.to_owned();
+    // Without its last row and the lines below.
+    let (file, troubles) = calls("cut.txt", &before("     1048576        262144")).unwrap();
+    assert_eq!(file.curve().len(), 2);
+    assert_eq!(troubles.len(), 1, "{troubles:?}");
+    assert!(
+        troubles[0].contains(
+            "cut.txt is cut: its head says sizes up to 1048576 bytes and it ends at 262144,"
+        ),
+        "{troubles:?}"
+    );
+    // In the middle of its last row.
+    let torn = format!(
+        "{}     1048576        262144     float",
+        before("     1048576        262144")
+    );
+    let (file, troubles) = calls("torn.txt", &torn).unwrap();
+    assert_eq!(file.curve().len(), 2);
+    assert!(
+        troubles[0].contains("with line 14 cut in its middle"),
+        "{troubles:?}"
+    );
+    // A row that was taken out above lines that are there: 262144 * 2 = 524288 was still to come.
+    let out = text.replace(
+        "     1048576        262144     float     sum      -1   122.68    8.55    8.55       0   122.68    8.55    8.55       0\n",
+        "",
+    );
+    let (_, troubles) = calls("out.txt", &out).unwrap();
+    assert!(troubles[0].contains("ends at 262144"), "{troubles:?}");
+    // A row without a time in the middle is no cut.
+    let bad = text.replace("30.67", "fast");
+    refused(calls("bad.txt", &bad), &["line 13"]);
+}
+
+#[test]
+fn marks_of_encoding_and_ends_of_lines_of_windows_are_no_part_of_a_file() {
+    let csv = "op,ranks,bytes,us\nall_reduce,2,8192,19\n";
+    let nccl = fixture("collectives/nccl-tests-2.19.6.txt");
+    let json = fixture("collectives/nccl-tests-2.19.6.json");
+    for (name, text) in [
+        ("c.csv", csv),
+        ("n.txt", nccl.as_str()),
+        ("n.json", json.as_str()),
+    ] {
+        let curve = |text: &str| calls(name, text).unwrap().0.curve();
+        let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+        assert_eq!(curve(&windows), curve(text), "{name}");
+    }
+    for name in ["rtxpro6000-mig-tp1.json", "vllm-0.32-block.txt"] {
+        let text = fixture(&format!("serve/{name}"));
+        let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+        assert_eq!(run(name, &windows).unwrap(), run(name, &text).unwrap());
+    }
+}
+
+fn conditions(name: &str, text: &str) -> Conditions {
+    run(name, text).unwrap().conditions
+}
+
+#[test]
+fn what_a_result_was_made_with_is_read_from_every_format() {
+    let sglang = fixture("serve/sglang-0.5.jsonl");
+    let more = r#""server_info": {"version": "0.5.6", "disable_cuda_graph": false, "quantization": "fp8", "#;
+    let first = sglang.lines().next().unwrap();
+    let of = conditions("s.json", &first.replace("\"server_info\": {", more));
+    assert_eq!(of.engine.as_deref(), Some("sglang"));
+    assert_eq!(of.version.as_deref(), Some("0.5.6"));
+    assert_eq!(of.dataset.as_deref(), Some("random"));
+    assert_eq!(of.quantisation.as_deref(), Some("fp8"));
+    assert_eq!(of.flags["disable_cuda_graph"], "false");
+    // A ratio of 1 is one length in SGLang's words.
+    assert!(!of.is_seeded);
+
+    let block = fixture("serve/mxc500-sharegpt-vllm-0.6-block.txt");
+    let of = conditions(
+        "v.txt",
+        &block.replace("backend='vllm',", "backend='vllm', seed=7,"),
+    );
+    assert_eq!(of.engine.as_deref(), Some("vllm"));
+    assert_eq!(of.dataset.as_deref(), Some("sharegpt"));
+    assert_eq!((of.is_seeded, of.seed), (true, Some(7)));
+    // The client's `localhost` names no machine.
+    assert_eq!(of.host, None);
+
+    let flat = fixture("serve/rtxpro6000-mig-tp1.json");
+    let mut flat: Value = serde_json::from_str(&flat).unwrap();
+    for (key, value) in [
+        ("Engine", json!("SGLang")),
+        ("engine version", json!("v0.5.6+cu129")),
+        ("host", json!("node1")),
+        ("gpu", json!("NVIDIA L40")),
+    ] {
+        flat[key] = value;
+    }
+    let of = conditions("f.json", &flat.to_string());
+    assert_eq!(of.engine.as_deref(), Some("sglang"));
+    assert_eq!(of.version.as_deref(), Some("0.5.6"));
+    assert_eq!(of.host.unwrap().name, "node1");
+    assert_eq!(of.gpus, ["NVIDIA L40"]);
+}
+
+#[test]
+fn a_record_names_its_servers_machine_and_not_the_clients_where_they_differ() {
+    let text = fixture("records/serve.json");
+    let record: Value = serde_json::from_str(&text).unwrap();
+    let with = |url: &str| {
+        let mut record = record.clone();
+        record["payload"]["serve"]["target"]["base_url"] = json!(url);
+        record["payload"]["serve"]["target"]["server"] = json!("vllm 0.13.0");
+        record["header"]["provenance"]["host"] = json!("client7");
+        record["header"]["provenance"]["boot_id"] = json!("b00t");
+        conditions("r.json", &record.to_string())
+    };
+    let here = with("http://127.0.0.1:8000").host.unwrap();
+    assert_eq!(
+        (here.name.as_str(), here.boot.as_deref()),
+        ("client7", Some("b00t"))
+    );
+    let there = with("http://node1:8000/v1");
+    let host = there.host.unwrap();
+    assert_eq!((host.name.as_str(), host.boot), ("node1", None));
+    assert_eq!(there.engine.as_deref(), Some("vllm"));
+    assert_eq!(there.version.as_deref(), Some("0.13.0"));
+}
