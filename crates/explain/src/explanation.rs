@@ -6,7 +6,7 @@ use crate::advise::{Advice, advise};
 use crate::attribute::{Attribution, Refusal, attribute};
 use crate::bounded::{Bounded, bounded};
 use crate::first_token::{FirstToken, first_token};
-use crate::gates::{Gate, all_simulated, belong_together, gates};
+use crate::gates::{Gate, all_simulated, belong_together, gates, warned};
 use crate::inputs::{Inputs, MEASURED};
 use crate::next::{NextStep, next};
 use crate::slope::{Change, EMBEDDED, SAME_LOAD, Slope, SlopeVerdict};
@@ -116,6 +116,12 @@ impl Explanation {
         let Outcome::Attributed { attribution, .. } = &self.outcome else {
             return None;
         };
+        if let Some(gate) = warned(&self.gates).next() {
+            return Some(format!(
+                "not the {} ({}): the ablation raises no grade",
+                gate.name, gate.seen
+            ));
+        }
         let by_link = slope
             .arms
             .iter()

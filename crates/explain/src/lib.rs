@@ -12,6 +12,7 @@ mod curve;
 mod explanation;
 mod first_token;
 mod gates;
+mod growth;
 mod inputs;
 mod links;
 mod next;
@@ -35,6 +36,7 @@ pub use contradiction::not_one_curve;
 pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, explain, explain_if};
 pub use first_token::{FirstToken, first_token};
 pub use gates::{Gate, Verdict, counted, gates};
+pub use growth::not_growing;
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
 pub use links::{
     Difference, LinkComparison, LinkFigures, LinkOutcome, LinkPrediction, LinkSide, LinkVerdict,
@@ -58,7 +60,7 @@ pub use slope::{
 };
 pub use text::{
     Topic, answer, gates_of_runs, grades, half_width, heading, implied, passed, prior_shares,
-    step_decimals, text, too_much,
+    step_decimals, text, too_much, warning,
 };
 pub use what_if::{
     Answer, By, CommunicationFrom, LinkRate, Substituted, Substitution, WhatIf, WhatIfError,

@@ -4,7 +4,7 @@ use measure::control::is_unseen;
 
 use crate::explanation::InputSource;
 use crate::gates::{Gate, Verdict};
-use crate::text::{Topic, list};
+use crate::text::{Topic, list, warning};
 
 /// What stands where there is nothing to show.
 pub(crate) const ABSENT: &str = "—";
@@ -35,6 +35,12 @@ pub(crate) fn what_to_run_first(gates: &[Gate], otherwise: &str) -> String {
     let failed = gates.iter().filter(|gate| gate.verdict == Verdict::Failed);
     let mut asked = failed.filter_map(|gate| gate.what_to_run.as_deref());
     format!("What to do first: {}.", asked.next().unwrap_or(otherwise))
+}
+
+/// The line below the answer of a comparison whose sides differ in more than what is compared; its curves are C at best.
+pub(crate) fn warned(judged: bool, gates: &[Gate]) -> String {
+    let line = warning(gates, &[]).filter(|_| judged);
+    line.map_or_else(String::new, |line| format!("{line}\n"))
 }
 
 /// Names come from files of others; an escape sequence in one must not reach a terminal, nor turn its line around.

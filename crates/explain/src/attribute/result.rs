@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::misfit::Misfit;
 use super::sensitivity::{PriorShare, VarianceShare};
+use crate::gates::{Gate, warned};
 use crate::priors::Prior;
 use crate::range::Range;
 
@@ -86,6 +87,9 @@ pub struct Attribution {
     pub seed: u64,
     /// Number of draws.
     pub draws: u32,
+    /// Causes whose evidence would be better than C if the runs did not differ in what they were made with.
+    #[serde(default)]
+    pub lowered: Vec<Cause>,
 }
 
 /// What a decode step is taken from, best first. All runs of a comparison use the same.
@@ -265,6 +269,23 @@ impl Attribution {
             bar.source.push_str("; the step follows the link: ");
             bar.source.push_str(words);
         }
+    }
+
+    /// With evidence that is no better than C where gates warn: what differs beside the number of GPUs is in every figure.
+    pub(super) fn capped(mut self, gates: &[Gate]) -> Self {
+        let Some(first) = warned(gates).next() else {
+            return self;
+        };
+        let all = self.bars.iter_mut().chain(&mut self.communication);
+        for bar in all.filter(|bar| bar.grade < Some(Grade::C) && bar.grade.is_some()) {
+            bar.grade = Some(Grade::C);
+            bar.source.push_str(&format!(
+                "; not the {} ({}), so that its evidence is C",
+                first.name, first.seen
+            ));
+            self.lowered.push(bar.cause);
+        }
+        self
     }
 
     /// Whether draws whose causes sum to more than was measured count for no bar.

@@ -11,7 +11,7 @@ use super::result::{Attribution, Cause, Claim, Grade, Implied, Refusal};
 use super::sensitivity::Shares;
 use super::waterfall::{Shown, grade};
 use crate::contradiction::contradicted;
-use crate::gates::{Gate, Verdict, failed, gates};
+use crate::gates::{Gate, failed, gates, reservations};
 use crate::inputs::Inputs;
 use crate::random::Random;
 use crate::range::Range;
@@ -166,15 +166,13 @@ impl Prepared<'_> {
                 impossible * 100.0
             ));
         }
-        for gate in gates.iter().filter(|gate| gate.verdict == Verdict::Unknown) {
-            self.caveats.push(format!("{}: {}", gate.name, gate.seen));
-        }
+        self.caveats.extend(reservations(gates));
         let ranks = f64::from(self.workload.tp);
         let implied = match claim {
             Claim::None { .. } => None,
             _ => self.implied(inputs, free),
         };
-        Some(Attribution {
+        let found = Attribution {
             tp: self.workload.tp,
             batch: self.workload.batch,
             padded_batch: self.step.padded_batch,
@@ -215,7 +213,9 @@ impl Prepared<'_> {
             caveats: self.caveats,
             seed,
             draws: u32::try_from(all.len()).unwrap_or(u32::MAX),
-        })
+            lowered: Vec::new(),
+        };
+        Some(found.capped(gates))
     }
 
     /// How far the collectives by curve or trace do not fit into what is left; `None` where they do, or where a half-width model

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks::{OF_A_RUN, OF_COMPARED, OF_FILES};
+use super::conditions::conditions;
 use super::evidence::{half_width, half_width_proven};
 use super::files::{BOTH_ORIGINS, TWO_BOXES};
 use crate::inputs::Inputs;
@@ -30,6 +31,8 @@ pub enum Verdict {
     Passed,
     /// It does not: there is no attribution.
     Failed,
+    /// It does not, and there is an attribution all the same, with evidence that is no better than [`crate::Grade::C`].
+    Warned,
     /// The files do not say: the attribution carries the reservation.
     Unknown,
     /// There was nothing to hold it against: neither passed nor a reservation.
@@ -41,6 +44,7 @@ impl std::fmt::Display for Verdict {
         f.pad(match self {
             Self::Passed => "passed",
             Self::Failed => "FAILED",
+            Self::Warned => "WARNING",
             Self::Unknown => "unknown",
             Self::NotJudged => "not judged",
         })
@@ -51,6 +55,7 @@ impl std::fmt::Display for Verdict {
 #[must_use]
 pub fn gates(inputs: &Inputs) -> Vec<Gate> {
     let mut gates: Vec<Gate> = OF_FILES.iter().map(|check| check(inputs)).collect();
+    gates.extend(conditions(inputs));
     let sizes: &[u32] = if inputs.tp == 1 {
         &[1]
     } else {
@@ -95,8 +100,13 @@ pub fn counted(gates: &[Gate]) -> String {
         0 => String::new(),
         n => format!("{n} not judged, "),
     };
+    let warned = match count(Verdict::Warned) {
+        0 => String::new(),
+        1 => "1 WARNING, ".to_owned(),
+        n => format!("{n} WARNINGS, "),
+    };
     format!(
-        "{} passed, {} unknown, {not_judged}{} failed",
+        "{} passed, {} unknown, {not_judged}{warned}{} failed",
         count(Verdict::Passed),
         count(Verdict::Unknown),
         count(Verdict::Failed)
@@ -119,16 +129,32 @@ pub(crate) fn all_simulated(soft: Option<String>, gates: &[Gate]) -> Option<Stri
 }
 
 /// Gates of files that are of several boxes or models, or of another model than the one asked about.
-const OF_ONE_BOX: [&str; 6] = [
+const OF_ONE_BOX: [&str; 10] = [
     BOTH_ORIGINS,
     TWO_BOXES,
     "same model",
     "the model asked about",
     "weights fit",
     "a step can read its weights",
+    "same engine",
+    "same host",
+    "same GPUs",
+    "same quantisation",
 ];
 
 /// Those that do not hold.
 pub(crate) fn failed(gates: &[Gate]) -> impl Iterator<Item = &Gate> {
     gates.iter().filter(|gate| gate.verdict == Verdict::Failed)
+}
+
+/// Those that do not hold and cost the evidence its grade.
+pub(crate) fn warned(gates: &[Gate]) -> impl Iterator<Item = &Gate> {
+    gates.iter().filter(|gate| gate.verdict == Verdict::Warned)
+}
+
+/// What gates leave in doubt, a sentence each.
+pub(crate) fn reservations(gates: &[Gate]) -> impl Iterator<Item = String> {
+    let is_doubt = |gate: &&Gate| matches!(gate.verdict, Verdict::Unknown | Verdict::Warned);
+    let doubts = gates.iter().filter(is_doubt);
+    doubts.map(|gate| format!("{}: {}", gate.name, gate.seen))
 }

@@ -2,6 +2,7 @@
 
 mod checks;
 mod compared;
+mod conditions;
 mod evidence;
 mod files;
 mod gate;
@@ -15,6 +16,6 @@ mod sizes;
 pub use gate::{Gate, Verdict, counted, gates};
 
 pub(crate) use evidence::half_not_proven;
-pub(crate) use gate::{all_simulated, belong_together, failed};
+pub(crate) use gate::{all_simulated, belong_together, failed, reservations, warned};
 pub(crate) use pair::{is_of_decode, pair_gates};
 pub(crate) use shape::{MixedIn, RunShape};

@@ -46,8 +46,12 @@ impl Open {
         self
     }
 
-    fn with(self, verdict: Verdict, seen: impl Into<String>) -> Gate {
-        let is_open = matches!(verdict, Verdict::Failed | Verdict::Unknown);
+    /// With that verdict.
+    pub(super) fn with(self, verdict: Verdict, seen: impl Into<String>) -> Gate {
+        let is_open = matches!(
+            verdict,
+            Verdict::Failed | Verdict::Unknown | Verdict::Warned
+        );
         Gate {
             name: self.name.to_owned(),
             verdict,

@@ -7,6 +7,7 @@ use measure::import::ServeRun;
 
 use super::checks::{OF_A_RUN, OF_COMPARED, OF_FILES};
 use super::compared::SAME_LOAD;
+use super::conditions::conditions;
 use super::gate::{Gate, Verdict};
 use crate::inputs::Inputs;
 
@@ -36,6 +37,7 @@ pub(crate) fn pair_gates(a: (&str, &Inputs), b: (&str, &Inputs)) -> Vec<Gate> {
     };
     let mut gates = vec![two_results(a.1, b.1)];
     gates.extend(OF_FILES.iter().filter_map(of_both));
+    gates.extend(conditions(&joint[0]));
     for (name, side) in [a, b] {
         for check in OF_FILES {
             let gate = check(side);
@@ -93,7 +95,8 @@ fn joint(a: &Inputs, b: &Inputs) -> Inputs {
 
 fn worst(a: Gate, b: Gate) -> Gate {
     let rank = |gate: &Gate| match gate.verdict {
-        Verdict::Failed => 3,
+        Verdict::Failed => 4,
+        Verdict::Warned => 3,
         Verdict::Unknown => 2,
         Verdict::NotJudged => 1,
         Verdict::Passed => 0,

@@ -5,7 +5,7 @@ use super::result::{LinkComparison, LinkFigures, LinkOutcome};
 use super::side::LinkSide;
 use crate::attribute::Refusal;
 use crate::explanation::{SCHEMA, sources};
-use crate::gates::{Gate, Verdict, all_simulated, failed, is_of_decode, pair_gates};
+use crate::gates::{Gate, all_simulated, failed, is_of_decode, pair_gates, reservations};
 
 /// What tells this form from an explanation.
 const KIND: &str = "links";
@@ -86,11 +86,7 @@ fn outcome(pair: &Pair<'_>, gates: &[Gate]) -> LinkOutcome {
     if figures.decode.is_none() && figures.first_token.is_none() {
         return refused(figures.not_judged);
     }
-    for gate in gates.iter().filter(|gate| gate.verdict == Verdict::Unknown) {
-        figures
-            .caveats
-            .push(format!("{}: {}", gate.name, gate.seen));
-    }
+    figures.caveats.extend(reservations(gates));
     if !figures.wire.is_empty() {
         figures.priors.extend(pair.share_of_raw());
     } else if pair.a.inputs.tp > 1 {

@@ -11,7 +11,7 @@ use crate::attribute::{
     wrong_unit,
 };
 use crate::explanation::{SCHEMA, sources};
-use crate::gates::{Gate, RunShape, Verdict, all_simulated, failed, pair_gates};
+use crate::gates::{Gate, RunShape, all_simulated, failed, pair_gates, reservations};
 use crate::inputs::Inputs;
 use crate::priors::Prior;
 use crate::random::Random;
@@ -211,9 +211,7 @@ fn attribution(
         caveats.extend(of_size(more.tp, &of_more.caveats));
         priors.extend(of_more.priors());
     }
-    for gate in gates.iter().filter(|gate| gate.verdict == Verdict::Unknown) {
-        caveats.push(format!("{}: {}", gate.name, gate.seen));
-    }
+    caveats.extend(reservations(gates));
     let impossible = 1.0 - share(&fitting);
     if impossible >= HARDLY {
         caveats.push(format!(

@@ -4,7 +4,7 @@ use super::sizes_result::{SizeAttribution, SizeCause, SizeComparison, SizeOutcom
 use crate::attribute::{Claim, Grade};
 use crate::range::Range;
 use crate::text::{Topic, gates, lines, list};
-use crate::words::{inputs, or_unknown, printable, simulated, what_to_run_first};
+use crate::words::{inputs, or_unknown, printable, simulated, warned, what_to_run_first};
 
 /// The comparison as text; lines are not wrapped.
 #[must_use]
@@ -13,6 +13,8 @@ pub fn sizes_text(comparison: &SizeComparison) -> String {
     for sentence in sizes_answer(comparison) {
         text.push_str(&format!("{sentence}\n"));
     }
+    let judged = matches!(comparison.outcome, SizeOutcome::Attributed { .. });
+    text.push_str(&warned(judged, &comparison.gates));
     text.push_str(&format!(
         "\n{}, TP{} against TP{}; {}; box {}, GPU {}\n",
         comparison.model,

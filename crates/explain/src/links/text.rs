@@ -7,7 +7,7 @@ use super::verdict::LinkVerdict;
 use crate::attribute::StepFrom;
 use crate::range::Range;
 use crate::text::{Topic, gates, lines, list};
-use crate::words::{ABSENT, inputs, printable, simulated, what_to_run_first};
+use crate::words::{ABSENT, inputs, printable, simulated, warned, what_to_run_first};
 
 /// The comparison as text; lines are not wrapped.
 #[must_use]
@@ -16,6 +16,8 @@ pub fn links_text(comparison: &LinkComparison) -> String {
     for sentence in links_answer(comparison) {
         text.push_str(&format!("{sentence}\n"));
     }
+    let judged = matches!(comparison.outcome, LinkOutcome::Compared { .. });
+    text.push_str(&warned(judged, &comparison.gates));
     text.push_str(&format!("\n{}\n", links_heading(comparison)));
     if let LinkOutcome::Compared { figures } = &comparison.outcome {
         for difference in figures.decode.iter().chain(&figures.first_token) {

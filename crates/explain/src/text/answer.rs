@@ -236,10 +236,12 @@ fn main_cause(attribution: &Attribution) -> Option<String> {
 
 /// What measured communication, in words.
 fn measured_by(attribution: &Attribution, bar: &Bar) -> &'static str {
-    match (by_difference(attribution), bar.grade) {
+    // Nothing but a trace is A where there is no half-width model.
+    let was_a = bar.grade == Some(Grade::A) || attribution.lowered.contains(&bar.cause);
+    match (by_difference(attribution), was_a) {
         (true, _) => "the half-width model",
-        (false, Some(Grade::A)) => "a trace of the engine",
-        (false, _) => "this box's own curve",
+        (false, true) => "a trace of the engine",
+        (false, false) => "this box's own curve",
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::lists::list;
 use super::topic::Topic;
+use crate::attribute::Cause;
 use crate::explanation::Explanation;
-use crate::gates::{Gate, Verdict, counted};
+use crate::gates::{Gate, Verdict, counted, warned};
 
 /// Model, sizes, engine, box and gates in a line.
 #[must_use]
@@ -73,6 +74,24 @@ pub fn gates_of_runs<'a>(gates: impl IntoIterator<Item = &'a Gate>) -> Vec<(Stri
         (name, gate)
     });
     named.collect()
+}
+
+/// What the sides differ in beside what is compared, and what that costs: of `lowered` the evidence would be better than C; `None`
+/// where no gate warns.
+#[must_use]
+pub fn warning(gates: &[Gate], lowered: &[Cause]) -> Option<String> {
+    let warned = warned(gates).map(|gate| format!("not the {} ({})", gate.name, gate.seen));
+    let warned: Vec<String> = warned.collect();
+    let mut causes: Vec<String> = lowered.iter().map(Cause::to_string).collect();
+    causes.dedup();
+    let costs = match causes.is_empty() {
+        true => "which costs no grade, since none is better than C".to_owned(),
+        false => format!(
+            "so that the evidence of {} is no better than C",
+            causes.join(", ")
+        ),
+    };
+    (!warned.is_empty()).then(|| format!("WARNING: {}, {costs}.", warned.join(", ")))
 }
 
 /// How many gates passed, and which; `None` where none did.

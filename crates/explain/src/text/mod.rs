@@ -14,7 +14,7 @@ pub(crate) use lists::{lines, list};
 
 pub use answer::answer;
 pub use behind::{half_width, implied, too_much};
-pub use gates::{gates_of_runs, heading, passed};
+pub use gates::{gates_of_runs, heading, passed, warning};
 pub use lists::prior_shares;
 pub use topic::Topic;
 pub use waterfall::{grades, step_decimals};

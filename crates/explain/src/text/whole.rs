@@ -2,7 +2,7 @@
 
 use super::answer::answer;
 use super::behind::behind;
-use super::gates::{gates, heading};
+use super::gates::{gates, heading, warning};
 use super::lists::{lines, list, prior_shares};
 use super::topic::Topic;
 use super::waterfall::waterfall;
@@ -19,11 +19,19 @@ pub fn text(explanation: &Explanation) -> String {
     for sentence in answer(explanation) {
         text.push_str(&format!("{sentence}\n"));
     }
+    text.push_str(&warned(explanation));
     text.push('\n');
     for topic in Topic::ALL {
         text.push_str(&told(topic, explanation));
     }
     printable(&text)
+}
+
+/// The line below the answer where the runs differ in more than the number of GPUs; empty where they do not, or nothing is claimed.
+fn warned(explanation: &Explanation) -> String {
+    let attributed = explanation.outcome.attribution();
+    let line = attributed.and_then(|of| warning(&explanation.gates, &of.lowered));
+    line.map_or_else(String::new, |line| format!("{line}\n"))
 }
 
 /// What is told of a topic; nothing where there is nothing to tell.

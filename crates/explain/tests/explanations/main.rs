@@ -4,6 +4,7 @@
 mod belonging;
 mod beside;
 mod boxes;
+mod conditions;
 mod curves;
 mod evidence;
 mod field_case;

@@ -72,6 +72,7 @@ fn attribution() -> Attribution {
         caveats: vec!["one start of a server each".to_owned()],
         seed: 1,
         draws: 20_000,
+        lowered: vec![],
     }
 }
 

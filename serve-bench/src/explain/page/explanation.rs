@@ -2,7 +2,7 @@
 
 use ::explain::{
     Advice, Attribution, Bounded, Cause, Explanation, Inputs, NextStep, Topic, grades, heading,
-    implied, step_decimals,
+    implied, step_decimals, warning,
 };
 use measure::record::CollectiveKind;
 use measure::unit::ByteCount;
@@ -28,6 +28,8 @@ pub(in crate::explain) fn page(
 ) -> Page {
     let sections = Topic::ALL.map(|topic| about(topic, told(topic, inputs, explanation)));
     let mut answer = ::explain::answer(explanation);
+    let attributed = explanation.outcome.attribution();
+    answer.extend(attributed.and_then(|of| warning(&explanation.gates, &of.lowered)));
     answer.extend(note.map(str::to_owned));
     let title = match explanation.tp {
         1 => format!("{} on one GPU", explanation.model),

@@ -2,6 +2,7 @@
 
 use ::explain::{
     Difference, LinkComparison, LinkOutcome, LinkSide, TimeOf, Topic, links_answer, links_heading,
+    warning,
 };
 use measure::unit::ByteCount;
 use report::{BarKind, Page, Section, SizeMark};
@@ -67,10 +68,14 @@ pub(in crate::explain) fn links(a: &LinkSide, b: &LinkSide, comparison: &LinkCom
         about(Topic::TakenAsKnown, known(&priors)),
         about(Topic::Inputs, sources(&comparison.inputs)),
     ]);
+    let mut answer = links_answer(comparison);
+    if matches!(comparison.outcome, LinkOutcome::Compared { .. }) {
+        answer.extend(warning(&comparison.gates, &[]));
+    }
     whole(
         format!("{}: TP{} on two links", comparison.model, comparison.tp),
         comparison.simulated.clone(),
-        links_answer(comparison),
+        answer,
         sections,
     )
 }

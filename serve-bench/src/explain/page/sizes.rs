@@ -1,7 +1,7 @@
 //! The page of two sizes.
 
 use ::explain::{
-    Inputs, SizeAttribution, SizeCause, SizeComparison, SizeOutcome, Topic, sizes_answer,
+    Inputs, SizeAttribution, SizeCause, SizeComparison, SizeOutcome, Topic, sizes_answer, warning,
 };
 use measure::record::CollectiveKind;
 use report::{BarKind, Block, Page, Section, SizeMark};
@@ -54,13 +54,17 @@ pub(in crate::explain) fn sizes(inputs: &Inputs, comparison: &SizeComparison) ->
         about(Topic::TakenAsKnown, known(&priors)),
         about(Topic::Inputs, sources(&comparison.inputs)),
     ]);
+    let mut answer = sizes_answer(comparison);
+    if matches!(comparison.outcome, SizeOutcome::Attributed { .. }) {
+        answer.extend(warning(&comparison.gates, &[]));
+    }
     whole(
         format!(
             "{}: {} GPUs against {}",
             comparison.model, comparison.to, comparison.from
         ),
         comparison.simulated.clone(),
-        sizes_answer(comparison),
+        answer,
         sections,
     )
 }

@@ -1,0 +1,179 @@
+//! Curves whose times do not grow with their sizes: what they hold are no times of collectives, or not of those sizes.
+//!
+//! On public curves (aiconfigurator, priors.toml) a protocol's switch makes a larger message up to 1.52 times as fast as a smaller
+//! one, and from 8 KiB to 32 MiB every time grows at least sixfold.
+
+use measure::import::CurvePoint;
+use measure::unit::ByteCount;
+
+/// A message this many times as fast as a smaller one is no switch of protocols.
+const FALLS: f64 = 2.0;
+
+/// Below this size a curve's first times may be those of a library that is not warm yet.
+const WARM: u64 = 4 << 10;
+
+/// From the smallest to the largest size, so many times as many bytes must take longer.
+const SPAN: u64 = 64;
+
+/// Up to this size the time of a launch may hide that of the bytes.
+const BEYOND_LAUNCH: u64 = 16 << 20;
+
+/// Times that differ by no more are the same.
+const SAME: f64 = 1.05;
+
+/// Times of sizes below [`BEYOND_LAUNCH`] that differ by no more are one number, which no measurement gives three times.
+const ONE_NUMBER: f64 = 1.005;
+
+/// Why times of collectives cannot be those of their sizes: larger messages take less than half as long as smaller ones, beyond
+/// the intervals of both, or as long as ones that are [`SPAN`] times smaller; `None` where they can.
+#[must_use]
+pub fn not_growing(points: &[CurvePoint]) -> Option<String> {
+    let mut left: Vec<&CurvePoint> = points
+        .iter()
+        .filter(|point| point.is_above_zero() && point.bytes_per_rank >= WARM)
+        .collect();
+    while let Some(first) = left.first().copied() {
+        let (mut curve, others): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|point| is_of(first, point));
+        curve.sort_by_key(|point| point.bytes_per_rank);
+        if let Some(why) = falls(&curve).or_else(|| stays(&curve)) {
+            return Some(why);
+        }
+        left = others;
+    }
+    None
+}
+
+/// Whether two points are of one curve.
+fn is_of(a: &CurvePoint, b: &CurvePoint) -> bool {
+    let of = |point: &CurvePoint| (point.kind, point.ranks, point.mode);
+    of(a) == of(b) && (&a.engine, &a.library) == (&b.engine, &b.library)
+}
+
+fn falls(curve: &[&CurvePoint]) -> Option<String> {
+    let mut pairs = curve.iter().enumerate().flat_map(|(index, small)| {
+        let after = curve.iter().skip(index + 1);
+        after.map(move |large| (*small, *large))
+    });
+    let (small, large) = pairs.find(|(small, large)| {
+        let meet = small.low.zip(large.high).is_some_and(|(a, b)| a <= b);
+        small.bytes_per_rank < large.bytes_per_rank && small.us > FALLS * large.us && !meet
+    })?;
+    Some(format!(
+        "{}: no collective takes half as long for more bytes; are columns mixed up, or rates given as times? give times of one call in us, or measure again",
+        both(small, large)
+    ))
+}
+
+fn stays(curve: &[&CurvePoint]) -> Option<String> {
+    let (small, large) = (*curve.first()?, *curve.last()?);
+    if large.bytes_per_rank < SPAN.saturating_mul(small.bytes_per_rank) {
+        return None;
+    }
+    let times = || curve.iter().map(|point| point.us);
+    let spread = times().fold(0.0, f64::max) / times().fold(f64::INFINITY, f64::min);
+    let is_one = curve.len() > 2 && spread <= ONE_NUMBER;
+    let is_flat = large.bytes_per_rank >= BEYOND_LAUNCH && large.us <= SAME * small.us;
+    (is_one || is_flat).then(|| {
+        format!(
+            "{}: {} times as many bytes take no longer, so that these are no times of those sizes; measure again",
+            both(small, large),
+            large.bytes_per_rank / small.bytes_per_rank
+        )
+    })
+}
+
+/// Both points with their files.
+fn both(small: &CurvePoint, large: &CurvePoint) -> String {
+    let of = |point: &CurvePoint| format!("{} {:.2} us", ByteCount(point.bytes_per_rank), point.us);
+    let files = match small.origin == large.origin {
+        true => small.origin.clone(),
+        false => format!("{} and {}", small.origin, large.origin),
+    };
+    let mode = small.mode.map_or(String::new(), |mode| format!(", {mode}"));
+    format!(
+        "{} on {} ranks{mode} in {files}: {} and {}",
+        small.kind,
+        small.ranks,
+        of(small),
+        of(large)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::record::{CallMode, CollectiveKind};
+
+    use super::*;
+
+    fn point(bytes: u64, us: f64, half: Option<f64>) -> CurvePoint {
+        CurvePoint {
+            kind: CollectiveKind::AllReduce,
+            ranks: 2,
+            bytes_per_rank: bytes,
+            us,
+            low: half.map(|half| us * (1.0 - half)),
+            high: half.map(|half| us * (1.0 + half)),
+            n: None,
+            mode: Some(CallMode::Graph),
+            library: None,
+            engine: None,
+            origin: "c.csv".to_owned(),
+            simulated: None,
+        }
+    }
+
+    fn curve(points: &[(u64, f64)]) -> Vec<CurvePoint> {
+        let point = |(bytes, us): &(u64, f64)| point(*bytes, *us, None);
+        points.iter().map(point).collect()
+    }
+
+    #[test]
+    fn a_curve_that_falls_is_refused_with_both_sizes_and_a_switch_of_protocols_is_not() {
+        // 190 / 91.5 = 2.08.
+        let why = not_growing(&curve(&[(8 << 10, 190.0), (16 << 10, 91.5)])).unwrap();
+        assert!(
+            why.starts_with("all_reduce on 2 ranks, graph in c.csv: 8 KiB 190.00 us and 16 KiB 91.50 us: no collective"),
+            "{why}"
+        );
+        // 26.15 / 17.17 = 1.52, of a public curve.
+        let switch = [(512 << 10, 26.15), (1 << 20, 17.17), (2 << 20, 20.0)];
+        assert_eq!(not_growing(&curve(&switch)), None);
+        // A library that warms up.
+        let cold = [(8, 90.0), (8 << 10, 12.0), (1 << 20, 60.0)];
+        assert_eq!(not_growing(&curve(&cold)), None);
+        // Intervals that meet: 100 less 60% is 40, and 45 more 60% is 72.
+        let wide = [
+            point(8 << 10, 100.0, Some(0.6)),
+            point(1 << 20, 45.0, Some(0.6)),
+        ];
+        assert_eq!(not_growing(&wide), None);
+        // Another mode is another curve.
+        let mut two = curve(&[(8 << 10, 190.0), (16 << 10, 50.0)]);
+        two[0].mode = None;
+        assert_eq!(not_growing(&two), None);
+    }
+
+    #[test]
+    fn a_curve_that_stays_is_refused_where_bytes_must_show() {
+        let same = |bytes: &[u64]| {
+            let points: Vec<_> = bytes.iter().map(|bytes| (*bytes, 39.3)).collect();
+            not_growing(&curve(&points))
+        };
+        // 8 KiB to 1 GiB: 131072 times.
+        let why = same(&[8 << 10, 1 << 30]).unwrap();
+        assert!(
+            why.contains("131072 times as many bytes take no longer"),
+            "{why}"
+        );
+        assert!(same(&[8 << 10, 64 << 10, 2 << 20]).is_some());
+        // Two small messages behind one launch, and sizes of one octave.
+        assert_eq!(same(&[8 << 10, 1 << 20]), None);
+        assert_eq!(same(&[8 << 10, 16 << 10, 32 << 10]), None);
+        // 39.3 to 45 us for 2048 times as many bytes: 45 / 39.3 = 1.145.
+        assert_eq!(
+            not_growing(&curve(&[(8 << 10, 39.3), (16 << 20, 45.0)])),
+            None
+        );
+    }
+}

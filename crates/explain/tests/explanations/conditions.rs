@@ -1,0 +1,218 @@
+//! Runs that differ in what they were made with: refused where that is an engine or a machine, else told first and at the cost of a
+//! grade.
+
+use crate::boxes::rtxpro6000_mig;
+use crate::planted::{half, streamed};
+use crate::said::gate;
+use explain::{
+    Cause, Explanation, Grade, Inputs, Outcome, Verdict, attribute, explain, gates, text,
+};
+use measure::import::serve::{Conditions, Host};
+
+/// TP1 60.9 ms and TP2 45.3 ms a token, with what each was made with.
+fn pair(one: Conditions, several: Conditions) -> Inputs {
+    let mut inputs = rtxpro6000_mig();
+    inputs.serve = vec![streamed(1, 60.9, 0.0), streamed(2, 45.3, 0.0)];
+    inputs.serve[0].1.conditions = one;
+    inputs.serve[1].1.conditions = several;
+    inputs
+}
+
+fn engine(name: &str, version: &str) -> Conditions {
+    Conditions {
+        engine: Some(name.to_owned()),
+        version: Some(version.to_owned()),
+        ..Conditions::default()
+    }
+}
+
+fn host(name: &str, boot: Option<&str>) -> Conditions {
+    Conditions {
+        host: Some(Host {
+            name: name.to_owned(),
+            boot: boot.map(str::to_owned),
+        }),
+        ..Conditions::default()
+    }
+}
+
+fn data(name: &str, seed: Option<u64>) -> Conditions {
+    Conditions {
+        dataset: Some(name.to_owned()),
+        is_seeded: seed.is_some(),
+        seed,
+        ..Conditions::default()
+    }
+}
+
+/// The reason of a refusal.
+#[track_caller]
+fn refused(inputs: &Inputs) -> String {
+    match attribute(inputs, 1, 200) {
+        Ok(_) => panic!("not refused"),
+        Err(refusal) => refusal.to_string(),
+    }
+}
+
+#[test]
+fn two_engines_machines_or_gpus_are_refused_with_both_values() {
+    let gpus = |name: &str| Conditions {
+        gpus: vec![name.to_owned()],
+        ..Conditions::default()
+    };
+    let stored = |name: &str| Conditions {
+        quantisation: Some(name.to_owned()),
+        ..Conditions::default()
+    };
+    for (one, several, says) in [
+        (
+            engine("vllm", "0.13.0"),
+            engine("sglang", "0.5.6"),
+            "same engine: vllm in tp1.json and sglang in tp2.json",
+        ),
+        (
+            host("node1", Some("a")),
+            host("node2", Some("b")),
+            "same host: node1 in tp1.json and node2 in tp2.json",
+        ),
+        (
+            gpus("NVIDIA L40"),
+            gpus("NVIDIA H200"),
+            "same GPUs: NVIDIA L40 in tp1.json and NVIDIA H200 in tp2.json",
+        ),
+        (
+            stored("fp8"),
+            stored("awq"),
+            "same quantisation: fp8 in tp1.json and awq in tp2.json",
+        ),
+    ] {
+        let inputs = pair(one, several);
+        assert!(refused(&inputs).contains(says), "{}", refused(&inputs));
+        let words = text(&explain(&inputs, 1, 200));
+        assert!(words.starts_with("Nothing is attributed: "), "{words}");
+        // Files of two machines tell nothing together, not even a bound.
+        assert!(!words.contains("what this case still tells"), "{words}");
+    }
+    // Two containers of one boot, and an address beside a name.
+    let one = pair(host("3f2a9c0d11ee", Some("a")), host("node2", Some("a")));
+    assert_eq!(gate(&one, "same host").verdict, Verdict::Passed);
+    let address = pair(host("10.0.0.1", None), host("node2", None));
+    assert!(attribute(&address, 1, 200).is_ok());
+}
+
+#[test]
+fn another_version_is_told_first_and_costs_the_grade_of_a_half_width_model() {
+    let inputs = |several: &str| {
+        let mut inputs = pair(engine("vllm", "0.13.0"), engine("vllm", several));
+        let mut half = half(33.0);
+        half.conditions = engine("vllm", "0.13.0");
+        inputs.evidence.half = vec![half];
+        inputs
+    };
+    let grade = |explanation: &Explanation, cause| match &explanation.outcome {
+        Outcome::Attributed { attribution, .. } => attribution.bar(cause).unwrap().grade,
+        Outcome::Refused { refusal } => panic!("{refusal}"),
+    };
+    let same = explain(&inputs("0.13.0"), 1, 500);
+    assert_eq!(grade(&same, Cause::Communication), Some(Grade::A));
+    assert!(!text(&same).contains("WARNING"), "{}", text(&same));
+    let other = explain(&inputs("0.10.2"), 1, 500);
+    assert_eq!(grade(&other, Cause::Communication), Some(Grade::C));
+    let words = text(&other);
+    let warning = words.lines().nth(2).unwrap();
+    assert!(
+        warning.starts_with(
+            "WARNING: not the same engine version (0.13.0 in tp1.json and 0.10.2 in tp2.json), so that the evidence of "
+        ) && warning.contains("communication"),
+        "{words}"
+    );
+    assert!(warning.ends_with(" is no better than C."), "{warning}");
+    assert!(words.contains("1 WARNING, 0 failed"), "{words}");
+    assert!(words.contains("WARNING: same engine version ("), "{words}");
+    // What measured it is still named.
+    assert!(words.contains("by the half-width model"), "{words}");
+}
+
+#[test]
+fn where_no_grade_is_left_to_lose_that_is_said() {
+    let inputs = pair(data("random", None), data("sharegpt", None));
+    let words = text(&explain(&inputs, 1, 200));
+    assert!(
+        words.contains(
+            "WARNING: not the same data (random in tp1.json and sharegpt in tp2.json), which costs no grade, since none is better than C."
+        ),
+        "{words}"
+    );
+    let caveats = attribute(&inputs, 1, 200).unwrap().caveats;
+    let said = |caveat: &String| caveat.starts_with("same data: random in tp1.json");
+    assert!(caveats.iter().any(said), "{caveats:?}");
+}
+
+#[test]
+fn seeds_are_compared_where_they_draw_more_than_words_and_repeats_have_their_own() {
+    let of = |one: &[u64], several: &[u64]| {
+        let mut inputs = rtxpro6000_mig();
+        inputs.serve.clear();
+        for (tp, step, seeds) in [(1, 60.9, one), (2, 45.3, several)] {
+            for seed in seeds {
+                let (tp, mut run) = streamed(tp, step, 0.0);
+                run.conditions = data("sharegpt", Some(*seed));
+                inputs.serve.push((tp, run));
+            }
+        }
+        gate(&inputs, "same seed").verdict
+    };
+    assert_eq!(of(&[7], &[7]), Verdict::Passed);
+    assert_eq!(of(&[7], &[8]), Verdict::Warned);
+    assert_eq!(of(&[1, 2], &[1, 2]), Verdict::Passed);
+    assert_eq!(of(&[1, 2], &[1]), Verdict::Passed);
+    assert_eq!(of(&[1, 2], &[2, 3]), Verdict::Warned);
+    // Random words of one length differ by seed in nothing that takes time.
+    let mut words = pair(data("random words", None), data("random words", None));
+    words.serve[0].1.conditions.seed = Some(1);
+    words.serve[1].1.conditions.seed = Some(2);
+    assert!(gates(&words).iter().all(|gate| gate.name != "same seed"));
+}
+
+#[test]
+fn flags_that_both_sides_tell_are_compared_and_only_those_that_differ_are_shown() {
+    let flags = |graph: &str, more: &[(&str, &str)]| Conditions {
+        flags: [("disable_cuda_graph", graph), ("dtype", "bfloat16")]
+            .iter()
+            .chain(more)
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
+        ..Conditions::default()
+    };
+    let other = pair(flags("true", &[]), flags("false", &[]));
+    let seen = gate(&other, "same launch flags");
+    assert_eq!(seen.verdict, Verdict::Warned);
+    assert_eq!(
+        seen.seen,
+        "disable_cuda_graph=true in tp1.json and disable_cuda_graph=false in tp2.json"
+    );
+    let more = pair(
+        flags("true", &[]),
+        flags("true", &[("schedule_policy", "lpm")]),
+    );
+    let seen = gate(&more, "same launch flags");
+    assert_eq!(seen.verdict, Verdict::Passed);
+    assert_eq!(seen.seen, "disable_cuda_graph=true, dtype=bfloat16");
+}
+
+#[test]
+fn what_a_side_does_not_say_is_told_once_and_not_judged() {
+    let inputs = pair(engine("vllm", "0.13.0"), Conditions::default());
+    let all = gates(&inputs);
+    let silent: Vec<_> = all
+        .iter()
+        .filter(|gate| gate.name == "same conditions")
+        .collect();
+    assert_eq!(silent.len(), 1);
+    assert_eq!(silent[0].verdict, Verdict::NotJudged);
+    assert_eq!(
+        silent[0].seen,
+        "not every file says the engine, the host, the GPUs, how weights are stored, the engine's version, what prompts are made of and launch flags"
+    );
+    assert!(all.iter().all(|gate| gate.name != "same engine"));
+}
