@@ -2,6 +2,7 @@
 
 mod ablation;
 mod args;
+pub(crate) mod belongs;
 mod logs;
 mod page;
 mod pair;

@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::belongs::{files_of_box, files_of_host, links_of_box, runs_of_these_gpus};
 use super::logs::{self, EngineLogFile};
 use crate::predict::links::all_by_fabric;
 use crate::study::engines::NO_OWN_ALL_REDUCE;
-use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen, is_another_gpu, not_one_curve};
+use ::explain::{
+    Evidence, Inputs, KnownBox, Priors, Seen, is_another_gpu, not_growing, not_one_curve,
+};
 use boxfile::{BoxFile, builtin_names};
 use measure::control;
 use measure::import::serve::{Samples, Throttle};
@@ -136,7 +139,7 @@ impl Sources {
             }
             troubles.extend(told);
         }
-        if let Some(why) = not_one_curve(&curve) {
+        if let Some(why) = not_one_curve(&curve).or_else(|| not_growing(&curve)) {
             return Err(why);
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
@@ -156,6 +159,14 @@ impl Sources {
         let served = served.zip(runs.iter().map(|(_, run)| run));
         let halves = self.evidence.half.iter().zip(&evidence.half);
         once_each(served.chain(halves))?;
+        let all = || runs.iter().map(|(_, run)| run).chain(&evidence.half);
+        if let (Some(_), Some(name)) = (&self.box_name, &known.name) {
+            files_of_box(name, all(), &curve)?;
+        }
+        if let Some(gpu) = &known.gpu {
+            runs_of_these_gpus(all(), gpu)?;
+        }
+        files_of_host(self.links.iter().chain(&self.collectives), &runs)?;
         let mut seen = self.seen(tp)?;
         let mut soft = runs.iter().filter_map(|(_, run)| run.simulated.as_deref());
         seen.whole_gpus = soft.next().and_then(whole_gpus);
@@ -216,11 +227,12 @@ impl Sources {
                     record.payload.kind()
                 ));
             };
-            let name = described.map(|described| described.name).or(record
-                .header
-                .simulated
-                .as_ref()
-                .map(|soft| soft.box_name.clone()));
+            let soft = record.header.simulated.as_ref();
+            let soft = soft.map(|soft| soft.box_name.clone());
+            if let Some(described) = &described {
+                links_of_box(described, links, soft.as_deref(), file)?;
+            }
+            let name = described.map(|described| described.name).or(soft);
             let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
             return measured(links, tp, name, of, file.display().to_string());
         }

@@ -8,6 +8,7 @@ use measure::import::{ServeRun, serve};
 
 use super::args::{EngineArg, PredictArgs};
 use super::links::{curve_of, described_link, measured_link};
+use crate::explain::belongs::{files_of_box, runs_of_these_gpus};
 use crate::explain::sources::EvidenceFiles;
 use crate::explain::{EngineFlags, Sources};
 
@@ -41,6 +42,12 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
         .iter()
         .map(|file| serve::read(file).map_err(|error| error.to_string()))
         .collect::<Result<_, _>>()?;
+    if let (Some(_), Some(name)) = (&args.box_name, &base.known.name) {
+        files_of_box(name, &half, &[])?;
+    }
+    if let Some(gpu) = &base.known.gpu {
+        runs_of_these_gpus(&half, gpu)?;
+    }
 
     let described = match &args.box_name {
         Some(name) => Some(BoxFile::resolve(name).map_err(|error| format!("--box: {error}"))?),

@@ -3,6 +3,7 @@
 
 mod bad_inputs;
 mod common;
+mod contradictions;
 mod demo;
 mod fieldcases;
 mod pages;
