@@ -30,6 +30,8 @@ const ONE_NUMBER: f64 = 1.005;
 pub fn not_growing(points: &[CurvePoint]) -> Option<String> {
     let mut left: Vec<&CurvePoint> = points
         .iter()
+        // Ranks in host memory stand for no GPU, and share their machine with whatever else runs.
+        .filter(|point| point.engine.is_some() || point.library.as_deref() != Some("host"))
         .filter(|point| point.is_above_zero() && point.bytes_per_rank >= WARM)
         .collect();
     while let Some(first) = left.first().copied() {
@@ -51,13 +53,23 @@ fn is_of(a: &CurvePoint, b: &CurvePoint) -> bool {
 }
 
 fn falls(curve: &[&CurvePoint]) -> Option<String> {
+    // Repeats of a size contradict each other elsewhere; here all of them must fall.
+    let repeats = |of: &CurvePoint| {
+        let bytes = of.bytes_per_rank;
+        curve.iter().filter(move |one| one.bytes_per_rank == bytes)
+    };
+    let fall = |small: &CurvePoint, large: &CurvePoint| {
+        let meet = small.low.zip(large.high).is_some_and(|(a, b)| a <= b);
+        small.us > FALLS * large.us && !meet
+    };
     let mut pairs = curve.iter().enumerate().flat_map(|(index, small)| {
         let after = curve.iter().skip(index + 1);
         after.map(move |large| (*small, *large))
     });
     let (small, large) = pairs.find(|(small, large)| {
-        let meet = small.low.zip(large.high).is_some_and(|(a, b)| a <= b);
-        small.bytes_per_rank < large.bytes_per_rank && small.us > FALLS * large.us && !meet
+        small.bytes_per_rank < large.bytes_per_rank
+            && fall(small, large)
+            && repeats(small).all(|one| repeats(large).all(|other| fall(one, other)))
     })?;
     Some(format!(
         "{}: no collective takes half as long for more bytes; are columns mixed up, or rates given as times? give times of one call in us, or measure again",
@@ -148,6 +160,9 @@ mod tests {
             point(1 << 20, 45.0, Some(0.6)),
         ];
         assert_eq!(not_growing(&wide), None);
+        // Of two times of one size one does not fall: 19 to 20.
+        let repeated = [(8 << 10, 57.0), (8 << 10, 19.0), (16 << 10, 20.0)];
+        assert_eq!(not_growing(&curve(&repeated)), None);
         // Another mode is another curve.
         let mut two = curve(&[(8 << 10, 190.0), (16 << 10, 50.0)]);
         two[0].mode = None;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::explain::{By, Substitution};
+use ::explain::{By, Substitution, not_growing};
 use boxfile::{BoxFile, CollectiveLibrary};
 use measure::import::{CurvePoint, collectives};
 use measure::record::{CallMode, CollectiveKind};
@@ -32,6 +32,9 @@ fn one(text: &str, tp: u32) -> Result<By, String> {
     match key {
         "curve" | "curve-here" => {
             let points = collectives::read(Path::new(value)).map_err(|error| error.to_string())?;
+            if let Some(why) = not_growing(&points) {
+                return Err(why);
+            }
             Ok(By::Curve {
                 points,
                 here: key == "curve-here",

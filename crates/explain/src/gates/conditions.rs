@@ -4,7 +4,7 @@
 
 use measure::import::ServeRun;
 use measure::import::serve::Conditions;
-use tp_plan::Execution;
+use tp_plan::{Engine, Execution};
 
 use super::compared::compared;
 use super::gate::{Gate, Verdict};
@@ -132,7 +132,7 @@ pub(super) fn conditions(inputs: &Inputs) -> Vec<Gate> {
     if runs.len() < 2 {
         return Vec::new();
     }
-    let mut gates = Vec::new();
+    let mut gates: Vec<Gate> = engine_asked(inputs).into_iter().collect();
     let mut silent = Vec::new();
     for row in &ROWS {
         match row.judged(&runs) {
@@ -151,6 +151,33 @@ pub(super) fn conditions(inputs: &Inputs) -> Vec<Gate> {
         gates.push(open.not_judged(words));
     }
     gates
+}
+
+/// The engine whose rules are taken against the one that all files name; `None` where they name none that has rules of its own
+/// here, or several.
+fn engine_asked(inputs: &Inputs) -> Option<Gate> {
+    let lower = |engine: Engine| engine.name().to_lowercase();
+    let has_rules = |name: &String| [Engine::Vllm, Engine::Sglang].map(lower).contains(name);
+    let taken = inputs.engines.first()?.engine;
+    let mut runs = compared(inputs).filter_map(|run| Some((run, run.conditions.engine.as_ref()?)));
+    let (first, served) = runs.next().filter(|(_, served)| has_rules(served))?;
+    if runs.any(|(_, other)| other != served) {
+        return None;
+    }
+    let open = Open::new(
+        "the engine asked about",
+        "the files' engine is the one whose rules say what is sent",
+        format!("give --engine {served}, or the server's log with --engine-log"),
+    );
+    let seen = format!(
+        "the rules of {} are taken, and {} is of {served}",
+        taken.name(),
+        first.origin
+    );
+    Some(match lower(taken) == *served {
+        true => open.is(Some(true), taken.name()),
+        false => open.is(Some(false), seen),
+    })
 }
 
 /// For each run what its own file says, and the log of its server.

@@ -93,6 +93,20 @@ fn two_engines_machines_or_gpus_are_refused_with_both_values() {
         // Files of two machines tell nothing together, not even a bound.
         assert!(!words.contains("what this case still tells"), "{words}");
     }
+    // All of one engine, and the rules of another.
+    let sglang = pair(engine("sglang", "0.5.6"), engine("sglang", "0.5.6"));
+    assert!(
+        refused(&sglang).contains("the rules of vLLM are taken, and tp1.json is of sglang"),
+        "{}",
+        refused(&sglang)
+    );
+    let asked = gate(&sglang, "the engine asked about");
+    assert!(
+        asked
+            .what_to_run
+            .unwrap()
+            .starts_with("give --engine sglang")
+    );
     // Two containers of one boot, and an address beside a name.
     let one = pair(host("3f2a9c0d11ee", Some("a")), host("node2", Some("a")));
     assert_eq!(gate(&one, "same host").verdict, Verdict::Passed);
