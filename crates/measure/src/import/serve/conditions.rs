@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::aliases::{DATASET, ENGINE, GPU, HOST, QUANTISATION, SEED, VERSION};
 use crate::control;
-use crate::import::error::ImportError;
 use crate::import::fields::Fields;
 use crate::record::{Provenance, Record, Serve, ServeLoad};
 
@@ -141,7 +140,10 @@ impl Conditions {
             .server
             .as_ref()
             .and_then(|server| server.machine.as_ref());
-        let devices = machine.into_iter().flat_map(|of| &of.header.devices);
+        // A machine without GPUs is read by its processors, and one on which no process of the server was found may be the client's.
+        let gpus = machine
+            .filter(|of| of.header.backend.name != "host" && !of.header.processes.is_empty());
+        let devices = gpus.into_iter().flat_map(|of| &of.header.devices);
         let mut gpus: Vec<String> = devices.map(|one| control::replaced(&one.name)).collect();
         gpus.dedup();
         let load = serve.load.as_ref();
@@ -159,24 +161,19 @@ impl Conditions {
 
     /// Of another tool's keys. `has_one_length` is whether random prompts and replies of all requests were asked for at the same
     /// lengths.
-    ///
-    /// # Errors
-    /// A seed that is no whole number.
-    pub(super) fn of_fields(fields: &Fields, has_one_length: bool) -> Result<Self, ImportError> {
+    pub(super) fn of_fields(fields: &Fields, has_one_length: bool) -> Self {
         let text = |keys: &[&str]| keys.iter().find_map(|key| fields.text(key));
         let server = fields.value("server_info").and_then(Value::as_object);
         let of_server = |key: &str| server.and_then(|server| server.get(key)).and_then(told);
         let dataset = text(DATASET);
-        let seeds = SEED
-            .iter()
-            .find(|key| fields.value(key).is_some_and(Value::is_number));
-        let seed = seeds.map(|key| fields.count(key)).transpose()?.flatten();
+        // Some tools write -1 for none.
+        let seed = SEED.iter().find_map(|key| fields.count(key).ok().flatten());
         let flags = FLAGS.iter().filter_map(|flag| {
             let value = of_server(flag)?;
             Some(((*flag).to_owned(), value))
         });
         let version = text(VERSION).or_else(|| of_server("version"));
-        Ok(Self {
+        Self {
             engine: ENGINE
                 .iter()
                 .find_map(|key| engine(fields.text(key)?.as_str())),
@@ -190,7 +187,7 @@ impl Conditions {
             dataset,
             seed,
             flags: flags.collect(),
-        })
+        }
     }
 }
 

@@ -202,7 +202,7 @@ impl Found<'_> {
             tpot_ms: None,
             itl_ms: None,
             decode_gap_ms: None,
-            conditions: Conditions::of_fields(self.fields, true)?,
+            conditions: Conditions::of_fields(self.fields, true),
         })
     }
 
