@@ -135,7 +135,7 @@ impl Conditions {
     /// Of a record of ours.
     pub(super) fn of_record(record: &Record, serve: &Serve) -> Self {
         let said = serve.target.as_ref().and_then(|of| of.server.as_deref());
-        let (engine, version) = said.map_or((None, None), of_server);
+        let (named, version) = said.map_or((None, None), of_server);
         let machine = serve
             .server
             .as_ref()
@@ -147,8 +147,10 @@ impl Conditions {
         let mut gpus: Vec<String> = devices.map(|one| control::replaced(&one.name)).collect();
         gpus.dedup();
         let load = serve.load.as_ref();
+        // What a server does not say of itself, its counters' names do.
+        let counters = serve.server.as_ref().and_then(|of| of.counters.as_ref());
         Self {
-            engine,
+            engine: named.or_else(|| engine(&counters?.engine)),
             version,
             host: host_of_record(record, serve),
             gpus,
