@@ -55,6 +55,9 @@ pub struct Evidence {
     pub throttle: Vec<Throttle>,
     /// What servers' logs say, each of another size.
     pub logs: Vec<ServerLog>,
+    /// Files of collective times whose every number is over several launches of the processes, as many as its `n`; of all others a
+    /// file is one launch.
+    pub over_launches: Vec<String>,
 }
 
 /// What a server's log says beside what decides the plan.

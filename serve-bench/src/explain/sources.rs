@@ -152,6 +152,7 @@ impl Sources {
         change(&mut around);
         let evidence = Evidence {
             transport: transport(&self.collectives, tp),
+            over_launches: over_launches(&self.collectives),
             logs,
             ..self.evidence.read(clocks)?
         };
@@ -296,6 +297,7 @@ impl EvidenceFiles {
             transport: None,
             throttle: clocks,
             logs: Vec::new(),
+            over_launches: Vec::new(),
         })
     }
 }
@@ -369,6 +371,15 @@ fn of_these_gpus(files: &[PathBuf], gpu: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Files whose every time is over launches of the processes.
+fn over_launches(files: &[PathBuf]) -> Vec<String> {
+    let read = files
+        .iter()
+        .filter_map(|file| collectives::read_file(file).ok());
+    let over = read.filter(|file| file.values.iter().all(|value| value.over_launches));
+    over.map(|file| file.origin).collect()
 }
 
 /// What the library said that it goes over at that number of ranks.

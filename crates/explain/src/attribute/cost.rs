@@ -36,6 +36,8 @@ pub(crate) struct Curves {
     transfer: Knob,
     mode: Option<Knob>,
     source: String,
+    /// How the library's curve was timed, in words.
+    pub(crate) timed_in: String,
     custom_source: String,
     pub(crate) caveats: Vec<String>,
 }
@@ -180,6 +182,7 @@ impl Curves {
             transfer: Knob::Transfer,
             mode: Some(Knob::Mode),
             source: format!("this box, {words} ({origin})"),
+            timed_in: words,
             custom_source,
             caveats,
         })
@@ -226,6 +229,7 @@ impl Curves {
                 |curve| format!("another box's curve: {}", curve.source),
             ),
             source,
+            timed_in: "published times".to_owned(),
             caveats: vec![
                 "there is no curve of this box that can be used: published times of the same GPU elsewhere stand in, times a wide factor; run allreduce-bench".to_owned(),
             ],

@@ -21,6 +21,7 @@ pub(crate) struct Collectives {
     deck: Deck,
     terms: Vec<Term>,
     is_own: bool,
+    timed_in: String,
     pub(crate) caveats: Vec<String>,
 }
 
@@ -107,6 +108,7 @@ impl Collectives {
             deck,
             terms,
             is_own: curves.is_own,
+            timed_in: curves.timed_in,
             caveats,
         })
     }
@@ -155,6 +157,11 @@ impl Collectives {
     /// The grade of what makes up nine tenths of the time.
     pub(crate) fn grade(&self) -> Grade {
         grade(&self.terms)
+    }
+
+    /// How the curve was timed, in words.
+    pub(crate) fn timed_in(&self) -> &str {
+        &self.timed_in
     }
 
     /// Whether they were read off curves of this box.

@@ -69,6 +69,20 @@ impl<'a> RunShape<'a> {
         if let Some(median) = self.run.itl_ms.and_then(|itl| itl.median) {
             return Some(MixedIn::ByGaps((1.0 - median / each).max(0.0)));
         }
+        self.by_first_token().map(MixedIn::AtMost)
+    }
+
+    /// Gaps between tokens over the time per token, where both are told: more than 1 where a chunk holds several tokens.
+    pub(crate) fn gap_in_tokens(&self) -> Option<f64> {
+        let gap = self.decode_gap().map(|gap| gap.mean);
+        let gap = gap.or_else(|| self.run.itl_ms.and_then(|itl| itl.median));
+        Some(gap? / self.run.tpot_ms?.mean)
+    }
+
+    /// The part of the time per token that other requests' prompts may take at most by the time to first token, 0 to 1, whatever gaps
+    /// between tokens show; `None` where nobody timed a first token, or there is no time per token.
+    pub(crate) fn by_first_token(&self) -> Option<f64> {
+        let each = self.run.tpot_ms?.mean;
         // What a start adds to the steps of those that decode is its time to first token less the step that they do all the same,
         // or less where it waits or where several start together.
         let added = (self.first_ms()? - each).max(0.0);
@@ -80,7 +94,7 @@ impl<'a> RunShape<'a> {
             true => starts * added / each / (1.0 - starts),
             false => 1.0,
         };
-        Some(MixedIn::AtMost(share.min(1.0)))
+        Some(share.min(1.0))
     }
 
     /// How many others start while a request decodes, on average and at most: each of the other slots is filled again once, but not

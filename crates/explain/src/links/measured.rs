@@ -30,8 +30,9 @@ struct Run {
 }
 
 impl Measured {
-    /// These times; `None` where a side has none, or a prior is missing.
-    pub(super) fn new(inputs: &Inputs, a: &[RunTime], b: &[RunTime]) -> Option<Self> {
+    /// These times, with `start` for what a start may differ by where too few were repeated; `None` where a side has none, or a prior is
+    /// missing.
+    pub(super) fn new(inputs: &Inputs, start: &str, a: &[RunTime], b: &[RunTime]) -> Option<Self> {
         let runs = |times: &[RunTime]| -> Vec<Run> {
             times
                 .iter()
@@ -52,7 +53,7 @@ impl Measured {
             a,
             b,
             unstated: inputs.prior("unstated_spread")?,
-            start: inputs.prior("start_to_start")?,
+            start: inputs.prior(start)?,
         })
     }
 

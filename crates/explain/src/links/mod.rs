@@ -4,7 +4,9 @@
 //! times what the two curves differ by. Without curves the difference is laid against what bytes over the two links can differ by.
 
 mod compare;
+mod lacking;
 mod measured;
+mod modes;
 mod pair;
 mod protocol;
 mod result;
@@ -14,6 +16,7 @@ mod side;
 mod sizes;
 mod sizes_result;
 mod sizes_text;
+mod starts;
 mod step;
 mod text;
 mod verdict;

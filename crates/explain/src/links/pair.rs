@@ -1,18 +1,19 @@
 //! A pair under comparison: its decode step and its time to first token, as measured, by curves, and by bytes over the wire.
 
 use measure::import::{ServeFormat, ServeRun};
-use measure::record::{CollectiveKind, PlannedCollective};
+use measure::record::PlannedCollective;
 use tp_plan::plan;
 
+use super::lacking::Lacking;
 use super::measured::Measured;
 use super::result::{Difference, LinkFigures, TimeOf, WireDifference};
 use super::sent::{Drawn, OnSide, Planned, Prompts};
 use super::side::LinkSide;
+use super::starts;
 use super::step::{RunTime, step_time};
 use super::verdict::LinkVerdict;
 use super::wire::{Bytes, needed, wire};
-use crate::attribute::{Collectives, StepFrom, WRONG_UNIT, step_from, wrong_unit};
-use crate::curve::reaches_in_a_mode;
+use crate::attribute::{Collectives, StepFrom, WRONG_UNIT, wrong_unit};
 use crate::first_token::{alone, prefill_plan, prompt_tokens};
 use crate::gates::RunShape;
 use crate::inputs::Inputs;
@@ -49,7 +50,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    fn sides(&self) -> [&Inputs; 2] {
+    pub(super) fn sides(&self) -> [&Inputs; 2] {
         [&self.a.inputs, &self.b.inputs]
     }
 
@@ -63,20 +64,15 @@ impl<'a> Pair<'a> {
         self.a.inputs.prior("pcie_share_of_raw")
     }
 
-    /// What every run tells of a decode step, the best first.
-    fn step_from(&self) -> Option<StepFrom> {
-        let runs = self.sides().map(|inputs| inputs.runs(inputs.tp));
-        let all: Vec<&ServeRun> = runs.into_iter().flatten().collect();
-        step_from(&all)
-    }
-
     pub(super) fn decode(&self, figures: &mut LinkFigures) -> Result<Difference, String> {
-        let from = self.step_from().ok_or(
+        let mode = self.step_mode().ok_or(
             "a result has neither a time per token nor a latency with a count of output tokens",
         )?;
+        let from = mode.from;
+        figures.caveats.extend(mode.said);
         let [a, b] = self.sides().map(|inputs| {
             let runs = inputs.runs(inputs.tp);
-            runs.filter_map(|run| step_time(&RunShape::new(run), run, from))
+            runs.filter_map(|run| step_time(&RunShape::new(run), run, from, mode.by_first))
                 .collect()
         });
         if from == StepFrom::Latency {
@@ -120,7 +116,7 @@ impl<'a> Pair<'a> {
         self.difference(figures, &times, &planned, Collectives::of_prefill)
     }
 
-    fn of_step(&self, inputs: &Inputs) -> Vec<PlannedCollective> {
+    pub(super) fn of_step(&self, inputs: &Inputs) -> Vec<PlannedCollective> {
         let engine = inputs.engine(inputs.tp);
         engine.map_or_else(Vec::new, |engine| {
             plan(&inputs.model, engine, self.batch, None).collectives
@@ -155,7 +151,8 @@ impl<'a> Pair<'a> {
         by: impl Fn(&Inputs, &[PlannedCollective]) -> Result<Collectives, String>,
     ) -> Result<Difference, String> {
         let (a, b) = (&times.a, &times.b);
-        let measured = Measured::new(&self.a.inputs, a, b).ok_or("a side has no time")?;
+        let start = starts::of_server(&self.a.inputs);
+        let measured = Measured::new(&self.a.inputs, start, a, b).ok_or("a side has no time")?;
         if a.len() == 1 || b.len() == 1 {
             figures.caveats.push("one start of a server on a side: the spread between starts is assumed; repeat the runs, in turn".to_owned());
         }
@@ -170,8 +167,14 @@ impl<'a> Pair<'a> {
         let cached = (has_prompts && !self.has_unique_prompts())
             .then(|| self.a.inputs.prior("prefix_cache_share"))
             .flatten();
-        if sent.is_some() {
+        if let Some(sent) = &sent {
             figures.priors.extend(cached.clone());
+            let of_starts = sent.iter().filter_map(|side| side.start().cloned());
+            let before = figures.priors.len();
+            figures.priors.extend(of_starts);
+            if figures.priors.len() > before {
+                figures.caveats.push("a curve of fewer than 3 launches: what the server's own processes differ by from those that were timed is assumed; measure with allreduce-bench --launches 5".to_owned());
+            }
         }
         let mut random = Random::new(self.seed);
         let mut drawn = Drawn::default();
@@ -194,7 +197,7 @@ impl<'a> Pair<'a> {
         };
         let wired = figures.wire.iter().find(|wire| wire.of == times.of);
         let verdict = match &predicted {
-            Some(by) => LinkVerdict::by_curves(&seen, by),
+            Some(by) => LinkVerdict::by_curves(&seen, by, wired),
             None => LinkVerdict::by_bytes(&seen, wired, &why_not.unwrap_or_default()),
         };
         Ok(Difference {
@@ -218,10 +221,22 @@ impl<'a> Pair<'a> {
         planned: &[Planned; 2],
         by: impl Fn(&Inputs, &[PlannedCollective]) -> Result<Collectives, String>,
     ) -> Result<[OnSide; 2], String> {
+        let read = |[a, b]: [&Inputs; 2]| -> [Result<OnSide, String>; 2] {
+            [
+                OnSide::new(a, &planned[0], &by),
+                OnSide::new(b, &planned[1], &by),
+            ]
+        };
+        // Times of one mode on one side and of another on the other differ by more than the link.
+        let common = self.in_common_modes().map(|[a, b]| read([&a, &b]));
+        let both = match common {
+            Some([Ok(a), Ok(b)]) => [Ok(a), Ok(b)],
+            _ => read(self.sides()),
+        };
         let mut sides = Vec::new();
         let mut lacking = Vec::new();
-        for (side, planned) in [self.a, self.b].into_iter().zip(planned) {
-            match OnSide::new(&side.inputs, planned, &by) {
+        for (side, found) in [self.a, self.b].into_iter().zip(both) {
+            match found {
                 Ok(on_side) => {
                     for found in on_side.found() {
                         figures.caveats.extend(found.caveats.iter().cloned());
@@ -236,7 +251,11 @@ impl<'a> Pair<'a> {
         // Where a side has no curve at all, all sizes are lacking.
         let why = match self.sides().iter().all(|side| has_curve(side)) {
             true => lacking.join("; "),
-            false => "there is no curve of both links (--allreduce-a and --allreduce-b)".to_owned(),
+            false => {
+                let lacking = self.lacking();
+                let words: Vec<String> = lacking.iter().map(Lacking::words).collect();
+                words.join(" and ")
+            }
         };
         sides.try_into().map_err(|_| why)
     }
@@ -258,42 +277,11 @@ impl<'a> Pair<'a> {
         Ok(())
     }
 
-    /// Sizes of all-reduces that a side sends and its curve does not tell, ascending; empty where a side has no curve, or where all
-    /// are told.
-    pub(super) fn lacking_sizes(&self) -> Vec<u64> {
-        let mut sizes: Vec<u64> = Vec::new();
-        for inputs in self.sides() {
-            let points = inputs.usable_curve();
-            if !has_curve(inputs) {
-                return Vec::new();
-            }
-            let first = self.run().and_then(prompt_tokens);
-            let first = first.filter(|_| self.run().is_some_and(|run| alone(run).is_ok()));
-            let sent = [
-                self.of_step(inputs),
-                self.in_step(inputs).map_or_else(Vec::new, |of| of.all),
-                first.map_or_else(Vec::new, |tokens| of_prompt(inputs, tokens)),
-            ];
-            let reduces = sent
-                .iter()
-                .flatten()
-                .filter(|one| one.kind == CollectiveKind::AllReduce);
-            sizes.extend(
-                reduces
-                    .map(|one| one.bytes_per_rank)
-                    .filter(|bytes| !reaches_in_a_mode(&points, inputs.tp, *bytes)),
-            );
-        }
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes
-    }
-
     /// Tokens of the largest chunk of prompts that is in the times under comparison; `None` where the file does not tell.
     pub(super) fn chunk(&self) -> Option<u32> {
         let inputs = &self.a.inputs;
         let tokens = self.run().and_then(prompt_tokens)?;
-        let together = match self.step_from() {
+        let together = match self.step_mode().map(|mode| mode.from) {
             Some(StepFrom::Latency) => tokens.saturating_mul(self.batch),
             _ => tokens,
         };
@@ -302,8 +290,9 @@ impl<'a> Pair<'a> {
     }
 
     /// Prompts in the time of a step, where that is taken from latencies.
-    fn in_step(&self, inputs: &Inputs) -> Option<Prompts> {
-        (self.step_from() == Some(StepFrom::Latency))
+    pub(super) fn in_step(&self, inputs: &Inputs) -> Option<Prompts> {
+        let mode = self.step_mode();
+        mode.is_some_and(|mode| mode.from == StepFrom::Latency)
             .then(|| self.in_latency(inputs))
             .flatten()
     }
@@ -360,13 +349,13 @@ impl<'a> Pair<'a> {
 }
 
 /// Whether there are times of collectives at this size of the comparison.
-fn has_curve(inputs: &Inputs) -> bool {
+pub(super) fn has_curve(inputs: &Inputs) -> bool {
     let points = inputs.usable_curve();
     inputs.tp == 1 || points.iter().any(|point| point.ranks == inputs.tp)
 }
 
 /// Collectives of a prompt's chunks.
-fn of_prompt(inputs: &Inputs, tokens: u32) -> Vec<PlannedCollective> {
+pub(super) fn of_prompt(inputs: &Inputs, tokens: u32) -> Vec<PlannedCollective> {
     let engine = inputs.engine(inputs.tp);
     engine.map_or_else(Vec::new, |engine| {
         prefill_plan(&inputs.model, engine, tokens)

@@ -175,6 +175,9 @@ pub struct LinkPrediction {
     pub collectives_of_a: Vec<CollectiveCost>,
     /// The other's.
     pub collectives_of_b: Vec<CollectiveCost>,
+    /// How the two curves were timed, where one was timed otherwise than the other; `None` where both were alike.
+    #[serde(default)]
+    pub modes: Option<String>,
 }
 
 /// What an all-reduce would have to cost more on the other link, were the link the whole cause.

@@ -3,8 +3,10 @@
 use measure::record::PlannedCollective;
 
 use super::result::LinkPrediction;
+use super::starts;
 use crate::attribute::{CollectiveCost, Collectives, Grade, Taken};
 use crate::inputs::Inputs;
+use crate::priors::Prior;
 use crate::random::Random;
 use crate::range::Range;
 
@@ -28,6 +30,8 @@ pub(super) struct Prompts {
 pub(super) struct OnSide {
     own: Sent,
     prompts: Option<(Sent, f64)>,
+    /// What all of it may differ by from the launch that was timed; `None` where the curve itself shows that.
+    start: Option<Prior>,
 }
 
 impl OnSide {
@@ -54,7 +58,21 @@ impl OnSide {
         Ok(Self {
             own: Sent::of(&planned.own, |planned| by(inputs, planned))?,
             prompts: prompts.transpose()?,
+            start: starts::of_curve(inputs, &planned.own),
         })
+    }
+
+    /// What is taken as known of the launch.
+    pub(super) fn start(&self) -> Option<&Prior> {
+        self.start.as_ref()
+    }
+
+    /// How the curve of the time itself was timed; `None` where nothing is sent.
+    pub(super) fn timed_in(&self) -> Option<&str> {
+        match &self.own {
+            Sent::Nothing => None,
+            Sent::ByCurve(of) => Some(of.timed_in()),
+        }
     }
 
     /// Every set of collectives with times.
@@ -77,6 +95,14 @@ impl OnSide {
             for (on, of, share) in [(&mut on_a, in_a, share_a), (&mut on_b, in_b, share_b)] {
                 on.ms += of.ms * fresh * share;
                 on.bare_ms += of.bare_ms * fresh * share;
+            }
+        }
+        // The server's processes are none of those that were timed, on either side.
+        for (on, side) in [(&mut on_a, a), (&mut on_b, b)] {
+            if let Some(start) = &side.start {
+                let factor = start.at(random.uniform());
+                on.ms *= factor;
+                on.bare_ms *= factor;
             }
         }
         (on_a, on_b)
@@ -209,6 +235,10 @@ impl Drawn {
             grade: a.grade().max(b.grade()),
             collectives_of_a: a.costs(),
             collectives_of_b: b.costs(),
+            modes: match (a.timed_in(), b.timed_in()) {
+                (Some(a), Some(b)) if a != b => Some(format!("{a} against {b}")),
+                _ => None,
+            },
         })
     }
 }

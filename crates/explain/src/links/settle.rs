@@ -1,11 +1,8 @@
 //! What would settle more of a comparison, each with its command.
 
-use measure::unit::ByteCount;
-
-use super::pair::Pair;
+use super::pair::{Pair, has_curve};
 use super::result::LinkFigures;
 use super::verdict::LinkVerdict;
-use crate::attribute::by_hand;
 
 impl Pair<'_> {
     /// What would settle more, the most telling first.
@@ -19,16 +16,17 @@ impl Pair<'_> {
         let bench = format!("allreduce-bench --model {model} --tp {tp} --batches {batch}{chunk}");
         let both = "on each, then explain with --allreduce-a and --allreduce-b";
         let mut next = Vec::new();
-        let lacking = self.lacking_sizes();
-        if !lacking.is_empty() {
-            let words: Vec<String> = lacking
-                .iter()
-                .map(|size| ByteCount(*size).to_string())
-                .collect();
+        if any(|verdict| matches!(verdict, LinkVerdict::LessThanBytes { .. })) {
+            next.push("what the links of both sides really are, under load: p2p-bw --gpus 0,1 on each, then explain with --links-a and --links-b; and what the engine sends: its log with NCCL_DEBUG=INFO".to_owned());
+        }
+        let lacking = self.lacking();
+        let has_some = lacking.len() < 2 || self.sides().iter().any(|side| has_curve(side));
+        let modes = differences().find_map(|one| one.predicted.as_ref()?.modes.as_ref());
+        if !lacking.is_empty() && has_some && tp > 1 {
+            next.extend(lacking.iter().map(|side| side.next(&bench)));
+        } else if let Some(modes) = modes {
             next.push(format!(
-                "the all-reduces of {} that the curves lack, on both links: {}, each beside the file that is there (--allreduce-a and --allreduce-b may be given several times)",
-                words.join(" and "),
-                by_hand(tp, &lacking)
+                "the collectives on both links in one mode, where they were timed {modes}: {bench} {both}"
             ));
         } else if differences().any(|one| one.predicted.is_none()) && tp > 1 {
             next.push(format!("the collectives on both links: {bench} {both}"));

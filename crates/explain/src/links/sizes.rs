@@ -106,10 +106,10 @@ fn attribution(
         .ok_or_else(|| why("a result has no time per token of a stream, and a latency does not tell two sizes apart: run with a stream"))?;
     let times = |inputs: &Inputs| -> Vec<RunTime> {
         let runs = inputs.runs(inputs.tp);
-        runs.filter_map(|run| step_time(&RunShape::new(run), run, from))
+        runs.filter_map(|run| step_time(&RunShape::new(run), run, from, false))
             .collect()
     };
-    let measured = Measured::new(more, &times(fewer), &times(more))
+    let measured = Measured::new(more, "start_to_start", &times(fewer), &times(more))
         .ok_or_else(|| why("a size has no time of a step"))?;
     let batch = more.batch().ok_or_else(|| why("the batch is not known"))?;
     let eager = more.is_eager(batch);

@@ -22,14 +22,34 @@ impl From<Spread> for RunTime {
     }
 }
 
-/// The mean decode step, ms; of a latency what falls to each output token.
-pub(super) fn step_time(shape: &RunShape<'_>, run: &ServeRun, from: StepFrom) -> Option<RunTime> {
+/// Gaps that are longer than the time per token by this factor are of chunks that hold several tokens.
+const SEVERAL: f64 = 1.2;
+
+/// Whether a run's gaps between tokens are of single tokens, as far as it says.
+pub(super) fn has_gaps_of_tokens(run: &ServeRun) -> bool {
+    RunShape::new(run)
+        .gap_in_tokens()
+        .is_some_and(|tokens| tokens <= SEVERAL)
+}
+
+/// The mean decode step, ms; of a latency what falls to each output token. `by_first` bounds prompts in a time per token by the time to
+/// first token whatever gaps show, for runs that are compared with others that have none.
+pub(super) fn step_time(
+    shape: &RunShape<'_>,
+    run: &ServeRun,
+    from: StepFrom,
+    by_first: bool,
+) -> Option<RunTime> {
     Some(match from {
         StepFrom::DecodeGap => shape.decode_gap()?.into(),
         StepFrom::Tpot => RunTime {
             of: run.tpot_ms?,
             // That nothing bounds it, a gate says.
-            unseen: shape.prompts_at_most().unwrap_or(0.0),
+            unseen: match by_first {
+                true => shape.by_first_token(),
+                false => shape.prompts_at_most(),
+            }
+            .unwrap_or(0.0),
         },
         StepFrom::Latency => {
             let latency = run.e2el_ms?;

@@ -148,15 +148,8 @@ fn sentence(comparison: &LinkComparison, figures: &LinkFigures, of: &Difference)
     );
     let predicted = of.predicted.as_ref();
     let by_curves = predicted.map_or(String::new(), |by| {
-        let effective = by.effective.as_ref().map_or(String::new(), |n| {
-            format!(
-                ", worth {} all-reduces of {} planned",
-                n.with_decimals(0),
-                by.planned
-            )
-        });
         format!(
-            " (collectives by the two curves: {}{effective})",
+            " (collectives by the two curves: {})",
             apart(comparison, of, &by.difference, " ms")
         )
     });
@@ -188,6 +181,9 @@ fn sentence(comparison: &LinkComparison, figures: &LinkFigures, of: &Difference)
         LinkVerdict::MoreThanBytes { most_ms } => format!(
             "more than bytes over the two links can make ({most_ms:.3} ms at most, with what the library's protocol may carry beside a message): latency of another path, or something beside the link ({})",
             suspects(figures)
+        ),
+        LinkVerdict::LessThanBytes { least_ms, .. } => format!(
+            "though bytes over the two links alone make {least_ms:.2} ms at least: LINKS AND RUNS CONTRADICT EACH OTHER (a link that is not as stated, collectives that are hidden behind other work, or an engine that sends less than planned)"
         ),
         LinkVerdict::LinkCould { doubt: None } => "which bytes over the two links could make; without curves of both it is not proven".to_owned(),
         LinkVerdict::LinkCould { doubt: Some(doubt) } => {

@@ -39,6 +39,13 @@ pub enum LinkVerdict {
         /// What bytes can make at most, ms, with what the library's protocols carry beside a message.
         most_ms: f64,
     },
+    /// Bytes over the two links make more of it than was measured: links, runs and plan contradict each other.
+    LessThanBytes {
+        /// What bytes make at least, ms.
+        least_ms: f64,
+        /// What was measured along their direction, ms.
+        seen: Range,
+    },
     /// It could be the link, and that is not proven.
     LinkCould {
         /// What the curves leave in doubt; `None` where there are none, and bytes over these links could make such a difference.
@@ -55,8 +62,31 @@ pub enum LinkVerdict {
 }
 
 impl LinkVerdict {
-    /// By curves: what was measured, ms, and what they make of it.
-    pub(super) fn by_curves(measured: &Range, by: &LinkPrediction) -> Self {
+    /// By curves: what was measured, ms, what they make of it, and what bytes make of it where the links are known.
+    pub(super) fn by_curves(
+        measured: &Range,
+        by: &LinkPrediction,
+        bytes: Option<&WireDifference>,
+    ) -> Self {
+        let verdict = Self::by_times(measured, by);
+        if matches!(verdict, Self::AgainstLink | Self::LessThanLink { .. }) && by.modes.is_none() {
+            return verdict;
+        }
+        if let Some(contradiction) = bytes.and_then(|bytes| against_bytes(measured, bytes)) {
+            return contradiction;
+        }
+        match &by.modes {
+            Some(modes) => Self::NotTold {
+                reason: format!(
+                    "the two curves were timed otherwise ({modes}), which differs by more than the link: measure both in one mode"
+                ),
+            },
+            None => verdict,
+        }
+    }
+
+    /// By curves that were timed alike.
+    fn by_times(measured: &Range, by: &LinkPrediction) -> Self {
         let predicted = &by.difference;
         if measured.is_told() && predicted.is_told() && measured.mid * predicted.mid < 0.0 {
             return Self::AgainstLink;
@@ -114,6 +144,9 @@ impl LinkVerdict {
         if told && measured.mid * wire.mid < 0.0 {
             return Self::AgainstLink;
         }
+        if let Some(contradiction) = against_bytes(measured, bytes) {
+            return contradiction;
+        }
         let plain = wire.low.abs().max(wire.high.abs());
         let most_ms = bytes.most_ms.map_or(plain, |most| most.max(plain));
         let seen_from_ms = (measured.high - measured.low) / 2.0;
@@ -138,6 +171,18 @@ impl LinkVerdict {
             reason: "the runs do not tell the difference from none".to_owned(),
         }
     }
+}
+
+/// What was measured is less than bytes over the two links alone make; `None` where it is not.
+fn against_bytes(measured: &Range, bytes: &WireDifference) -> Option<LinkVerdict> {
+    let wire = &bytes.difference_ms;
+    let least_ms = wire.low.max(-wire.high);
+    let seen = match wire.mid < 0.0 {
+        true => measured.turned(),
+        false => *measured,
+    };
+    (least_ms > 0.0 && seen.high < least_ms)
+        .then_some(LinkVerdict::LessThanBytes { least_ms, seen })
 }
 
 /// Why a difference that the curves do not contradict is not proven by them; `None` where it is.

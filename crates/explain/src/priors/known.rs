@@ -215,7 +215,7 @@ impl Prior {
     pub(super) fn check(&self) -> Result<(), PriorError> {
         let finite = self.low.is_finite() && self.high.is_finite() && self.low <= self.high;
         let floor = match self.name.as_str() {
-            "start_to_start" => -1.0,
+            "start_to_start" | "start_to_start_on_cpus" | "start_on_other_link" => -1.0,
             "gemm_speedup" => 1.0,
             "prefix_cache_share" | "host_ms" | "host_eager_ms" | "executor_ms" => 0.0,
             "unstated_spread" => 0.0,
@@ -226,7 +226,11 @@ impl Prior {
         };
         let ceiling = match self.name.as_str() {
             "gemm_speedup" => 2.0,
-            "prefix_cache_share" | "start_to_start" | "unstated_spread" => 1.0,
+            "prefix_cache_share"
+            | "start_to_start"
+            | "start_to_start_on_cpus"
+            | "start_on_other_link"
+            | "unstated_spread" => 1.0,
             "unstated_curve_spread" => 1.0,
             "memory_efficiency" | "expert_memory_efficiency" | "math_efficiency" => 1.0,
             "prompts_seen" | "prompt_attention_efficiency" => 1.0,

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod cases;
+mod launches;
 mod one_prompt;
 mod sizes;
 mod two_links;
