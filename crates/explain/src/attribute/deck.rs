@@ -15,6 +15,8 @@ pub(crate) enum Knob {
     Executor,
     KvRead,
     PrefillRate,
+    /// GB/s over a rank's link of prompts' all-reduces that no curve tells.
+    PromptRate,
     PrefixCache,
     /// From the curve to the engine: in-situ factor of an own curve, transfer factor of a published one.
     Transfer,

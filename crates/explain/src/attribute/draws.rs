@@ -6,6 +6,7 @@ use tp_plan::ModelFacts;
 use super::attention::attention_in_parts_ms;
 use super::cost::Term;
 use super::deck::{Hand, Knob};
+use super::prompts::Prompts;
 use super::step::StepTime;
 use super::unseen::Unseen;
 
@@ -22,7 +23,7 @@ pub(super) struct Workload<'a> {
     /// Collectives of a decode step; `None` where there is no curve.
     pub(super) terms: Option<Vec<Term>>,
     /// Collectives of one wave's prefill, all prompts uncached.
-    pub(super) prefill_terms: Vec<Term>,
+    pub(super) prompts: Prompts,
     /// Whether the collectives of a decode step were measured on this box, or traced.
     pub(super) by_own: bool,
     /// What the GEMMs of one GPU take at least, ms.
@@ -80,9 +81,8 @@ impl Workload<'_> {
     }
 
     pub(super) fn draw(&self, hand: Hand) -> Draw {
-        let prefill_us: f64 = self.prefill_terms.iter().map(|term| term.us(&hand)).sum();
         let one = self.one.draw(&hand, 0.0);
-        let several = self.several.draw(&hand, prefill_us / 1e3);
+        let several = self.several.draw(&hand, self.prompts.ms(&hand));
         let ranks = f64::from(self.tp);
         let layers = f64::from(self.model.layers);
         let elementwise = layers * hand.get(Knob::Elementwise) / 1e3;

@@ -9,6 +9,7 @@ mod gemm;
 mod half;
 mod misfit;
 pub(crate) mod prepare;
+pub(crate) mod prompts;
 mod result;
 mod sensitivity;
 pub(crate) mod step;

@@ -1,14 +1,14 @@
 //! What does not change from draw to draw: the runs' steps, the plan with its curves, and the priors that are drawn from.
 
 use measure::record::PlannedStep;
-use measure::unit::ByteCount;
 use tp_plan::plan;
 
 use super::anchor::least_gemm_ms;
-use super::cost::{Curves, Term};
+use super::cost::Curves;
 use super::deck::{Deck, Knob};
 use super::draws::Workload;
 use super::gemm::measured_speedup;
+use super::prompts::prompts;
 use super::result::{Grade, StepFrom};
 use super::step::{Side, StepTime};
 use super::traced::traced;
@@ -112,11 +112,12 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         }
     }
     let curves = Curves::choose(inputs, eager, &step.collectives, &mut deck);
-    let (mut terms, mut prefill_terms) = (None, Vec::new());
-    let mut too_far = None;
+    let mut terms = None;
+    let (mut too_far, mut short) = (None, None);
     let curves = curves.filter(|curves| {
         too_far = curves.too_far(&step.collectives);
         caveats.extend(too_far.clone());
+        short = too_far.is_some().then(|| curves.clone());
         too_far.is_none()
     });
     if let Some(curves) = &curves {
@@ -142,43 +143,24 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             caveats.extend(curves.caveats.iter().cloned());
         }
         terms = Some(decode);
-        if let Some(tokens) = several.wave_tokens() {
-            let row = u64::from(model.hidden) * u64::from(model.activation_bytes);
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "tokens of a wave, held below a billion"
-            )]
-            let largest = (tokens.clamp(0.0, 1e9) as u64)
-                .min(u64::from(engine.max_batched_tokens))
-                .saturating_mul(row);
-            let is_short = !curves.show_bandwidth(largest);
-            let published = is_short
-                .then(|| Curves::of_prefill(inputs, &mut deck))
-                .flatten();
-            if is_short {
-                let from = match &published {
-                    Some(_) => "are read from a published curve of this GPU, times a wide factor",
-                    None => {
-                        "are read far beyond its end, with any exponent of the size from half that of the last two sizes to 1"
-                    }
-                };
-                caveats.push(format!(
-                    "the curve is too short for the messages of a prefill, {} at most, which {from}: measure them with allreduce-bench --model {} --tp {tp} --batches {batch} --prefill-chunk {}",
-                    ByteCount(largest),
-                    model.name,
-                    largest / row.max(1)
-                ));
-            }
-            prefill_terms = prefill(inputs, published.as_ref().unwrap_or(curves), tokens);
-        }
     }
+    let prompts = several.wave_tokens().and_then(|tokens| {
+        let short = short.as_ref();
+        prompts(
+            inputs,
+            curves.as_ref(),
+            short,
+            tokens,
+            &mut deck,
+            &mut caveats,
+        )
+    });
+    let prompts = prompts.unwrap_or_default();
     let not_proven = half_not_proven(inputs).map(|why| format!("half width not proven ({why})"));
     // With a curve the prompts' all-reduces are drawn by it, and taken off the latencies.
-    let has_prompts = prefill_terms.is_empty() && several.wave_tokens().is_some();
-    let not_proven = match half.is_some() && has_prompts {
+    let not_proven = match half.is_some() && prompts.are_by_rate() {
         true => {
-            let why = "the steps are worked out from latencies, in which the prompts' own all-reduces lie, and no curve says what they take, so that communication is an upper figure";
+            let why = "the steps are worked out from latencies, in which the prompts' own all-reduces lie, and no curve says what they take";
             caveats.push(format!("{why}: run with a stream, or give --allreduce"));
             Some(not_proven.map_or(why.to_owned(), |before| format!("{before}; {why}")))
         }
@@ -192,14 +174,14 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     let used: Vec<Knob> = terms
         .iter()
         .flatten()
-        .chain(&prefill_terms)
+        .chain(&prompts.terms)
         .flat_map(|term| term.factors.clone())
         .collect();
     deck.drop_unused(&used);
     if terms
         .iter()
         .flatten()
-        .chain(&prefill_terms)
+        .chain(&prompts.terms)
         .any(|term| term.is_unstated)
     {
         deck.add(
@@ -225,7 +207,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             several,
             half,
             terms,
-            prefill_terms,
+            prompts,
             by_own,
             // Of a mixture of experts at least what one token needs, however the others are routed.
             least_gemm_ms: least_gemm_ms(inputs, model.weight_bytes_read(1)),
@@ -238,29 +220,4 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         step_from,
         caveats,
     })
-}
-
-/// Collectives of one wave's prefill: whole chunks as the engine cuts them, and the rest.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "tokens of a wave, held below a billion"
-)]
-pub(crate) fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term> {
-    let Some(engine) = inputs.engine(inputs.tp) else {
-        return Vec::new();
-    };
-    let tokens = tokens.round().clamp(0.0, 1e9) as u32;
-    let chunk = engine.max_batched_tokens.max(1);
-    let mut terms = Vec::new();
-    for (tokens, times) in [(chunk, tokens / chunk), (tokens % chunk, 1)] {
-        if tokens == 0 || times == 0 {
-            continue;
-        }
-        for mut collective in plan(&inputs.model, engine, 0, Some(tokens)).collectives {
-            collective.count = collective.count.saturating_mul(times);
-            terms.push(curves.term(&collective).0);
-        }
-    }
-    terms
 }

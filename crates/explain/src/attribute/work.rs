@@ -94,7 +94,10 @@ impl Prepared<'_> {
     /// GPU has room for its weights.
     pub(super) fn fits(&self, draw: &Draw) -> bool {
         let room = draw.gemm_of_one >= self.workload.least_gemm_ms - self.tolerance;
-        draw.one > 0.0 && draw.several > 0.0 && room
+        // A rate that is only assumed cannot take so much out that less is left than the other causes need.
+        let by_rate = self.workload.prompts.are_by_rate();
+        let leaves = !by_rate || draw.remainder() >= -self.tolerance;
+        draw.one > 0.0 && draw.several > 0.0 && room && leaves
     }
 
     /// Why the times of curve or trace cannot be in the unit that they are read in: they alone are far more than the whole step. `None`

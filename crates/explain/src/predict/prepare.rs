@@ -11,7 +11,7 @@ use super::result::{Level, PredictError};
 use super::room;
 use crate::attribute::cost::{Curves, Term};
 use crate::attribute::deck::{Deck, Knob};
-use crate::attribute::prepare::prefill;
+use crate::attribute::prompts::prefill;
 use crate::attribute::step::{Side, StepTime};
 use crate::attribute::{CollectiveCost, Grade, StepFrom, unused};
 use crate::inputs::Inputs;

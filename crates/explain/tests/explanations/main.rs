@@ -16,3 +16,4 @@ mod refusals;
 mod said;
 mod text;
 mod traces;
+mod unstreamed;
