@@ -1,7 +1,12 @@
 //! Running: what is done, in which order and how long; programs as processes; the monitor beside them; counters; the journal; going on
 //! with a run that was broken off.
 
+mod again;
+mod asked;
+mod commands;
 mod counters;
+mod course;
+mod ending;
 mod environment;
 mod folder;
 mod journal;
@@ -9,6 +14,7 @@ mod key;
 mod machine;
 mod matching;
 mod monitor;
+mod outcome;
 mod plan;
 mod process;
 mod scene;
@@ -17,10 +23,11 @@ mod session;
 mod soak;
 mod start;
 mod steps;
+mod watching;
 mod write;
 
+use asked::{level_word, loaded, matches, time_budget};
 pub(crate) use journal::{FILE as JOURNAL_FILE, read as read_journal};
 pub(crate) use plan::plan;
 pub(crate) use process::{TIED, become_tied};
 pub(crate) use start::run;
-use start::{level_word, loaded, matches, time_budget};

@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use measure::record::{Endpoint, Outcome, Payload, Record, Status, load};
-use program::others::last_error;
+use measure::record::{Payload, Record, load};
 use program::{Stop, say as tell};
 use supervisor::Interrupt;
 
 use super::folder::Folder;
 use super::journal::{Done, Entry, Journal, not_durable};
 use super::machine;
+use super::outcome::{has_evidence, lost, missing};
 use super::process::{self, Ended, Limits, Program};
-use super::steps::{self, Again, Bench, Step};
+use super::steps::{self, Bench, Step};
 use crate::checks::Group;
 use crate::findings::{Findings, Found, Missing};
 use crate::judge;
@@ -114,73 +114,6 @@ impl Session<'_> {
         }
         self.again()
     }
-
-    fn again(&mut self) -> Result<(), Stop> {
-        let sampling = self.bench.profile.sampling;
-        let mut samples = sampling.repeats;
-        for round in 1.. {
-            samples += sampling.repeats;
-            if sampling.repeats == 0 || samples > sampling.max_repeats {
-                break;
-            }
-            let undecided = judge::undecided(&self.checks);
-            let all = undecided
-                .iter()
-                .filter_map(|(kind, about)| steps::again(kind, about));
-            let again = steps::joined(all);
-            if again.is_empty() {
-                break;
-            }
-            for one in again {
-                let name = format!("{}-again-{round}", one.group.word());
-                let Some(step) = self.more(name, &one) else {
-                    continue;
-                };
-                if self.step(&step)? == Did::NoTime {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The step that takes more samples of what was measured, at the same sizes.
-    fn more(&self, name: String, again: &Again) -> Option<Step> {
-        let pairs = matches!(
-            again.group,
-            Group::PeerLinks | Group::Concurrent | Group::Collectives
-        );
-        let again = match again.devices.len() {
-            // A pair needs both of its ends; all of a class is measured again.
-            1 if pairs => &Again {
-                devices: Vec::new(),
-                ..again.clone()
-            },
-            _ => again,
-        };
-        let mut step = self.bench.step(again.group, name, Some(again))?;
-        let is_of = |case: &str| again.cases.is_empty() || again.cases.contains(&case);
-        let bytes = self
-            .findings
-            .links
-            .iter()
-            .find_map(|found| match &found.it.payload {
-                Payload::Links(links) => links
-                    .points
-                    .iter()
-                    .find(|point| is_of(&point.case))
-                    .map(|point| point.bytes),
-                _ => None,
-            });
-        let takes_sizes = step.program == "p2p-bw" && again.group != Group::Numa;
-        let has_sizes = step.arguments.iter().any(|word| word == "--sizes");
-        if let (Some(bytes), true) = (bytes, takes_sizes && !has_sizes) {
-            step.arguments
-                .extend(["--sizes".to_owned(), bytes.to_string()]);
-        }
-        Some(step)
-    }
-
     /// Seconds that are left of the whole run's time.
     pub(crate) fn left(&self) -> Duration {
         let spent = Duration::from_secs_f64(self.before_s.max(0.0)) + self.begun.elapsed();
@@ -370,201 +303,5 @@ impl Session<'_> {
     /// The disk refuses.
     pub(crate) fn keep(&mut self, entry: &Entry) -> Result<(), Stop> {
         self.journal.add(entry).map_err(not_durable)
-    }
-}
-
-/// Whether a record holds anything that was measured or tried.
-fn has_evidence(record: &Record) -> bool {
-    match &record.payload {
-        Payload::Links(links) => {
-            !links.points.is_empty() || !links.probes.is_empty() || !links.pending.is_empty()
-        }
-        Payload::Numa(numa) => !numa.points.is_empty(),
-        Payload::Collectives(collectives) => !collectives.points.is_empty(),
-        Payload::Serve(serve) => serve.summary.is_some(),
-    }
-}
-
-/// Devices whose copies from or to host memory failed because the device was lost; of a pair it is not known which end is to blame.
-fn lost(record: &Record) -> Vec<(String, String)> {
-    let Payload::Links(links) = &record.payload else {
-        return Vec::new();
-    };
-    let of_point = |point: &measure::record::Point| {
-        let Outcome::Failed { reason } = &point.outcome else {
-            return None;
-        };
-        let device = match (point.from, point.to) {
-            (Endpoint::Host, Endpoint::Device(device))
-            | (Endpoint::Device(device), Endpoint::Host) => device,
-            _ => return None,
-        };
-        let label = links.devices.get(device)?.label.clone();
-        is_loss(reason).then(|| (label, reason.clone()))
-    };
-    links.points.iter().filter_map(of_point).collect()
-}
-
-/// The words of a driver's error that says that its device is gone.
-fn is_loss(reason: &str) -> bool {
-    reason.contains("device lost")
-}
-
-/// What the end of a step leaves open; `None` where its record tells all.
-fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Option<Missing> {
-    let program = step.program;
-    let of = |code, text: String| Some(Missing { code, text });
-    let left = |is_left_behind: &bool| match is_left_behind {
-        true => "; not even SIGKILL ended it, and it was left behind",
-        false => "",
-    };
-    match ended {
-        Ended::Silent {
-            waited,
-            is_left_behind,
-        } => of(
-            ReasonCode::Hang,
-            format!(
-                "{program} made no progress for {:.0} s and was ended{}",
-                waited.as_secs_f64(),
-                left(is_left_behind)
-            ),
-        ),
-        Ended::OutOfTime { is_left_behind } => of(
-            ReasonCode::Budget,
-            format!(
-                "the time of the run was over while {program} measured{}",
-                left(is_left_behind)
-            ),
-        ),
-        Ended::Killed { signal: 9, said } => of(
-            ReasonCode::OutOfMemory,
-            format!(
-                "{program} was ended by SIGKILL, perhaps by the kernel for want of memory: {}",
-                last_error(said)
-            ),
-        ),
-        Ended::Killed { signal, said } => of(
-            ReasonCode::WorkerFailed,
-            format!(
-                "{program} was ended by signal {signal}: {}",
-                last_error(said)
-            ),
-        ),
-        Ended::Exit { code, said } => {
-            match record.map(|record| (&record.status, has_evidence(record))) {
-                Some((Status::Complete, true)) => None,
-                Some((Status::Refused { reason }, _)) => {
-                    of(refused(reason), format!("{program}: {reason}"))
-                }
-                Some((Status::Failed { reason }, _)) => {
-                    of(ReasonCode::WorkerFailed, format!("{program}: {reason}"))
-                }
-                _ => of(
-                    ReasonCode::WorkerFailed,
-                    format!(
-                        "{program} ended with exit code {code}: {}",
-                        last_error(said)
-                    ),
-                ),
-            }
-        }
-        Ended::Interrupted(_) => None,
-    }
-}
-
-/// What kind of refusal a program's reason is.
-fn refused(reason: &str) -> ReasonCode {
-    if is_loss(reason) {
-        ReasonCode::DeviceLost
-    } else if reason.contains("no progress") || reason.contains("no answer") {
-        ReasonCode::Hang
-    } else if reason.contains("not found") {
-        ReasonCode::MissingLibrary
-    } else {
-        ReasonCode::WorkerFailed
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_program_says_what_its_group_lacks() {
-        let step = Step {
-            name: "collectives".to_owned(),
-            group: Group::Collectives,
-            program: "allreduce-bench",
-            arguments: Vec::new(),
-            seconds: 1.0,
-        };
-        let said = || "a\nerror: b\nc".to_owned();
-        for (ended, code, says) in [
-            (
-                Ended::Silent {
-                    waited: Duration::from_secs(90),
-                    is_left_behind: true,
-                },
-                ReasonCode::Hang,
-                "no progress for 90 s and was ended; not even SIGKILL",
-            ),
-            (
-                Ended::OutOfTime {
-                    is_left_behind: false,
-                },
-                ReasonCode::Budget,
-                "the time of the run was over",
-            ),
-            (
-                Ended::Killed {
-                    signal: 9,
-                    said: said(),
-                },
-                ReasonCode::OutOfMemory,
-                "SIGKILL",
-            ),
-            (
-                Ended::Killed {
-                    signal: 11,
-                    said: said(),
-                },
-                ReasonCode::WorkerFailed,
-                "signal 11: error: b",
-            ),
-            (
-                Ended::Exit {
-                    code: 4,
-                    said: said(),
-                },
-                ReasonCode::WorkerFailed,
-                "exit code 4: error: b",
-            ),
-        ] {
-            let missing = missing(&step, &ended, None).unwrap();
-            assert_eq!(missing.code, code, "{ended:?}");
-            assert!(missing.text.contains(says), "{}", missing.text);
-        }
-    }
-
-    #[test]
-    fn a_refusal_is_of_a_library_a_loss_or_a_hang_by_its_words() {
-        for (reason, code) in [
-            (
-                "libnccl.so.2 not found (in the loader's path); install NCCL",
-                ReasonCode::MissingLibrary,
-            ),
-            (
-                "rank 1: device lost: cuStreamSynchronize returned 719",
-                ReasonCode::DeviceLost,
-            ),
-            (
-                "joining the communicator: no progress for 20 s",
-                ReasonCode::Hang,
-            ),
-            ("ranks 0 and 1 disagree", ReasonCode::WorkerFailed),
-        ] {
-            assert_eq!(refused(reason), code, "{reason}");
-        }
     }
 }

@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use super::again::Again;
+use super::commands::{POINT_S, SAMPLES_S};
 use crate::checks::Group;
 use crate::cli::{Level, RunArgs};
 use crate::profile::Profile;
@@ -72,27 +74,6 @@ const SOAK_CASES: &[&str] = &[
     "all_to_host_ce",
     "ring_ce",
 ];
-
-/// Bytes of a copy within host memory.
-const HOST_BYTES: u64 = 16 << 20;
-
-/// Seconds that a program takes before and after its measurements, about.
-const AROUND_S: f64 = 4.0;
-
-/// Seconds that samples of one point may take.
-const SAMPLES_S: f64 = 0.5;
-
-/// Seconds that a point takes beside its samples: allocating, filling, comparing.
-const POINT_S: f64 = 0.6;
-
-/// Seconds that the probe of a pair takes, with its kernels.
-const PROBE_S: f64 = 1.0;
-
-/// Seconds that a size of a collective takes.
-const SIZE_S: f64 = 2.0;
-
-/// Seconds of a serving benchmark.
-const SERVING_S: f64 = 60.0;
 
 /// The whole run must fit into so much more than the sum of its steps.
 pub(crate) const INVENTORY_S: f64 = 6.0;
@@ -185,17 +166,6 @@ pub(crate) fn steps(bench: &Bench<'_>) -> Vec<Step> {
     MEASURED.iter().filter_map(of).collect()
 }
 
-/// What is measured again, with the cases and devices that matter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Again {
-    /// The group.
-    pub(crate) group: Group,
-    /// Cases of `p2p-bw`; empty for all of the group.
-    pub(crate) cases: Vec<&'static str>,
-    /// Labels of the devices; empty for all.
-    pub(crate) devices: Vec<String>,
-}
-
 impl Bench<'_> {
     /// How many samples a figure gets in one step.
     pub(crate) fn samples(&self) -> usize {
@@ -275,230 +245,5 @@ impl Bench<'_> {
             });
         }
         steps
-    }
-
-    /// Whose driver, which devices, how many samples, how long without progress.
-    fn common(&self, devices: &[&Named]) -> Vec<String> {
-        let numbers: Vec<&str> = devices
-            .iter()
-            .map(|device| device.number.as_str())
-            .collect();
-        let mut words: Vec<String> = vec![
-            "--backend".to_owned(),
-            self.backend.to_owned(),
-            "--gpus".to_owned(),
-            numbers.join(","),
-            "--samples".to_owned(),
-            self.samples().to_string(),
-            "--deadline".to_owned(),
-            self.args.deadline.as_secs_f64().to_string(),
-        ];
-        words.extend(self.played());
-        words
-    }
-
-    /// The soft box, where one is played.
-    pub(crate) fn played(&self) -> Vec<String> {
-        match &self.args.sim {
-            Some(name) => vec!["--sim".to_owned(), name.clone()],
-            None => Vec::new(),
-        }
-    }
-
-    fn copies(
-        &self,
-        devices: &[&Named],
-        cases: &[&'static str],
-        points_a_case: usize,
-        has_probes: bool,
-    ) -> (&'static str, Vec<String>, f64) {
-        let points = (cases.len() * points_a_case).max(cases.len());
-        let pairs = devices.len() * devices.len().saturating_sub(1);
-        let probes = if has_probes && self.backend != "host" {
-            pairs
-        } else {
-            0
-        };
-        let mut words = self.common(devices);
-        let budget = (points as f64 * SAMPLES_S).max(1.0);
-        words.extend(["--cases".to_owned(), cases.join(",")]);
-        // Host memory in place of devices tries the programs out: it need not outgrow every cache, which takes minutes.
-        if self.backend == "host" {
-            words.extend(["--sizes".to_owned(), HOST_BYTES.to_string()]);
-        }
-        words.extend(["--budget".to_owned(), budget.to_string()]);
-        let seconds = AROUND_S + points as f64 * (SAMPLES_S + POINT_S) + probes as f64 * PROBE_S;
-        ("p2p-bw", words, seconds)
-    }
-
-    fn numa(&self, devices: &[&Named]) -> (&'static str, Vec<String>, f64) {
-        // Memory and thread each on any node, both directions.
-        let nodes = self.nodes.unwrap_or(2);
-        let points = devices.len() * nodes * nodes * 2;
-        let budget = (points as f64 * SAMPLES_S).max(1.0);
-        let mut words = vec!["numa".to_owned()];
-        words.extend(self.common(devices));
-        words.extend(
-            ["--kinds", "pinned", "--no-sizes", "--no-host", "--budget"].map(str::to_owned),
-        );
-        words.push(budget.to_string());
-        let seconds = AROUND_S + points as f64 * (SAMPLES_S + POINT_S);
-        ("p2p-bw", words, seconds)
-    }
-
-    fn collectives(&self, devices: &[&Named], sizes: &[u64]) -> (&'static str, Vec<String>, f64) {
-        let mut words = self.common(devices);
-        let listed: Vec<String> = sizes.iter().map(u64::to_string).collect();
-        let budget = sizes.len() as f64 * SIZE_S;
-        // A soft box plays calls that the host waits for in real time, which says nothing of the box.
-        let modes = match self.args.sim {
-            Some(_) => "back-to-back",
-            None => "host-synced,back-to-back",
-        };
-        words.extend(["--ops", "all_reduce", "--modes", modes, "--sizes"].map(str::to_owned));
-        words.extend([listed.join(","), "--budget".to_owned(), budget.to_string()]);
-        let seconds = 2.0 * AROUND_S + budget * 2.0;
-        ("allreduce-bench", words, seconds)
-    }
-
-    fn serving(&self) -> (&'static str, Vec<String>, f64) {
-        let url = self.args.serve_url.clone().unwrap_or_default();
-        let words = [
-            "run",
-            "--base-url",
-            &url,
-            "--requests",
-            "32",
-            "--concurrency",
-            "4",
-            "--input-tokens",
-            "128",
-            "--output-tokens",
-            "64",
-        ];
-        ("serve-bench", words.map(str::to_owned).to_vec(), SERVING_S)
-    }
-}
-
-/// What to measure again for a check that is not decided; `None` where more samples decide nothing.
-pub(crate) fn again(kind: &str, about: &[String]) -> Option<Again> {
-    let devices = || {
-        let mut labels: Vec<String> = about
-            .iter()
-            .flat_map(|about| about.split("->"))
-            .map(|label| label.trim().to_owned())
-            .filter(|label| label != "box" && !label.starts_with("node"))
-            .collect();
-        labels.sort();
-        labels.dedup();
-        labels
-    };
-    let of = |group, cases: &[&'static str], devices| {
-        Some(Again {
-            group,
-            cases: cases.to_vec(),
-            devices,
-        })
-    };
-    match kind {
-        "h2d_pinned" => of(Group::HostLinks, &["h2d_pinned_ce"], devices()),
-        "d2h_pinned" => of(Group::HostLinks, &["d2h_pinned_ce"], devices()),
-        "h2d_pageable" => of(Group::HostLinks, &["h2d_pageable_ce"], devices()),
-        "d2h_pageable" => of(Group::HostLinks, &["d2h_pageable_ce"], devices()),
-        "bidirectional" => of(
-            Group::HostLinks,
-            &["h2d_pinned_ce", "d2h_pinned_ce", "host_bidir_pinned_ce"],
-            devices(),
-        ),
-        "p2p" | "symmetry" | "p2p_latency" => of(Group::PeerLinks, &["d2d_write_ce"], devices()),
-        "p2p_staged" => of(
-            Group::PeerLinks,
-            &["d2d_staged_ce", "d2d_driver_staged_ce"],
-            devices(),
-        ),
-        // A class is compared with itself, so all of it is measured again.
-        "spread" if about.iter().any(|about| about == "p2p") => {
-            of(Group::PeerLinks, &["d2d_write_ce"], Vec::new())
-        }
-        "spread" => of(
-            Group::HostLinks,
-            &["h2d_pinned_ce", "d2h_pinned_ce"],
-            Vec::new(),
-        ),
-        "concurrent" => of(Group::Concurrent, &[], Vec::new()),
-        "numa_penalty" => of(Group::Numa, &[], devices()),
-        "allreduce" => of(Group::Collectives, &[], Vec::new()),
-        _ => None,
-    }
-}
-
-/// Joins what is measured again for several checks: one step a group, with all their cases and devices.
-pub(crate) fn joined(all: impl IntoIterator<Item = Again>) -> Vec<Again> {
-    let mut joined: Vec<Again> = Vec::new();
-    for one in all {
-        match joined.iter_mut().find(|known| known.group == one.group) {
-            None => joined.push(one),
-            Some(known) => {
-                if known.cases.is_empty() || one.cases.is_empty() {
-                    known.cases.clear();
-                } else {
-                    known.cases.extend(one.cases);
-                    known.cases.sort_unstable();
-                    known.cases.dedup();
-                }
-                if known.devices.is_empty() || one.devices.is_empty() {
-                    known.devices.clear();
-                } else {
-                    known.devices.extend(one.devices);
-                    known.devices.sort();
-                    known.devices.dedup();
-                }
-            }
-        }
-    }
-    joined.sort_by_key(|again| again.group);
-    joined
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn about(about: &[&str]) -> Vec<String> {
-        about.iter().map(|word| (*word).to_owned()).collect()
-    }
-
-    #[test]
-    fn what_is_measured_again_is_what_the_check_is_about_and_no_more() {
-        let pair = again("p2p", &about(&["GPU2->GPU0"])).unwrap();
-        assert_eq!(
-            (pair.group, &pair.cases[..]),
-            (Group::PeerLinks, &["d2d_write_ce"][..])
-        );
-        assert_eq!(pair.devices, ["GPU0", "GPU2"]);
-        let class = again("spread", &about(&["p2p", "NODE"])).unwrap();
-        assert_eq!((class.group, class.devices.len()), (Group::PeerLinks, 0));
-        // More samples say nothing of what is there or not.
-        assert_eq!(again("inventory", &about(&["devices"])), None);
-        assert_eq!(again("counters", &about(&["GPU0"])), None);
-    }
-
-    #[test]
-    fn one_step_a_group_takes_all_that_is_open() {
-        let open = [
-            again("h2d_pinned", &about(&["GPU1"])),
-            again("allreduce", &about(&["small"])),
-            again("d2h_pinned", &about(&["GPU0"])),
-            again("h2d_pinned", &about(&["GPU1"])),
-        ];
-        let joined = joined(open.into_iter().flatten());
-        assert_eq!(joined.len(), 2);
-        assert_eq!(joined[0].cases, ["d2h_pinned_ce", "h2d_pinned_ce"]);
-        assert_eq!(joined[0].devices, ["GPU0", "GPU1"]);
-        // An all-reduce is of all devices.
-        assert_eq!(
-            (joined[1].group, joined[1].devices.len()),
-            (Group::Collectives, 0)
-        );
     }
 }

@@ -1,0 +1,134 @@
+//! The command lines of a run's programs, and about how long each takes.
+//!
+//! Which of them a run needs is in `steps`.
+
+use super::steps::{Bench, Named};
+
+/// Bytes of a copy within host memory.
+const HOST_BYTES: u64 = 16 << 20;
+
+/// Seconds that a program takes before and after its measurements, about.
+const AROUND_S: f64 = 4.0;
+
+/// Seconds that samples of one point may take.
+pub(super) const SAMPLES_S: f64 = 0.5;
+
+/// Seconds that a point takes beside its samples: allocating, filling, comparing.
+pub(super) const POINT_S: f64 = 0.6;
+
+/// Seconds that the probe of a pair takes, with its kernels.
+const PROBE_S: f64 = 1.0;
+
+/// Seconds that a size of a collective takes.
+const SIZE_S: f64 = 2.0;
+
+/// Seconds of a serving benchmark.
+const SERVING_S: f64 = 60.0;
+
+impl Bench<'_> {
+    /// Whose driver, which devices, how many samples, how long without progress.
+    fn common(&self, devices: &[&Named]) -> Vec<String> {
+        let numbers: Vec<&str> = devices
+            .iter()
+            .map(|device| device.number.as_str())
+            .collect();
+        let mut words: Vec<String> = vec![
+            "--backend".to_owned(),
+            self.backend.to_owned(),
+            "--gpus".to_owned(),
+            numbers.join(","),
+            "--samples".to_owned(),
+            self.samples().to_string(),
+            "--deadline".to_owned(),
+            self.args.deadline.as_secs_f64().to_string(),
+        ];
+        words.extend(self.played());
+        words
+    }
+
+    /// The soft box, where one is played.
+    pub(crate) fn played(&self) -> Vec<String> {
+        match &self.args.sim {
+            Some(name) => vec!["--sim".to_owned(), name.clone()],
+            None => Vec::new(),
+        }
+    }
+
+    pub(super) fn copies(
+        &self,
+        devices: &[&Named],
+        cases: &[&'static str],
+        points_a_case: usize,
+        has_probes: bool,
+    ) -> (&'static str, Vec<String>, f64) {
+        let points = (cases.len() * points_a_case).max(cases.len());
+        let pairs = devices.len() * devices.len().saturating_sub(1);
+        let probes = if has_probes && self.backend != "host" {
+            pairs
+        } else {
+            0
+        };
+        let mut words = self.common(devices);
+        let budget = (points as f64 * SAMPLES_S).max(1.0);
+        words.extend(["--cases".to_owned(), cases.join(",")]);
+        // Host memory in place of devices tries the programs out: it need not outgrow every cache, which takes minutes.
+        if self.backend == "host" {
+            words.extend(["--sizes".to_owned(), HOST_BYTES.to_string()]);
+        }
+        words.extend(["--budget".to_owned(), budget.to_string()]);
+        let seconds = AROUND_S + points as f64 * (SAMPLES_S + POINT_S) + probes as f64 * PROBE_S;
+        ("p2p-bw", words, seconds)
+    }
+
+    pub(super) fn numa(&self, devices: &[&Named]) -> (&'static str, Vec<String>, f64) {
+        // Memory and thread each on any node, both directions.
+        let nodes = self.nodes.unwrap_or(2);
+        let points = devices.len() * nodes * nodes * 2;
+        let budget = (points as f64 * SAMPLES_S).max(1.0);
+        let mut words = vec!["numa".to_owned()];
+        words.extend(self.common(devices));
+        words.extend(
+            ["--kinds", "pinned", "--no-sizes", "--no-host", "--budget"].map(str::to_owned),
+        );
+        words.push(budget.to_string());
+        let seconds = AROUND_S + points as f64 * (SAMPLES_S + POINT_S);
+        ("p2p-bw", words, seconds)
+    }
+
+    pub(super) fn collectives(
+        &self,
+        devices: &[&Named],
+        sizes: &[u64],
+    ) -> (&'static str, Vec<String>, f64) {
+        let mut words = self.common(devices);
+        let listed: Vec<String> = sizes.iter().map(u64::to_string).collect();
+        let budget = sizes.len() as f64 * SIZE_S;
+        // A soft box plays calls that the host waits for in real time, which says nothing of the box.
+        let modes = match self.args.sim {
+            Some(_) => "back-to-back",
+            None => "host-synced,back-to-back",
+        };
+        words.extend(["--ops", "all_reduce", "--modes", modes, "--sizes"].map(str::to_owned));
+        words.extend([listed.join(","), "--budget".to_owned(), budget.to_string()]);
+        let seconds = 2.0 * AROUND_S + budget * 2.0;
+        ("allreduce-bench", words, seconds)
+    }
+
+    pub(super) fn serving(&self) -> (&'static str, Vec<String>, f64) {
+        let url = self.args.serve_url.clone().unwrap_or_default();
+        let words = [
+            "run",
+            "--base-url",
+            &url,
+            "--requests",
+            "32",
+            "--concurrency",
+            "4",
+            "--input-tokens",
+            "128",
+            "--output-tokens",
+            "64",
+        ];
+        ("serve-bench", words.map(str::to_owned).to_vec(), SERVING_S)
+    }
+}

@@ -1,0 +1,211 @@
+//! The course of a run on devices that fit its profile: its journal begun or gone on with, counters read before and after everything.
+//!
+//! What is measured in between is the session's; what comes of it at the end is in `ending`.
+
+use program::kernel_log::KernelLog;
+use program::{Stop, provenance, say, signal_name};
+use topology::Sysfs;
+
+use super::asked::time_budget;
+use super::folder::Folder;
+use super::journal::{Entry, Journal, Kept};
+use super::key::Key;
+use super::scene::Scene;
+use super::session::Session;
+use super::start::Run;
+use super::steps::Bench;
+use super::{counters, environment, machine};
+use crate::checks::Group;
+use crate::findings::{Findings, Found};
+use crate::report::RunStatus;
+
+impl Run<'_> {
+    /// The run, on devices that fit its profile.
+    pub(super) fn on(
+        &self,
+        scene: &Scene,
+        folder: &Folder,
+        kept: Option<Kept>,
+    ) -> Result<u8, Stop> {
+        let args = self.args;
+        let program = provenance::provenance(&scene.machine).binary_sha256;
+        let baseline_sha256 = self.baseline.as_ref().map(|held| held.sha256.as_str());
+        let key = Key::of(
+            args,
+            &self.loaded.sha256,
+            baseline_sha256,
+            &scene.record,
+            &scene.links,
+            program.clone(),
+        );
+        let mut report = self.report(machine::node(&scene.record, &scene.links, &scene.sysfs));
+        report.program_sha256 = program;
+        report.simulated.clone_from(&scene.record.header.simulated);
+        report.devices = machine::devices(&scene.links.devices);
+        report.notes = notes(scene.is_soft());
+        let journal = match &kept {
+            Some(kept) => {
+                let differences = kept.key.differences(&key);
+                if !differences.is_empty() {
+                    return Err(Stop::Usage(format!(
+                        "the run in {} cannot be gone on with: what differs is {}; start a new one with --out",
+                        folder.path().display(),
+                        differences.join(", ")
+                    )));
+                }
+                report.started.clone_from(&kept.report.started);
+                Journal::go_on(folder.path(), kept)?
+            }
+            None => {
+                let settings = scene
+                    .doctor(args, self.backend(), folder, self.interrupt)
+                    .and_then(|text| machine::settings(&text));
+                match settings {
+                    Ok(settings) => report.settings = settings,
+                    Err(why) => report.notes.push(format!("settings were not read: {why}")),
+                }
+                Journal::begin(folder.path(), &key, &report)?
+            }
+        };
+        if let Some(kept) = &kept {
+            report.settings.clone_from(&kept.report.settings);
+            let done = kept.done.len();
+            report.notes.push(format!(
+                "the run was broken off and gone on with: {done} steps were done before"
+            ));
+            say!(
+                "going on with the run in {}: {done} steps are done",
+                folder.path().display()
+            );
+        }
+        let mut session = self.session(scene, folder, journal, kept.as_ref());
+        let outcome = self.measured(&mut session, scene, kept.as_ref());
+        let status = match outcome {
+            Ok(()) => RunStatus::Complete,
+            Err(Stop::Interrupted(signal)) => RunStatus::Interrupted {
+                signal: signal_name(signal).to_owned(),
+            },
+            Err(stop) => {
+                for line in session.in_short() {
+                    say!("{line}");
+                }
+                return Err(stop);
+            }
+        };
+        self.end(report, session, status, folder)
+    }
+
+    fn session<'b>(
+        &'b self,
+        scene: &Scene,
+        folder: &'b Folder,
+        journal: Journal,
+        kept: Option<&Kept>,
+    ) -> Session<'b> {
+        let mut findings = Findings {
+            baseline: self.baseline.as_ref().map(|held| held.baseline.clone()),
+            fingerprint: Some(machine::node(&scene.record, &scene.links, &scene.sysfs).fingerprint),
+            ..Findings::default()
+        };
+        findings.links.push(Found {
+            it: scene.record.clone(),
+            source: scene.source.clone(),
+        });
+        Session {
+            bench: Bench {
+                profile: &self.loaded.profile,
+                args: self.args,
+                backend: self.backend(),
+                devices: scene.named(),
+                nodes: Some(
+                    scene
+                        .machine
+                        .nodes
+                        .iter()
+                        .filter(|node| node.memory_bytes != Some(0))
+                        .count(),
+                ),
+            },
+            folder,
+            journal,
+            findings,
+            interrupt: self.interrupt,
+            done: kept.map(|kept| kept.done.clone()).unwrap_or_default(),
+            begun: self.begun,
+            before_s: kept.map_or(0.0, |kept| kept.took_s),
+            budget: time_budget(self.args, &self.loaded.profile),
+            checks: kept.map(|kept| kept.checks.clone()).unwrap_or_default(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Everything between the first reading of the counters and the last; what was read stands also where a signal ends it.
+    fn measured(
+        &self,
+        session: &mut Session<'_>,
+        scene: &Scene,
+        kept: Option<&Kept>,
+    ) -> Result<(), Stop> {
+        let boot = Sysfs::read_text(&scene.sysfs, "proc/sys/kernel/random/boot_id");
+        let rebooted = kept.is_some_and(|kept| kept.boots.iter().any(|then| *then != boot));
+        session.keep(&Entry::Segment {
+            at: provenance::now(),
+            boot,
+        })?;
+        session.expect();
+        session.take_up();
+        let mut log = match scene.is_soft() {
+            // Lines of this machine's kernel say nothing of a soft box.
+            true => None,
+            false => Some(KernelLog::from_now()),
+        };
+        let before = match kept.and_then(|kept| kept.before.clone()) {
+            Some(before) => before,
+            None => {
+                let reading = Box::new(scene.counters());
+                session.keep(&Entry::Before {
+                    reading: reading.clone(),
+                })?;
+                *reading
+            }
+        };
+        let monitor = self.monitor(session, scene);
+        let mut outcome = session.measure();
+        if let (Ok(()), Some(duration)) = (&outcome, self.args.duration) {
+            outcome = session.soak(duration, rebooted);
+        }
+        self.watched(session, monitor);
+        let after = scene.counters_after()?;
+        let mut counters = before.until(&after);
+        counters
+            .rows
+            .extend(counters::replays(&session.findings.monitor));
+        session.findings.counters = Some(counters);
+        session.findings.kernel_log = Some(match &mut log {
+            None => Ok(Vec::new()),
+            Some(Ok(log)) => log.lines(),
+            Some(Err(why)) => Err(why.clone()),
+        });
+        session.findings.missing.remove(&Group::Counters);
+        // What a signal left is judged, too; the signal itself comes behind.
+        session.judge()?;
+        outcome
+    }
+}
+
+/// Reservations that hold from the start.
+fn notes(is_soft: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if rustix::process::geteuid().is_root() {
+        notes.push(
+            "run as root: nothing of it needs that; what it adds is that the kernel's log and config space can be read".to_owned(),
+        );
+    }
+    if !is_soft {
+        let utf8 = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        notes.extend(environment::notes(
+            std::env::vars_os().map(|(name, value)| (utf8(name), utf8(value))),
+        ));
+    }
+    notes
+}

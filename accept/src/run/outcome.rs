@@ -1,0 +1,210 @@
+//! What the end of a step says: whether its record holds evidence, which devices were lost, and what its group lacks.
+//!
+//! Nothing is judged here: what figures mean is for the judges.
+
+use measure::record::{Endpoint, Outcome, Payload, Record, Status};
+use program::others::last_error;
+
+use super::process::Ended;
+use super::steps::Step;
+use crate::findings::Missing;
+use crate::report::ReasonCode;
+
+/// Whether a record holds anything that was measured or tried.
+pub(super) fn has_evidence(record: &Record) -> bool {
+    match &record.payload {
+        Payload::Links(links) => {
+            !links.points.is_empty() || !links.probes.is_empty() || !links.pending.is_empty()
+        }
+        Payload::Numa(numa) => !numa.points.is_empty(),
+        Payload::Collectives(collectives) => !collectives.points.is_empty(),
+        Payload::Serve(serve) => serve.summary.is_some(),
+    }
+}
+
+/// Devices whose copies from or to host memory failed because the device was lost; of a pair it is not known which end is to blame.
+pub(super) fn lost(record: &Record) -> Vec<(String, String)> {
+    let Payload::Links(links) = &record.payload else {
+        return Vec::new();
+    };
+    let of_point = |point: &measure::record::Point| {
+        let Outcome::Failed { reason } = &point.outcome else {
+            return None;
+        };
+        let device = match (point.from, point.to) {
+            (Endpoint::Host, Endpoint::Device(device))
+            | (Endpoint::Device(device), Endpoint::Host) => device,
+            _ => return None,
+        };
+        let label = links.devices.get(device)?.label.clone();
+        is_loss(reason).then(|| (label, reason.clone()))
+    };
+    links.points.iter().filter_map(of_point).collect()
+}
+
+/// The words of a driver's error that says that its device is gone.
+fn is_loss(reason: &str) -> bool {
+    reason.contains("device lost")
+}
+
+/// What the end of a step leaves open; `None` where its record tells all.
+pub(super) fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Option<Missing> {
+    let program = step.program;
+    let of = |code, text: String| Some(Missing { code, text });
+    let left = |is_left_behind: &bool| match is_left_behind {
+        true => "; not even SIGKILL ended it, and it was left behind",
+        false => "",
+    };
+    match ended {
+        Ended::Silent {
+            waited,
+            is_left_behind,
+        } => of(
+            ReasonCode::Hang,
+            format!(
+                "{program} made no progress for {:.0} s and was ended{}",
+                waited.as_secs_f64(),
+                left(is_left_behind)
+            ),
+        ),
+        Ended::OutOfTime { is_left_behind } => of(
+            ReasonCode::Budget,
+            format!(
+                "the time of the run was over while {program} measured{}",
+                left(is_left_behind)
+            ),
+        ),
+        Ended::Killed { signal: 9, said } => of(
+            ReasonCode::OutOfMemory,
+            format!(
+                "{program} was ended by SIGKILL, perhaps by the kernel for want of memory: {}",
+                last_error(said)
+            ),
+        ),
+        Ended::Killed { signal, said } => of(
+            ReasonCode::WorkerFailed,
+            format!(
+                "{program} was ended by signal {signal}: {}",
+                last_error(said)
+            ),
+        ),
+        Ended::Exit { code, said } => {
+            match record.map(|record| (&record.status, has_evidence(record))) {
+                Some((Status::Complete, true)) => None,
+                Some((Status::Refused { reason }, _)) => {
+                    of(refused(reason), format!("{program}: {reason}"))
+                }
+                Some((Status::Failed { reason }, _)) => {
+                    of(ReasonCode::WorkerFailed, format!("{program}: {reason}"))
+                }
+                _ => of(
+                    ReasonCode::WorkerFailed,
+                    format!(
+                        "{program} ended with exit code {code}: {}",
+                        last_error(said)
+                    ),
+                ),
+            }
+        }
+        Ended::Interrupted(_) => None,
+    }
+}
+
+/// What kind of refusal a program's reason is.
+fn refused(reason: &str) -> ReasonCode {
+    if is_loss(reason) {
+        ReasonCode::DeviceLost
+    } else if reason.contains("no progress") || reason.contains("no answer") {
+        ReasonCode::Hang
+    } else if reason.contains("not found") {
+        ReasonCode::MissingLibrary
+    } else {
+        ReasonCode::WorkerFailed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::checks::Group;
+
+    #[test]
+    fn the_end_of_a_program_says_what_its_group_lacks() {
+        let step = Step {
+            name: "collectives".to_owned(),
+            group: Group::Collectives,
+            program: "allreduce-bench",
+            arguments: Vec::new(),
+            seconds: 1.0,
+        };
+        let said = || "a\nerror: b\nc".to_owned();
+        for (ended, code, says) in [
+            (
+                Ended::Silent {
+                    waited: Duration::from_secs(90),
+                    is_left_behind: true,
+                },
+                ReasonCode::Hang,
+                "no progress for 90 s and was ended; not even SIGKILL",
+            ),
+            (
+                Ended::OutOfTime {
+                    is_left_behind: false,
+                },
+                ReasonCode::Budget,
+                "the time of the run was over",
+            ),
+            (
+                Ended::Killed {
+                    signal: 9,
+                    said: said(),
+                },
+                ReasonCode::OutOfMemory,
+                "SIGKILL",
+            ),
+            (
+                Ended::Killed {
+                    signal: 11,
+                    said: said(),
+                },
+                ReasonCode::WorkerFailed,
+                "signal 11: error: b",
+            ),
+            (
+                Ended::Exit {
+                    code: 4,
+                    said: said(),
+                },
+                ReasonCode::WorkerFailed,
+                "exit code 4: error: b",
+            ),
+        ] {
+            let missing = missing(&step, &ended, None).unwrap();
+            assert_eq!(missing.code, code, "{ended:?}");
+            assert!(missing.text.contains(says), "{}", missing.text);
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_of_a_library_a_loss_or_a_hang_by_its_words() {
+        for (reason, code) in [
+            (
+                "libnccl.so.2 not found (in the loader's path); install NCCL",
+                ReasonCode::MissingLibrary,
+            ),
+            (
+                "rank 1: device lost: cuStreamSynchronize returned 719",
+                ReasonCode::DeviceLost,
+            ),
+            (
+                "joining the communicator: no progress for 20 s",
+                ReasonCode::Hang,
+            ),
+            ("ranks 0 and 1 disagree", ReasonCode::WorkerFailed),
+        ] {
+            assert_eq!(refused(reason), code, "{reason}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The monitor of a run: started before the first step, ended behind the last, its lines taken up.
+//!
+//! Where it is lost, the rest of the run stands.
+
+use program::say;
+
+use super::folder::Folder;
+use super::monitor::{self, Monitor};
+use super::process;
+use super::scene::Scene;
+use super::session::Session;
+use super::start::Run;
+use crate::checks::Group;
+use crate::findings::Missing;
+use crate::report::ReasonCode;
+
+impl Run<'_> {
+    /// Starts the monitor; why there is none is kept where it would have been seen.
+    pub(super) fn monitor(&self, session: &Session<'_>, scene: &Scene) -> Result<Monitor, String> {
+        let devices: Vec<String> = scene
+            .named()
+            .into_iter()
+            .map(|device| device.number)
+            .collect();
+        let mut words = vec!["--backend".to_owned(), self.backend().to_owned()];
+        words.extend(["--gpus".to_owned(), devices.join(",")]);
+        words.extend(session.bench.played());
+        let free = (1..).map(|number| monitor_file(session.folder, number));
+        let file = free
+            .into_iter()
+            .find(|path| path.symlink_metadata().is_err());
+        let file = file.unwrap_or_else(|| monitor_file(session.folder, 0));
+        let program = process::file("p2p-bw")?;
+        Monitor::start(&program, &words, &file, self.interrupt)
+            .map_err(|error| format!("{error:#}"))
+    }
+
+    /// Takes what the monitors of this run saw.
+    pub(super) fn watched(&self, session: &mut Session<'_>, monitor: Result<Monitor, String>) {
+        // Those of earlier processes are in their files, the last of which is this one's.
+        let files: Vec<_> = (1..)
+            .map(|number| monitor_file(session.folder, number))
+            .take_while(|path| path.exists())
+            .collect();
+        let earlier = files.len().saturating_sub(1);
+        for file in &files[..earlier] {
+            session.findings.monitor.extend(monitor::read(file));
+        }
+        let lost = match monitor {
+            Err(why) => Some(why),
+            Ok(monitor) => {
+                let watched = monitor.end();
+                session.findings.monitor.extend(watched.lines);
+                if watched.left_out > 0 {
+                    session.notes.push(format!(
+                        "of the monitor's lines {} that showed no change were not kept",
+                        watched.left_out
+                    ));
+                }
+                watched.lost
+            }
+        };
+        match lost {
+            None => {
+                session.findings.missing.remove(&Group::Watch);
+            }
+            Some(why) => {
+                let text = format!("the monitor was lost: {why}");
+                say!("{text}");
+                let code = ReasonCode::MonitorLost;
+                session
+                    .findings
+                    .missing
+                    .insert(Group::Watch, Missing { code, text });
+            }
+        }
+    }
+}
+
+fn monitor_file(folder: &Folder, number: usize) -> std::path::PathBuf {
+    folder.join(&format!("monitor-{number}.jsonl"))
+}
