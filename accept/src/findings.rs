@@ -26,6 +26,8 @@ pub(crate) struct Findings {
     pub(crate) counters: Option<Counters>,
     /// Lines of the kernel log since the start that tell of a fault; `None` where it may not be read.
     pub(crate) kernel_log: Option<Result<Vec<String>, String>>,
+    /// Devices that stopped answering while groups ran, by their labels, each with the words that say so and their place.
+    pub(crate) lost: BTreeMap<String, Found<String>>,
     /// Groups that have no evidence, and why.
     pub(crate) missing: BTreeMap<Group, Missing>,
     /// What this box is, to hold a baseline's box against; without it no baseline is held against.

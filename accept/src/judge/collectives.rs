@@ -26,18 +26,40 @@ pub(super) fn allreduce(judging: &Judging<'_>) -> Vec<Check> {
     }
     [("small", sizes.small_bytes), ("large", sizes.large_bytes)]
         .into_iter()
-        .map(|(of, bytes)| of_size(judging, of, bytes))
+        .flat_map(|(of, bytes)| of_size(judging, of, bytes))
         .collect()
 }
 
-fn of_size(judging: &Judging<'_>, of: &str, bytes: u64) -> Check {
-    let about = vec![of.to_owned()];
+/// That of all ranks; where it lost a device, that of the ones that were left, too.
+fn of_size(judging: &Judging<'_>, of: &str, bytes: u64) -> Vec<Check> {
     let all: Vec<(&CollectivePoint, &str)> = points(judging)
         .filter(|(point, _)| point.bytes_per_rank == bytes)
         .collect();
-    let Some(ranks) = all.iter().map(|(point, _)| point.ranks).max() else {
-        return judging.lacking(KIND, about);
+    let mut ranks: Vec<u32> = all.iter().map(|(point, _)| point.ranks).collect();
+    ranks.sort_unstable_by(|a, b| b.cmp(a));
+    ranks.dedup();
+    let Some((most, fewer)) = ranks.split_first() else {
+        return vec![judging.lacking(KIND, vec![of.to_owned()])];
     };
+    let mut checks = vec![of_ranks(judging, vec![of.to_owned()], bytes, &all, *most)];
+    for ranks in fewer {
+        let is_lost = |check: &Check| check.reason.code == ReasonCode::DeviceLost;
+        if !checks.last().is_some_and(is_lost) {
+            break;
+        }
+        let about = vec![of.to_owned(), format!("{ranks} ranks")];
+        checks.push(of_ranks(judging, about, bytes, &all, *ranks));
+    }
+    checks
+}
+
+fn of_ranks(
+    judging: &Judging<'_>,
+    about: Vec<String>,
+    bytes: u64,
+    all: &[(&CollectivePoint, &str)],
+    ranks: u32,
+) -> Check {
     let own = |mode: CallMode| {
         all.iter()
             .filter(move |(point, _)| point.ranks == ranks && point.mode == mode)
@@ -74,7 +96,7 @@ fn of_size(judging: &Judging<'_>, of: &str, bytes: u64) -> Check {
         });
         return of_times(
             judging,
-            of,
+            about,
             (bytes, ranks),
             times,
             &sources.join(", "),
@@ -100,13 +122,13 @@ fn of_size(judging: &Judging<'_>, of: &str, bytes: u64) -> Check {
 )]
 fn of_times(
     judging: &Judging<'_>,
-    of: &str,
+    about: Vec<String>,
     (bytes, ranks): (u64, u32),
     times: Figure,
     source: &str,
     instead: String,
 ) -> Check {
-    let row = judging.row(KIND, Some(of));
+    let row = judging.row(KIND, about.first().map(String::as_str));
     let size = ByteCount(bytes);
     let labels = judging.pool.labels();
     let bus = |us: &f64| {
@@ -117,7 +139,7 @@ fn of_times(
         |figure: Figure, what: String, unit: &'static str, bad: ReasonCode, ceiling: Ceiling| {
             Held {
                 kind: KIND,
-                about: vec![of.to_owned()],
+                about: about.clone(),
                 devices: labels.clone(),
                 figure,
                 what,
@@ -150,7 +172,7 @@ fn of_times(
             let Some(ratio) = slowest.as_ref().and_then(|slowest| rates.over(slowest)) else {
                 let text =
                     "there is no pair's bandwidth to hold its bus bandwidth against".to_owned();
-                let subject = judging.subject(KIND, vec![of.to_owned()]);
+                let subject = judging.subject(KIND, about.clone());
                 return subject.skipped(ReasonCode::DependencyFailed, text);
             };
             let mut held = held(
@@ -190,7 +212,7 @@ fn with_baseline(judging: &Judging<'_>, held: Held<'_>, rates: Figure) -> Check 
     };
     let what = "bus bandwidth of ";
     let is_it = |figure: &&crate::baseline::Figure| {
-        figure.check == format!("{KIND} {}", held.about[0]) && figure.what.starts_with(what)
+        figure.check == format!("{KIND} {}", held.about.join(" ")) && figure.what.starts_with(what)
     };
     let Some(known) = baseline.figures.iter().find(is_it) else {
         return judging.hold(held);

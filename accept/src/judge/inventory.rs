@@ -5,6 +5,7 @@ use measure::unit::ByteCount;
 
 use super::judging::{Judging, in_use};
 use super::pool::Device;
+use crate::findings::Found;
 use crate::profile::Match;
 use crate::report::{Check, Evidence, Fingerprint, ReasonCode, Seen, Verdict};
 
@@ -33,7 +34,22 @@ pub(super) fn inventory(judging: &Judging<'_>) -> Vec<Check> {
         checks.push(devices(judging, matches, first));
     }
     checks.extend(baseline(judging));
+    let gone = judging.findings.lost.iter();
+    checks.extend(gone.map(|(label, why)| lost(judging, label, why)));
     checks
+}
+
+/// A device that was there at the start and stopped answering: whatever was asked for, a box that loses one is no good.
+fn lost(judging: &Judging<'_>, label: &str, why: &Found<String>) -> Check {
+    let text = format!(
+        "{label} was lost while it was measured, and left out of what followed: {}",
+        why.it
+    );
+    let expected = Some("an answer until the end".to_owned());
+    let evidence = seen("what came of it", why.it.clone(), expected, &why.source);
+    let came = (Verdict::Fail, ReasonCode::DeviceLost, text);
+    let about = [label.to_owned()];
+    judging.judged("inventory", about, came, None, Seen::new(evidence, []))
 }
 
 fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {

@@ -14,6 +14,7 @@ use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Subject, Verdict};
 /// Kinds whose failing rejects a box also where the profile does not demand that they be looked at: what they see is a fault,
 /// not a figure.
 const FAULTS: &[&str] = &[
+    "inventory",
     "link_transitions",
     "data",
     "counters",

@@ -1,158 +1,12 @@
 //! Events of the kernel's log during the run that tell of a fault of a device or link.
 //!
-//! Numbers of Xid events are those of NVIDIA's catalogue; what a number that is not here means is not known, and it warns.
+//! Which lines do is known to the doctor; here what is bad to it fails.
 
 use super::inventory::seen;
 use super::judging::Judging;
 use crate::report::{Check, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "kernel_log";
-
-/// Xid numbers that tell of the device or its link, or of an application's fault, and what they mean (NVIDIA, XID Errors).
-const XIDS: &[(u32, Verdict, &str)] = &[
-    (13, Verdict::Warn, "a kernel of an application faulted"),
-    (
-        31,
-        Verdict::Warn,
-        "an application touched memory that is not its own",
-    ),
-    (43, Verdict::Warn, "an application's channel was stopped"),
-    (
-        45,
-        Verdict::Warn,
-        "channels were cleaned up after a process ended",
-    ),
-    (
-        48,
-        Verdict::Fail,
-        "memory had an error that could not be mended",
-    ),
-    (61, Verdict::Fail, "the device's own controller halted"),
-    (62, Verdict::Fail, "the device's own controller halted"),
-    (63, Verdict::Warn, "a row of memory was put out of service"),
-    (
-        64,
-        Verdict::Fail,
-        "a row of memory could not be put out of service",
-    ),
-    (74, Verdict::Fail, "an NVLink had an error"),
-    (79, Verdict::Fail, "the device fell off the bus"),
-    (92, Verdict::Fail, "memory mends single bits at a high rate"),
-    (
-        94,
-        Verdict::Fail,
-        "memory had an error that one application lost its data to",
-    ),
-    (
-        95,
-        Verdict::Fail,
-        "memory had an error that was not contained",
-    ),
-    (
-        119,
-        Verdict::Fail,
-        "the device's system processor does not answer",
-    ),
-    (
-        120,
-        Verdict::Fail,
-        "the device's system processor had an error",
-    ),
-    (
-        140,
-        Verdict::Fail,
-        "memory had errors that could not be mended",
-    ),
-    (143, Verdict::Fail, "the device could not be initialised"),
-    (
-        154,
-        Verdict::Fail,
-        "the device asks to be reset or for the machine to be started anew",
-    ),
-];
-
-/// What a line has to hold, all of it; the first row that fits.
-const LINES: &[(&[&str], Verdict, &str)] = &[
-    (
-        &["amdgpu", "GPU reset"],
-        Verdict::Fail,
-        "an AMD GPU was reset",
-    ),
-    (
-        &["amdgpu", "ring", "timeout"],
-        Verdict::Fail,
-        "a queue of an AMD GPU hung",
-    ),
-    (
-        &["amdgpu", "uncorrectable hardware errors"],
-        Verdict::Fail,
-        "an AMD GPU had errors that could not be mended",
-    ),
-    (
-        &["amdgpu", "device lost from bus"],
-        Verdict::Fail,
-        "an AMD GPU fell off the bus",
-    ),
-    (
-        &["amdgpu", "correctable hardware errors"],
-        Verdict::Warn,
-        "an AMD GPU mended errors",
-    ),
-    (
-        &["severity=Uncorrect"],
-        Verdict::Fail,
-        "a link lost packets or itself",
-    ),
-    (
-        &["AER:", "Uncorrect"],
-        Verdict::Fail,
-        "a link lost packets or itself",
-    ),
-    (&["AER:", "Fatal"], Verdict::Fail, "a link was lost"),
-    (&["severity=Correct"], Verdict::Warn, "a link mended errors"),
-    (&["AER:", "error"], Verdict::Warn, "a link had errors"),
-    (&["pciehp", "Link Down"], Verdict::Fail, "a link went down"),
-    (
-        &["AMD-Vi:", "IO_PAGE_FAULT"],
-        Verdict::Fail,
-        "the IOMMU refused a device's request",
-    ),
-    (
-        &["DMAR:", "fault"],
-        Verdict::Fail,
-        "the IOMMU refused a device's request",
-    ),
-    (
-        &["EDAC", " UE "],
-        Verdict::Fail,
-        "host memory had an error that could not be mended",
-    ),
-    (
-        &["EDAC", " CE "],
-        Verdict::Warn,
-        "host memory mended errors",
-    ),
-    (
-        &["[Hardware Error]", "Uncorrected"],
-        Verdict::Fail,
-        "the processor reported an error that could not be mended",
-    ),
-    (
-        &["[Hardware Error]"],
-        Verdict::Warn,
-        "the processor reported an error",
-    ),
-    (
-        &["available PCIe bandwidth, limited by"],
-        Verdict::Warn,
-        "a link is narrower than its device",
-    ),
-    (
-        &["Out of memory: Killed process"],
-        Verdict::Warn,
-        "a process was killed for want of memory",
-    ),
-];
 
 /// One check on the log of the whole run.
 pub(super) fn kernel_log(judging: &Judging<'_>) -> Vec<Check> {
@@ -168,13 +22,13 @@ pub(super) fn kernel_log(judging: &Judging<'_>) -> Vec<Check> {
     };
     let events: Vec<(&String, Verdict, String)> = lines
         .iter()
-        .filter_map(|line| Some((line, event(line)?)))
-        .map(|(line, (verdict, means))| (line, verdict, means))
+        .filter_map(|line| Some((line, doctor::event(line)?)))
+        .map(|(line, (how_bad, means))| (line, verdict(how_bad), means))
         .collect();
     let source = "/dev/kmsg";
     let is_fault = |(_, verdict, _): &&(&String, Verdict, String)| *verdict == Verdict::Fail;
     let first = events.iter().find(is_fault).or(events.first());
-    let Some((_, verdict, means)) = first else {
+    let Some((_, worst, means)) = first else {
         let value = format!("none of {} new lines tells of a fault", lines.len());
         let evidence = seen(
             "lines of the kernel's log since the start",
@@ -190,7 +44,7 @@ pub(super) fn kernel_log(judging: &Judging<'_>) -> Vec<Check> {
         .map(|(line, _, means)| seen(means.clone(), (*line).clone(), None, source));
     let evidence: Vec<_> = evidence.collect();
     let text = format!("{} events: {means}", events.len());
-    let came = (*verdict, ReasonCode::KernelEvents, text);
+    let came = (*worst, ReasonCode::KernelEvents, text);
     let Some((first, rest)) = evidence.split_first() else {
         return Vec::new();
     };
@@ -203,86 +57,10 @@ pub(super) fn kernel_log(judging: &Judging<'_>) -> Vec<Check> {
     )]
 }
 
-/// What a line tells; `None` for one that tells of no fault.
-fn event(line: &str) -> Option<(Verdict, String)> {
-    if let Some(number) = xid(line) {
-        let known = XIDS.iter().find(|(known, ..)| *known == number);
-        return Some(known.map_or_else(
-            || {
-                (
-                    Verdict::Warn,
-                    format!("Xid {number}, which is not known here"),
-                )
-            },
-            |(_, verdict, means)| (*verdict, format!("Xid {number}: {means}")),
-        ));
-    }
-    let fits =
-        |(parts, ..): &&(&[&str], Verdict, &str)| parts.iter().all(|part| line.contains(part));
-    LINES
-        .iter()
-        .find(fits)
-        .map(|(_, verdict, means)| (*verdict, (*means).to_owned()))
-}
-
-/// The number in `NVRM: Xid (PCI:0000:21:00): 79, pid=1, ...`.
-fn xid(line: &str) -> Option<u32> {
-    let (_, rest) = line.split_once("NVRM: Xid")?;
-    let (_, rest) = rest.split_once("): ")?;
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_as_kernels_write_them_are_told_apart() {
-        for (line, expected) in [
-            (
-                "NVRM: Xid (PCI:0000:21:00): 79, pid=1, GPU has fallen off the bus.",
-                Some(Verdict::Fail),
-            ),
-            (
-                "NVRM: Xid (PCI:0000:21:00): 31, pid=7, name=python3, Ch 00000008",
-                Some(Verdict::Warn),
-            ),
-            (
-                "NVRM: Xid (PCI:0000:21:00): 999, pid=7",
-                Some(Verdict::Warn),
-            ),
-            (
-                "amdgpu 0000:03:00.0: amdgpu: GPU reset begin!",
-                Some(Verdict::Fail),
-            ),
-            (
-                "amdgpu 0000:03:00.0: amdgpu: 2 uncorrectable hardware errors detected",
-                Some(Verdict::Fail),
-            ),
-            (
-                "amdgpu 0000:03:00.0: amdgpu: 3 correctable hardware errors detected",
-                Some(Verdict::Warn),
-            ),
-            (
-                "pcieport 0000:20:01.1: AER: Corrected error received: 0000:21:00.0",
-                Some(Verdict::Warn),
-            ),
-            (
-                "pcieport 0000:20:01.1: AER: Uncorrected (Non-Fatal) error received: 0000:21:00.0",
-                Some(Verdict::Fail),
-            ),
-            (
-                "nvidia 0000:21:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer",
-                Some(Verdict::Warn),
-            ),
-            (
-                "nvidia 0000:21:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer",
-                Some(Verdict::Fail),
-            ),
-            ("EXT4-fs (sda1): mounted filesystem", None),
-        ] {
-            assert_eq!(event(line).map(|(verdict, _)| verdict), expected, "{line}");
-        }
+/// What is bad to the doctor fails.
+fn verdict(how_bad: doctor::Verdict) -> Verdict {
+    match how_bad {
+        doctor::Verdict::Bad => Verdict::Fail,
+        _ => Verdict::Warn,
     }
 }

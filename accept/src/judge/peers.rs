@@ -1,14 +1,13 @@
 //! Peer access of each ordered pair as the profile expects it.
 
-use measure::record::{KernelAccess, PeerVerdict};
+use measure::record::{KernelAccess, PeerProbe, PeerVerdict, StepOutcome};
 
 use super::copies::arrow;
-use super::inventory::seen;
 use super::judging::Judging;
 use super::pool::Probed;
 use super::trouble::Trouble;
 use crate::profile::Expected;
-use crate::report::{Check, ReasonCode, Seen, Verdict};
+use crate::report::{Check, Evidence, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "peer_access";
 
@@ -44,12 +43,13 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
         return judging.lacking(KIND, about);
     };
     let expected = judging.profile.peer.expect;
-    let evidence = seen(
-        "peer access",
-        format!("{}: {}", probe.verdict, probe.rests_on),
-        expected.map(|expected| expected.word().to_owned()),
-        source,
-    );
+    let evidence = Evidence::Seen {
+        what: "peer access".to_owned(),
+        value: format!("{}: {}", probe.verdict, probe.rests_on),
+        expected: expected.map(|expected| expected.word().to_owned()),
+        n: times(probe),
+        source: source.clone(),
+    };
     let judged = |came| {
         judging.judged(
             KIND,
@@ -131,4 +131,13 @@ fn weight(verdict: PeerVerdict) -> u8 {
         PeerVerdict::Failed => 1,
         PeerVerdict::NotTried => 0,
     }
+}
+
+/// How often a probe looked: samples of the time that it took fewest of; once, where it timed nothing.
+fn times(probe: &PeerProbe) -> usize {
+    let timed = probe.steps.iter().filter_map(|step| match &step.outcome {
+        StepOutcome::Timed { quantity } => Some(quantity.n),
+        _ => None,
+    });
+    timed.min().unwrap_or(1).max(1)
 }

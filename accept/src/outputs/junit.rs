@@ -1,7 +1,8 @@
 //! A report as JUnit: a suite for each group, a case for each check, and first of all the box itself as a case.
 //!
 //! A required check that was skipped leaves a box undecided, and many readers of JUnit take skipped cases for good ones: the case of the
-//! box is in error then. A warning is a case that passed and says so in its output.
+//! box is in error then. A warning is a case that passed and says so in its output. What failed or stayed open and is not required decides
+//! nothing, so that it is no failure of the suite: its case is neither good nor bad, skipped, and says what it is.
 
 use ::report::{Junit, JunitCase, JunitOutcome, JunitSuite};
 
@@ -115,8 +116,14 @@ fn of_check(check: &Check) -> JunitCase {
         name: check.id.clone(),
         outcome: match check.verdict {
             Verdict::Pass | Verdict::Warn => JunitOutcome::Passed,
-            Verdict::Fail => JunitOutcome::Failed { kind, message },
-            Verdict::Inconclusive => JunitOutcome::Error { kind, message },
+            Verdict::Fail if check.required => JunitOutcome::Failed { kind, message },
+            Verdict::Inconclusive if check.required => JunitOutcome::Error { kind, message },
+            Verdict::Fail => JunitOutcome::Skipped {
+                message: format!("FAILED, not required, {kind}: {message}"),
+            },
+            Verdict::Inconclusive => JunitOutcome::Skipped {
+                message: format!("INCONCLUSIVE, not required, {kind}: {message}"),
+            },
             Verdict::Skip => JunitOutcome::Skipped {
                 message: format!("{kind}: {message}"),
             },

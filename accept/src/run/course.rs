@@ -135,6 +135,7 @@ impl Run<'_> {
             before_s: kept.map_or(0.0, |kept| kept.took_s),
             budget: time_budget(self.args, &self.loaded.profile),
             checks: kept.map(|kept| kept.checks.clone()).unwrap_or_default(),
+            is_rank_lost: false,
             notes: Vec::new(),
         }
     }
@@ -152,6 +153,11 @@ impl Run<'_> {
             at: provenance::now(),
             boot,
         })?;
+        if rebooted {
+            session.notes.push(
+                "the machine started anew since this run began: what counters rose by is not known, and the figures are of both starts".to_owned(),
+            );
+        }
         session.expect();
         session.take_up();
         let mut log = match scene.is_soft() {

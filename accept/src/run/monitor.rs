@@ -27,6 +27,9 @@ const FIRST: Duration = Duration::from_secs(15);
 /// Without a line for so long it is lost.
 const SILENT: Duration = Duration::from_secs(10);
 
+/// Nor is one that blocked at the end of a short run a watch to its end: so long without a line, and a tenth of the run.
+const SHORT: Duration = Duration::from_secs(2);
+
 /// Lines that are kept whole; of those behind them two or three a second, and every change of a link or of what holds clocks down.
 const WHOLE: usize = 100_000;
 
@@ -43,6 +46,7 @@ const LADDER: Ladder = Ladder {
 /// A monitor under way.
 pub(crate) struct Monitor {
     worker: Worker,
+    begun: Instant,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -102,6 +106,7 @@ impl Monitor {
         words.extend(arguments.iter().cloned());
         let mut monitor = Self {
             worker: process::start("monitor", program, &words, sink)?,
+            begun: Instant::now(),
             seen,
         };
         let begun = Instant::now();
@@ -140,7 +145,7 @@ impl Monitor {
             ))
         } else if lines.is_empty() {
             Some("it said nothing".to_owned())
-        } else if silent >= SILENT {
+        } else if silent >= SILENT || (silent >= SHORT && silent * 10 >= self.begun.elapsed()) {
             Some(format!(
                 "its last line was {:.0} s old when the load ended",
                 silent.as_secs_f64()

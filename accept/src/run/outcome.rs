@@ -2,13 +2,19 @@
 //!
 //! Nothing is judged here: what figures mean is for the judges.
 
-use measure::record::{Endpoint, Outcome, Payload, Record, Status};
+use measure::exit;
+use measure::record::{
+    CollectiveOutcome, Collectives, Endpoint, Links, Outcome, Payload, Point, Record, Status,
+};
 use program::others::last_error;
 
 use super::process::Ended;
 use super::steps::Step;
 use crate::findings::Missing;
 use crate::report::ReasonCode;
+
+/// The words of a driver's error that says that its device is gone.
+const LOSS: &str = "device lost";
 
 /// Whether a record holds anything that was measured or tried.
 pub(super) fn has_evidence(record: &Record) -> bool {
@@ -22,12 +28,18 @@ pub(super) fn has_evidence(record: &Record) -> bool {
     }
 }
 
-/// Devices whose copies from or to host memory failed because the device was lost; of a pair it is not known which end is to blame.
+/// Devices that a record shows as lost, each with the words that say so.
 pub(super) fn lost(record: &Record) -> Vec<(String, String)> {
-    let Payload::Links(links) = &record.payload else {
-        return Vec::new();
-    };
-    let of_point = |point: &measure::record::Point| {
+    match &record.payload {
+        Payload::Links(links) => lost_in_copies(links),
+        Payload::Collectives(all) => lost_in_collectives(all, &record.status),
+        Payload::Numa(_) | Payload::Serve(_) => Vec::new(),
+    }
+}
+
+/// Devices whose copies from or to host memory failed because the device was lost; of a pair it is not known which end is to blame.
+fn lost_in_copies(links: &Links) -> Vec<(String, String)> {
+    let of_point = |point: &Point| {
         let Outcome::Failed { reason } = &point.outcome else {
             return None;
         };
@@ -42,9 +54,48 @@ pub(super) fn lost(record: &Record) -> Vec<(String, String)> {
     links.points.iter().filter_map(of_point).collect()
 }
 
-/// The words of a driver's error that says that its device is gone.
+/// Devices of the ranks that said that theirs was lost.
+fn lost_in_collectives(all: &Collectives, status: &Status) -> Vec<(String, String)> {
+    let of_points = all.points.iter().filter_map(|point| match &point.outcome {
+        CollectiveOutcome::Failed { reason } | CollectiveOutcome::Skipped { reason } => {
+            Some(reason)
+        }
+        _ => None,
+    });
+    let of_run = match status {
+        Status::Refused { reason } | Status::Failed { reason } => Some(reason),
+        _ => None,
+    };
+    let label = |reason: &String| {
+        let device = all.devices.get(rank_that_lost(reason)?)?;
+        Some((device.label.clone(), reason.clone()))
+    };
+    of_points.chain(of_run).filter_map(label).collect()
+}
+
+/// The rank whose words tell of the loss, as in `rank 1: copying: device lost: ...`.
+fn rank_that_lost(reason: &str) -> Option<usize> {
+    let (before, _) = reason.split_once(LOSS)?;
+    let mut told = before.rmatch_indices("rank ");
+    told.find_map(|(at, word)| before[at + word.len()..].split_once(':')?.0.parse().ok())
+}
+
+/// Whether a driver's error says that its device is gone.
 fn is_loss(reason: &str) -> bool {
-    reason.contains("device lost")
+    reason.contains(LOSS)
+}
+
+/// What a program said that could not keep its result because the disk takes nothing more; `None` where that is not why it ended.
+pub(super) fn disk_refused(ended: &Ended) -> Option<String> {
+    // ENOSPC, EDQUOT, EROFS and EIO, as the standard library writes them.
+    const REFUSALS: [i32; 4] = [28, 122, 30, 5];
+    let Ended::Exit { code, said } = ended else {
+        return None;
+    };
+    let why = last_error(said);
+    let is_told = |errno: &i32| why.contains(&format!("(os error {errno})"));
+    (*code == i32::from(exit::INTERNAL) && REFUSALS.iter().any(is_told))
+        .then(|| why.trim_start_matches("error: ").to_owned())
 }
 
 /// What the end of a step leaves open; `None` where its record tells all.
@@ -184,6 +235,39 @@ mod tests {
             let missing = missing(&step, &ended, None).unwrap();
             assert_eq!(missing.code, code, "{ended:?}");
             assert!(missing.text.contains(says), "{}", missing.text);
+        }
+    }
+
+    #[test]
+    fn only_a_disk_that_takes_nothing_ends_the_run() {
+        let ended = |code, said: &str| Ended::Exit {
+            code,
+            said: said.to_owned(),
+        };
+        let full = "error: writing record.json: No space left on device (os error 28)";
+        assert_eq!(
+            disk_refused(&ended(4, full)).as_deref(),
+            Some("writing record.json: No space left on device (os error 28)")
+        );
+        assert_eq!(disk_refused(&ended(3, full)), None);
+        assert_eq!(disk_refused(&ended(4, "error: a defect")), None);
+    }
+
+    #[test]
+    fn the_rank_that_lost_its_device_is_named_by_its_own_words() {
+        for (reason, rank) in [
+            (
+                "rank 1: writing what this rank contributes: device lost: cuMemcpyHtoDAsync_v2 returned 719",
+                Some(1),
+            ),
+            (
+                "the ranks were lost 2 times and are not started again; last: rank 3: device lost: x; rank 0: no progress",
+                Some(3),
+            ),
+            ("rank 2: no progress for 20 s", None),
+            ("device lost: of no rank", None),
+        ] {
+            assert_eq!(rank_that_lost(reason), rank, "{reason}");
         }
     }
 

@@ -13,7 +13,7 @@ use supervisor::Interrupt;
 use super::folder::Folder;
 use super::journal::{Done, Entry, Journal, not_durable};
 use super::machine;
-use super::outcome::{has_evidence, lost, missing};
+use super::outcome::{disk_refused, has_evidence, lost, missing};
 use super::process::{self, Ended, Limits, Program};
 use super::steps::{self, Bench, Step};
 use crate::checks::Group;
@@ -45,6 +45,8 @@ pub(crate) struct Session<'a> {
     pub(crate) budget: Duration,
     /// What the checks come to now.
     pub(crate) checks: Vec<Check>,
+    /// Whether the last collectives lost a device, so that the others' are not known yet.
+    pub(crate) is_rank_lost: bool,
     /// Reservations about the whole run.
     pub(crate) notes: Vec<String>,
 }
@@ -111,8 +113,27 @@ impl Session<'_> {
                 continue;
             }
             self.step(&step)?;
+            if step.group == Group::Collectives {
+                self.rest_of_ranks()?;
+            }
         }
         self.again()
+    }
+
+    /// Collectives of the devices that are left, where one was lost in those of all.
+    fn rest_of_ranks(&mut self) -> Result<(), Stop> {
+        while std::mem::take(&mut self.is_rank_lost) && self.bench.devices.len() > 1 {
+            let name = format!(
+                "{}-of-{}",
+                Group::Collectives.word(),
+                self.bench.devices.len()
+            );
+            let Some(step) = self.bench.step(Group::Collectives, name, None) else {
+                break;
+            };
+            self.step(&step)?;
+        }
+        Ok(())
     }
     /// Seconds that are left of the whole run's time.
     pub(crate) fn left(&self) -> Duration {
@@ -155,6 +176,13 @@ impl Session<'_> {
                 self.add(step.group, record, &place);
             }
             return Err(Stop::Interrupted(signal));
+        }
+        if let Some(why) = disk_refused(&ended) {
+            // Not kept as done: with room on the disk, --resume does it.
+            return Err(not_durable(Stop::Internal(anyhow!(
+                "{}: {why}",
+                step.program
+            ))));
         }
         let record = load(&self.folder.join(&place)).ok();
         let missing = missing(step, &ended, record.as_ref());
@@ -219,10 +247,10 @@ impl Session<'_> {
 
     /// Adds a record to what is judged.
     fn add(&mut self, group: Group, record: Record, place: &str) {
+        self.lose(&record, place);
         if !has_evidence(&record) {
             return;
         }
-        self.lose(&record);
         // A soak's rounds stand among the others: more of the same figures, later.
         let kind = match &record.payload {
             Payload::Links(_) => &mut self.findings.links,
@@ -246,7 +274,8 @@ impl Session<'_> {
     }
 
     /// Leaves devices that a record shows as lost out of what follows.
-    fn lose(&mut self, record: &Record) {
+    fn lose(&mut self, record: &Record, place: &str) {
+        let known = self.bench.devices.len();
         for (label, why) in lost(record) {
             if !self
                 .bench
@@ -258,9 +287,12 @@ impl Session<'_> {
             }
             tell!("{label} is lost and is left out of what follows: {why}");
             self.bench.devices.retain(|device| device.label != label);
-            self.notes.push(format!(
-                "{label} was lost and left out of what followed: {why}"
-            ));
+            let source = format!("{place}/record.json");
+            let found = Found { it: why, source };
+            self.findings.lost.insert(label, found);
+        }
+        if let Payload::Collectives(_) = record.payload {
+            self.is_rank_lost = self.bench.devices.len() < known;
         }
     }
 

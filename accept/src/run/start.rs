@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::anyhow;
 use measure::exit;
-use program::{Stop, provenance, result_folder, say};
-use supervisor::Interrupt;
+use program::{Stop, provenance, result_folder, say, signal_name};
+use supervisor::{Interrupt, Signal};
 
 use super::asked::{check, level_word, loaded, matches};
 use super::folder::Folder;
@@ -112,6 +112,7 @@ impl Run<'_> {
             // An earlier process of this run has a journal, to which a machine without devices adds nothing.
             (Err(stop), Some(_)) => Err(stop),
             (Err(Stop::Refused(why)), None) => self.refuse(&folder, why),
+            (Err(Stop::Interrupted(signal)), None) => self.broken_off(&folder, signal),
             (Err(stop), None) => {
                 folder.forget();
                 Err(stop)
@@ -121,28 +122,56 @@ impl Run<'_> {
 
     /// Nothing can be measured: a report that says what was looked for, and no device.
     fn refuse(&self, folder: &Folder, why: String) -> Result<u8, Stop> {
+        let status = RunStatus::Failed {
+            reason: why.clone(),
+        };
+        let lack = (ReasonCode::Unreadable, "no device could be looked at");
+        let code = self.without_devices(folder, status, lack, exit::INCONCLUSIVE)?;
+        say!("nothing was measured: {why}");
+        say!("result: {}", folder.path().display());
+        Ok(code)
+    }
+
+    /// A signal came before the devices were known: there is nothing to go on with, and a report says so.
+    fn broken_off(&self, folder: &Folder, signal: Signal) -> Result<u8, Stop> {
+        let status = RunStatus::Interrupted {
+            signal: signal_name(signal).to_owned(),
+        };
+        let lack = (
+            ReasonCode::Interrupted,
+            "the run was told to stop before any device was looked at",
+        );
+        let code = self.without_devices(folder, status, lack, signal.exit_code())?;
+        say!(
+            "result: {}; broken off before any device was looked at: start it anew with another --out",
+            folder.path().display()
+        );
+        Ok(code)
+    }
+
+    /// The report of a run that looked at no device, for this reason; gives the exit code.
+    fn without_devices(
+        &self,
+        folder: &Folder,
+        status: RunStatus,
+        (code, text): (ReasonCode, &str),
+        exit_code: u8,
+    ) -> Result<u8, Stop> {
         let mut findings = Findings::default();
         for group in KINDS.iter().map(|kind| kind.group) {
-            let missing = Missing {
-                code: ReasonCode::Unreadable,
-                text: "no device could be looked at".to_owned(),
-            };
-            findings.missing.insert(group, missing);
+            let text = text.to_owned();
+            findings.missing.insert(group, Missing { code, text });
         }
         let args = self.args;
         let mut report = self.report(self.nowhere());
         report.checks = judge(&self.loaded.profile, args.level, &findings, &args.exclude)
             .map_err(|error| anyhow!(error))?;
         report.verdict = BoxVerdict::Inconclusive;
-        report.exit_code = exit::INCONCLUSIVE;
+        report.exit_code = exit_code;
         report.took_s = self.begun.elapsed().as_secs_f64();
-        report.status = RunStatus::Failed {
-            reason: why.clone(),
-        };
+        report.status = status;
         let written = write::finish(&report, folder.path(), &args.forms)?;
-        say!("nothing was measured: {why}");
-        say!("result: {}", folder.path().display());
-        Ok(exit::fold([exit::INCONCLUSIVE, written]))
+        Ok(exit::fold([exit_code, written]))
     }
 
     /// The machine of a run whose devices are not known.

@@ -2,9 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use boxfile::{Fault, HangOp};
-
-use crate::common::{Scratch, can_run, checks};
+use crate::common::{Scratch, TWO, can_run, checks};
 
 /// A verdict with its reason.
 fn came(verdict: &str, code: &str) -> (String, String) {
@@ -17,18 +15,8 @@ fn a_good_box_is_accepted_and_all_forms_say_that_it_is_simulated() {
         return;
     }
     let scratch = Scratch::new();
-    let (described, profile) = scratch.two(vec![]);
-    let ran = scratch.run(&[
-        "run",
-        "--profile",
-        &profile,
-        "--sim",
-        &described,
-        "--out",
-        "out",
-        "--junit",
-        "junit.xml",
-    ]);
+    scratch.two(vec![]);
+    let ran = scratch.on(TWO, "out", &["--junit", "junit.xml"]);
     ran.expect(0);
     assert!(
         ran.stderr.starts_with("SIMULATED on the soft box"),
@@ -61,6 +49,15 @@ fn a_good_box_is_accepted_and_all_forms_say_that_it_is_simulated() {
     }
     assert_eq!(checks["counters GPU0"], came("pass", "within_limit"));
     assert_eq!(checks["data box"], came("pass", "as_expected"));
+    // A probe's word that names ten samples stands beside ten.
+    let all = report["checks"].as_array().unwrap();
+    let access = all
+        .iter()
+        .find(|check| check["id"] == "peer_access GPU0->GPU1");
+    let evidence = &access.unwrap()["evidence"][0];
+    let n = format!("n={}", evidence["n"]);
+    let value = evidence["value"].as_str().unwrap();
+    assert!(n != "n=1" && value.contains(&n), "{n}: {value}");
     // The monitor was there from before the first step.
     assert_eq!(checks["link_transitions GPU0"].0, "pass");
     let folder = scratch.join("out");
@@ -75,53 +72,13 @@ fn a_good_box_is_accepted_and_all_forms_say_that_it_is_simulated() {
 }
 
 #[test]
-fn link_errors_wrong_data_and_a_missing_device_reject_for_their_own_reasons() {
+fn a_device_that_is_not_there_rejects_and_the_one_that_is_there_is_measured() {
     if !can_run() {
         return;
     }
     let scratch = Scratch::new();
-    let (described, profile) = scratch.two(vec![
-        Fault::LinkErrors {
-            address: "0000:20:01.1".to_owned(),
-            correctable: 0,
-            nonfatal: 2,
-            fatal: 0,
-        },
-        Fault::DropData { pair: [0, 1] },
-    ]);
-    let ran = scratch.run(&[
-        "run",
-        "--profile",
-        &profile,
-        "--sim",
-        &described,
-        "--out",
-        "out",
-    ]);
-    ran.expect(1);
-    let found = checks(&scratch.json("out/report.json"));
-    assert_eq!(found["counters GPU0"], came("fail", "counter_rate"));
-    assert_eq!(found["counters GPU1"].0, "pass");
-    assert!(
-        found
-            .values()
-            .any(|came| *came == (self::came("fail", "data_mismatch"))),
-        "{found:?}"
-    );
-    assert!(!found.contains_key("p2p GPU0->GPU1") || found["p2p GPU0->GPU1"].0 != "pass");
-    // One device where the profile wants two: the box is rejected, and what is there is measured.
-    let ran = scratch.run(&[
-        "run",
-        "--profile",
-        &profile,
-        "--sim",
-        &described,
-        "--gpus",
-        "1",
-        "--out",
-        "one",
-    ]);
-    ran.expect(1);
+    scratch.two(vec![]);
+    scratch.on(TWO, "one", &["--gpus", "1"]).expect(1);
     let found = checks(&scratch.json("one/report.json"));
     assert!(
         found
@@ -133,82 +90,13 @@ fn link_errors_wrong_data_and_a_missing_device_reject_for_their_own_reasons() {
 }
 
 #[test]
-fn a_device_that_is_lost_and_a_copy_that_hangs_end_themselves_and_not_the_run() {
-    if !can_run() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let (described, profile) = scratch.two(vec![Fault::DeviceLost {
-        device: 1,
-        after_copies: 3,
-    }]);
-    let ran = scratch.run(&[
-        "run",
-        "--profile",
-        &profile,
-        "--sim",
-        &described,
-        "--out",
-        "lost",
-    ]);
-    ran.expect(1);
-    let report = scratch.json("lost/report.json");
-    assert_eq!(report["status"]["state"], "complete");
-    let found = checks(&report);
-    assert_eq!(found["h2d_pinned GPU1"], came("fail", "device_lost"));
-    assert!(
-        ["pass", "warn"].contains(&found["h2d_pinned GPU0"].0.as_str()),
-        "{found:?}"
-    );
-    let (described, profile) = scratch.two(vec![Fault::Hang {
-        op: HangOp::Peer,
-        device: None,
-        pair: Some([0, 1]),
-        after_copies: 0,
-    }]);
-    let ran = scratch.run(&[
-        "run",
-        "--profile",
-        &profile,
-        "--sim",
-        &described,
-        "--out",
-        "hung",
-        "--deadline",
-        "2",
-    ]);
-    ran.expect(1);
-    let found = checks(&scratch.json("hung/report.json"));
-    assert!(
-        found
-            .values()
-            .any(|came| *came == self::came("fail", "hang")),
-        "{found:?}"
-    );
-    assert!(
-        ["pass", "warn"].contains(&found["h2d_pinned GPU0"].0.as_str()),
-        "{found:?}"
-    );
-}
-
-#[test]
 fn time_that_does_not_suffice_is_told_and_the_box_is_not_accepted() {
     if !can_run() {
         return;
     }
     let scratch = Scratch::new();
-    let (described, profile) = scratch.two(vec![]);
-    let ran = scratch.run(&[
-        "run",
-        "--profile",
-        &profile,
-        "--sim",
-        &described,
-        "--out",
-        "out",
-        "--budget",
-        "14s",
-    ]);
+    scratch.two(vec![]);
+    let ran = scratch.on(TWO, "out", &["--budget", "14s"]);
     ran.expect(3);
     let report = scratch.json("out/report.json");
     let found = checks(&report);
@@ -231,22 +119,19 @@ fn a_soak_measures_round_after_round_and_tells_drift() {
         return;
     }
     let scratch = Scratch::new();
-    let (described, profile) = scratch.two(vec![]);
-    let ran = scratch.run(&[
-        "run",
-        "--profile",
-        &profile,
-        "--sim",
-        &described,
-        "--out",
+    scratch.two(vec![]);
+    let ran = scratch.on(
+        TWO,
         "out",
-        "--level",
-        "soak",
-        "--duration",
-        "3s",
-        "--exclude",
-        "allreduce,numa_penalty,concurrent",
-    ]);
+        &[
+            "--level",
+            "soak",
+            "--duration",
+            "3s",
+            "--exclude",
+            "allreduce, numa_penalty, concurrent",
+        ],
+    );
     // Some kinds were left out, and all that the profile demands was measured.
     ran.expect(0);
     let report = scratch.json("out/report.json");

@@ -1,41 +1,27 @@
-//! Runs that are broken off: by signals, by a kill at any moment, by a disk that takes nothing.
+//! Runs that are broken off: by signals, by a kill at any moment, by a start of the machine. `TPLENS_KILLS=50` kills so many.
 
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use boxfile::Fault;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::common::{Ran, Scratch, can_run, checks};
+use crate::common::{Came, Scratch, TWO, arguments, can_run, checks, wait_until};
+use crate::planted::Dice;
+
+/// How many runs are killed at a random moment.
+const KILLS: &str = "TPLENS_KILLS";
+
+/// How a journal's line on a step that was done begins.
+const STEP: &str = "{\"step\":";
 
 /// Waits until a journal holds a line that begins so.
 fn wait_for(journal: &Path, begins: &str) {
-    let begun = Instant::now();
-    loop {
+    wait_until(&format!("the journal has {begins}"), || {
         let text = std::fs::read_to_string(journal).unwrap_or_default();
-        if text.lines().any(|line| line.starts_with(begins)) {
-            return;
-        }
-        assert!(
-            begun.elapsed() < Duration::from_secs(120),
-            "no {begins} in {text}"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// The command line of a run on the box of these tests, in this folder.
-fn on<'a>(how: &'a str, out: &'a str) -> Vec<&'a str> {
-    [
-        "run",
-        "--profile",
-        "profile.toml",
-        "--sim",
-        "box.toml",
-        how,
-        out,
-    ]
-    .to_vec()
+        text.lines().any(|line| line.starts_with(begins))
+    });
 }
 
 #[test]
@@ -45,7 +31,9 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
     }
     let scratch = Scratch::new();
     scratch.two(vec![]);
-    scratch.run(&on("--out", "whole")).expect(0);
+    scratch
+        .run(&arguments(TWO, ["--out", "whole"], &[]))
+        .expect(0);
     let whole = checks(&scratch.json("whole/report.json"));
     // In the middle of a step, and right behind one.
     for (number, begins) in [r#"{"before""#, r#"{"step":{"group":"host_links""#]
@@ -54,7 +42,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
     {
         let out = format!("killed-{number}");
         let mut child = scratch
-            .program(&on("--out", &out))
+            .program(&arguments(TWO, ["--out", &out], &[]))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -70,7 +58,9 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
             (&report["status"]["state"], &report["verdict"]),
             (&"broken".into(), &"inconclusive".into())
         );
-        scratch.run(&on("--resume", &out)).expect(0);
+        scratch
+            .run(&arguments(TWO, ["--resume", &out], &[]))
+            .expect(0);
         let report = scratch.json(&format!("{out}/report.json"));
         let gone_on = checks(&report);
         assert_eq!(
@@ -79,7 +69,13 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
         );
         assert_eq!(report["status"]["state"], "complete");
         // Another profile, other devices: both are named.
-        let other = scratch.run(&[&on("--resume", &out)[..], &["--gpus", "0"]].concat());
+        let other = scratch.run(
+            &[
+                &arguments(TWO, ["--resume", &out], &[])[..],
+                &["--gpus", "0"],
+            ]
+            .concat(),
+        );
         // This run is complete, so that there is nothing to go on with.
         assert!(
             other.stderr.contains("nothing to go on with"),
@@ -88,7 +84,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
         );
     }
     let mut child = scratch
-        .program(&on("--out", "told"))
+        .program(&arguments(TWO, ["--out", "told"], &[]))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -103,18 +99,172 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
         (&report["verdict"], &report["exit_code"]),
         (&"inconclusive".into(), &143.into())
     );
-    let other = scratch.run(&[&on("--resume", "told")[..], &["--gpus", "0"]].concat());
+    let other = scratch.run(
+        &[
+            &arguments(TWO, ["--resume", "told"], &[])[..],
+            &["--gpus", "0"],
+        ]
+        .concat(),
+    );
     other.expect(2);
     assert!(
         other.stderr.contains("the devices") && other.stderr.contains("--gpus"),
         "{}",
         other.stderr
     );
-    scratch.run(&on("--resume", "told")).expect(0);
+    scratch
+        .run(&arguments(TWO, ["--resume", "told"], &[]))
+        .expect(0);
     assert_eq!(
         scratch.json("told/report.json")["status"]["state"],
         "complete"
     );
+}
+
+/// What a run came to: exit code, verdict, and the checks that failed.
+fn outcome(scratch: &Scratch, code: i32, out: &str) -> (i32, String, Vec<(String, Came)>) {
+    let report = scratch.json(&format!("{out}/report.json"));
+    let failed = checks(&report)
+        .into_iter()
+        .filter(|(_, came)| came.0 == "fail");
+    (code, report["verdict"].to_string(), failed.collect())
+}
+
+/// Seconds that each step of a whole run took.
+fn steps(scratch: &Scratch, out: &str) -> Vec<f64> {
+    let text = std::fs::read_to_string(scratch.join(out).join("journal.jsonl")).unwrap();
+    let steps = text.lines().filter(|line| line.contains(STEP));
+    let step = |line| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    steps
+        .map(|line| step(line)["step"]["took_s"].as_f64().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_run_that_is_killed_at_a_random_moment_comes_to_the_verdict_of_one_that_is_not() {
+    if !can_run() {
+        return;
+    }
+    let kills: u32 = std::env::var(KILLS)
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(3);
+    let scratch = Scratch::new();
+    // A good box on even moments, one that is rejected on odd ones.
+    scratch.two(vec![]);
+    std::fs::rename(scratch.join(TWO.1), scratch.join("good.toml")).unwrap();
+    scratch.two(vec![
+        Fault::DropData { pair: [0, 1] },
+        Fault::LinkErrors {
+            address: "0000:60:01.1".to_owned(),
+            correctable: 0,
+            nonfatal: 2,
+            fatal: 0,
+        },
+    ]);
+    let boxes = ["good.toml", TWO.1];
+    let whole: Vec<_> = ["whole-0", "whole-1"]
+        .iter()
+        .enumerate()
+        .map(|(of, out)| {
+            let ran = scratch.on((TWO.0, boxes[of]), out, &[]);
+            outcome(&scratch, ran.code, out)
+        })
+        .collect();
+    assert_eq!((whole[0].0, whole[1].0), (0, 1), "{whole:?}");
+    let steps = [steps(&scratch, "whole-0"), steps(&scratch, "whole-1")];
+    let mut dice = Dice(1 + u64::from(kills));
+    let mut wrong = Vec::new();
+    for number in 0..kills {
+        let of = number as usize % 2;
+        let out = format!("killed-{number}");
+        // Somewhere in one of its steps, before the first, or behind the last.
+        let step = dice.below(steps[of].len() + 1);
+        let long = steps[of].get(step).copied().unwrap_or(1.0);
+        let moment = Duration::from_secs_f64(long * dice.below(1000) as f64 / 1000.0);
+        let mut child = scratch
+            .program(&arguments((TWO.0, boxes[of]), ["--out", &out], &[]))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_until("it is in that step", || {
+            let text = std::fs::read_to_string(scratch.join(&out).join("journal.jsonl"));
+            text.map_or(0, |text| text.matches(STEP).count()) >= step
+        });
+        std::thread::sleep(moment);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let ran = scratch.run(&arguments((TWO.0, boxes[of]), ["--resume", &out], &[]));
+        let came = if ran.code == 2 && ran.stderr.contains("journal.jsonl") {
+            // Before the journal's first line there is nothing to go on with, and it says so.
+            "nothing to go on with".to_owned()
+        } else if ran.stderr.contains("nothing to go on with") {
+            "it was complete".to_owned()
+        } else {
+            let came = outcome(&scratch, ran.code, &out);
+            if came != whole[of] {
+                wrong.push(format!(
+                    "{} {moment:.1?} behind {step} steps: {came:?}: {}",
+                    boxes[of], ran.stderr
+                ));
+            }
+            came.1
+        };
+        println!(
+            "{number} | {} | killed {:.1} s behind {step} of {} steps | {came}",
+            boxes[of],
+            moment.as_secs_f64(),
+            steps[of].len()
+        );
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn counters_of_a_start_before_say_nothing_and_the_run_says_so() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.two(vec![]);
+    let mut child = scratch
+        .program(&arguments(
+            TWO,
+            ["--out", "out"],
+            &["--exclude", "allreduce"],
+        ))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let journal = scratch.join("out/journal.jsonl");
+    wait_for(&journal, r#"{"step":{"group":"host_links""#);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let text = std::fs::read_to_string(&journal).unwrap();
+    // The boot of a soft box is written from its name, so that another one is another text.
+    let (_, boot) = text.split_once("\"boot\":\"").unwrap();
+    let (boot, _) = boot.split_once('"').unwrap();
+    let other = "11111111-2222-4333-8444-555555555555";
+    std::fs::write(&journal, text.replace(boot, other)).unwrap();
+    let ran = scratch.run(&arguments(
+        TWO,
+        ["--resume", "out"],
+        &["--exclude", "allreduce"],
+    ));
+    // The counters are among what this profile demands.
+    ran.expect(3);
+    let report = scratch.json("out/report.json");
+    let found = checks(&report);
+    assert_eq!(
+        found["counters GPU0"],
+        ("inconclusive".to_owned(), "counter_reset".to_owned()),
+        "{found:?}"
+    );
+    assert_eq!(found["h2d_pinned GPU0"].0, "pass", "{found:?}");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("the machine started anew"), "{notes}");
 }
 
 #[test]
@@ -123,20 +273,8 @@ fn a_journal_that_is_cut_at_any_byte_is_read_or_says_that_it_begins_with_nothing
         return;
     }
     let scratch = Scratch::new();
-    let (described, profile) = scratch.two(vec![]);
-    scratch
-        .run(&[
-            "run",
-            "--profile",
-            &profile,
-            "--sim",
-            &described,
-            "--out",
-            "out",
-            "--budget",
-            "10s",
-        ])
-        .expect(3);
+    scratch.two(vec![]);
+    scratch.on(TWO, "out", &["--budget", "10s"]).expect(3);
     let whole = std::fs::read(scratch.join("out/journal.jsonl")).unwrap();
     let first = whole.iter().position(|byte| *byte == b'\n').unwrap();
     std::fs::create_dir(scratch.join("cut")).unwrap();
@@ -167,52 +305,4 @@ fn a_journal_that_is_cut_at_any_byte_is_read_or_says_that_it_begins_with_nothing
             assert_eq!(report["verdict"], "inconclusive");
         }
     }
-}
-
-#[test]
-fn a_standard_output_that_takes_nothing_is_told_once_and_the_report_stands() {
-    if !can_run() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let (described, profile) = scratch.two(vec![]);
-    let full = std::fs::File::options()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
-    let mut command = scratch.program(&[
-        "run",
-        "--profile",
-        &profile,
-        "--sim",
-        &described,
-        "--out",
-        "out",
-        "--budget",
-        "10s",
-        "--json",
-    ]);
-    let mut child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(4));
-    assert_eq!(scratch.json("out/report.json")["verdict"], "inconclusive");
-    let ran = Ran::of(&mut scratch.program(&[
-        "run",
-        "--profile",
-        &profile,
-        "--sim",
-        &described,
-        "--out",
-        "page",
-        "--budget",
-        "10s",
-        "--html",
-        "/dev/full",
-    ]));
-    ran.expect(4);
-    assert_eq!(
-        ran.stderr.matches("No space left").count(),
-        1,
-        "{}",
-        ran.stderr
-    );
 }

@@ -1,14 +1,24 @@
 //! Folders, programs, soft boxes, and what a run leaves.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use boxfile::{BoxFile, Fault};
 use serde_json::Value;
 
+use crate::planted::{self, seeded};
+
 /// A folder for one test, removed at its end.
 pub(crate) struct Scratch(PathBuf);
+
+/// The verdict and the reason of a check.
+pub(crate) type Came = (String, String);
+
+/// The profile and the box that [`Scratch::two`] writes.
+pub(crate) const TWO: (&str, &str) = ("profile.toml", "box.toml");
 
 /// A program that ended.
 pub(crate) struct Ran {
@@ -47,24 +57,25 @@ impl Scratch {
         Ran::of(&mut self.program(arguments))
     }
 
-    /// Writes a box of two L40 with these faults, and a profile for it that takes few samples; gives both names.
-    ///
-    /// The shipped box has a device that others use, which is no matter here.
-    pub(crate) fn two(&self, faults: Vec<Fault>) -> (String, String) {
-        let mut described = BoxFile::builtin("l40x4").unwrap();
-        described.device.truncate(2);
-        described
-            .peer
-            .retain(|peer| peer.pair.iter().all(|end| *end < 2));
-        described.collective.retain(|table| table.ranks <= 2);
-        for device in &mut described.device {
-            device.busy = None;
-        }
-        described.fault = faults;
+    /// Runs a profile on a box into a new folder.
+    pub(crate) fn on(&self, on: (&str, &str), out: &str, more: &[&str]) -> Ran {
+        self.run(&arguments(on, ["--out", out], more))
+    }
+
+    /// Writes a box file and gives its name.
+    pub(crate) fn describe(&self, described: &BoxFile, name: &str) -> String {
         described.validate("a box of a test").unwrap();
-        std::fs::write(self.join("box.toml"), described.to_toml().unwrap()).unwrap();
-        std::fs::write(self.join("profile.toml"), PROFILE).unwrap();
-        ("box.toml".to_owned(), "profile.toml".to_owned())
+        std::fs::write(self.join(name), described.to_toml().unwrap()).unwrap();
+        name.to_owned()
+    }
+
+    /// Writes [`TWO`]: a box of two L40 with these faults, and a profile for it that takes few samples.
+    pub(crate) fn two(&self, faults: Vec<Fault>) {
+        let mut described = seeded("l40x4", 40);
+        planted::two(&mut described);
+        described.fault = faults;
+        self.describe(&described, TWO.1);
+        std::fs::write(self.join(TWO.0), PROFILE).unwrap();
     }
 
     /// A JSON file below the folder.
@@ -75,6 +86,17 @@ impl Scratch {
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         serde_json::from_str(&text).unwrap()
     }
+}
+
+/// The arguments of a run of a profile on a box, into a new folder or in one that is gone on with.
+pub(crate) fn arguments<'a>(
+    (profile, described): (&'a str, &'a str),
+    [how, folder]: [&'a str; 2],
+    more: &[&'a str],
+) -> Vec<&'a str> {
+    let mut words = vec!["run", "--profile", profile, "--sim", described, how, folder];
+    words.extend(more);
+    words
 }
 
 /// Two of the four devices of the shipped profile, at its limits; what a soft box of two devices cannot be judged by is left out.
@@ -128,8 +150,18 @@ impl Ran {
     }
 }
 
+/// Waits until something is so, two minutes at most.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "not so: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// The verdict and the reason of each check of a report by its id.
-pub(crate) fn checks(report: &Value) -> std::collections::BTreeMap<String, (String, String)> {
+pub(crate) fn checks(report: &Value) -> BTreeMap<String, Came> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let checks = report["checks"].as_array().unwrap().iter();
     checks
@@ -161,7 +193,7 @@ pub(crate) fn can_run() -> bool {
 }
 
 /// Notes a test that cannot run here.
-fn skipped(reason: &str) {
+pub(crate) fn skipped(reason: &str) {
     use std::io::Write as _;
     let Some(log) = std::env::var_os("TPLENS_SKIP_LOG") else {
         return;

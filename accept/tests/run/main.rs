@@ -3,5 +3,16 @@
 
 mod boxes;
 mod broken;
+mod children;
 mod common;
+mod faults;
+mod full;
+mod planted;
+mod property;
 mod refused;
+#[path = "../../src/report/tests/validator.rs"]
+#[expect(
+    dead_code,
+    reason = "the schema's own text is looked at by tests inside of the program"
+)]
+mod schema;

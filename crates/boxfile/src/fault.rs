@@ -33,6 +33,14 @@ pub enum Fault {
         /// Source, then destination.
         pair: [usize; 2],
     },
+    /// `pair = [a, b]`: direct copies from a to b, by copy engines and by kernels, have so many percent of their rate; those from b to a
+    /// are as fast as ever.
+    SlowWay {
+        /// Source, then destination.
+        pair: [usize; 2],
+        /// Of the rate, 1 to 99.
+        percent: u8,
+    },
     /// Copies arrive with wrong bytes: either `pair` (direct copies from a to b), or `direction` and `device`.
     WrongData {
         /// Source, then destination.

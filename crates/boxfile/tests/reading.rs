@@ -253,6 +253,10 @@ fn errors_name_key_and_value() {
             ["fault[0].pair", "two different"],
         ),
         (
+            with("[[fault]]\nkind = \"slow_way\"\npair = [0, 1]\npercent = 100"),
+            ["fault[0].percent", "1 to 99 percent"],
+        ),
+        (
             with("[[fault]]\nkind = \"hang\"\nop = \"peer\"\ndevice = 1"),
             ["fault[0]", "take pair"],
         ),

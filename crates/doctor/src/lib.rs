@@ -4,6 +4,7 @@
 //! Whether a path works is measured elsewhere; a rule says what is known to speak against it.
 #![forbid(unsafe_code)]
 
+mod events;
 mod facts;
 mod finding;
 pub mod known;
@@ -11,6 +12,7 @@ pub mod p2p;
 mod rules;
 pub mod variables;
 
+pub use events::event;
 pub use facts::{
     Cgroup, Device, Facts, Frequency, Given, Gpu, Host, Pair, Process, Quota, Reading,
     SharedMemory, Variable, Version,

@@ -2,7 +2,7 @@
 
 use crate::faults::CopyKind;
 use crate::memory::HostMemory;
-use boxfile::{BoxFile, Device, Far, Figure, Link};
+use boxfile::{BoxFile, Device, Far, Fault, Figure, Link};
 use std::collections::BTreeSet;
 
 /// What a copy crosses.
@@ -119,11 +119,20 @@ impl Routes {
                 };
                 Route {
                     latency_us: path.latency_us.unwrap_or(0.0),
-                    cap: path.gbps.unwrap_or(f64::INFINITY),
+                    cap: path.gbps.unwrap_or(f64::INFINITY) * self.slow_part(a, b),
                     segments: self.segments(links, &through),
                 }
             }
         }
+    }
+
+    /// The part of its rate that the box's faults leave to the way from one device to another.
+    fn slow_part(&self, a: usize, b: usize) -> f64 {
+        let part = |fault: &Fault| match fault {
+            Fault::SlowWay { pair, percent } if *pair == [a, b] => f64::from(*percent) / 100.0,
+            _ => 1.0,
+        };
+        self.described.fault.iter().map(part).product()
     }
 
     /// The route between a device and the host; without `host`, as near pinned memory.
@@ -191,7 +200,10 @@ impl Routes {
                 } else {
                     path.kernel_read
                 };
-                (cap.unwrap_or(f64::INFINITY), as_copy.latency_us)
+                (
+                    cap.unwrap_or(f64::INFINITY) * self.slow_part(a, b),
+                    as_copy.latency_us,
+                )
             }
             CopyKind::Staged(..) => return None,
         };

@@ -38,6 +38,31 @@ fn a_required_check_that_was_skipped_leaves_the_box_in_error() {
 }
 
 #[test]
+fn what_failed_and_is_not_required_is_no_failure_of_the_suite_and_says_what_it_is() {
+    let mut report = sample::bad();
+    report.checks[1].required = false;
+    let open = report
+        .checks
+        .iter_mut()
+        .find(|check| check.kind == "allreduce");
+    open.unwrap().required = false;
+    let xml = junit(&report);
+    // Of six failures the link's is none any more, the one error neither; both join the two that were skipped.
+    assert!(
+        xml.contains("tests=\"11\" failures=\"5\" errors=\"0\" skipped=\"4\""),
+        "{xml}"
+    );
+    assert!(
+        xml.contains("<skipped message=\"FAILED, not required, link_degraded: Gen4 x8 under load"),
+        "{xml}"
+    );
+    assert!(
+        xml.contains("<skipped message=\"INCONCLUSIVE, not required, noisy: "),
+        "{xml}"
+    );
+}
+
+#[test]
 fn a_soft_box_says_so_in_the_name_of_all() {
     let xml = junit(&sample::simulated(sample::good()));
     assert!(

@@ -12,6 +12,22 @@ impl BoxFile {
             }
             Fault::InitFailure { code } => keys.require(*code != 0, &key("code"), code, "0 is success"),
             Fault::PeerDenied { pair } | Fault::DropData { pair } => self.check_pair(keys, &key("pair"), *pair),
+            Fault::SlowWay { pair, percent } => {
+                self.check_pair(keys, &key("pair"), *pair)?;
+                keys.require(
+                    (1..100).contains(percent),
+                    &key("percent"),
+                    percent,
+                    "a slow way has 1 to 99 percent of its rate",
+                )?;
+                let known = self.peer_path(pair[0], pair[1]).gbps.is_some();
+                keys.require(
+                    known,
+                    &key("pair"),
+                    format!("{pair:?}"),
+                    "only a pair whose rate the box gives can have a slow way",
+                )
+            }
             Fault::WrongData { pair: Some(pair), direction: None, device: None } => {
                 self.check_pair(keys, &key("pair"), *pair)
             }

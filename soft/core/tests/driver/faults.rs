@@ -84,6 +84,31 @@ fn dropped_data_arrives_nowhere_and_staging_is_not_touched() {
 }
 
 #[test]
+fn a_slow_way_is_slow_one_way_and_direct_only() {
+    let fault = [Fault::SlowWay {
+        pair: [0, 1],
+        percent: 50,
+    }];
+    // 10 MB at 20 GB/s take 500 us, at half of that 1000; 3 us pass before a direct copy, 2 + 2 before a staged one at half of 25 GB/s.
+    for (enabled, from, expected) in [(true, 0, 1003.0), (true, 1, 503.0), (false, 0, 804.0)] {
+        let mut driver = with_faults(&fault);
+        if enabled {
+            driver.enable_peer(0, 1).expect("enables");
+            driver.enable_peer(1, 0).expect("enables");
+        }
+        let buffers =
+            [0, 1].map(|ordinal| driver.allocate(ordinal, 10_000_000).expect("allocates"));
+        let stream = driver.open_stream(from).expect("stream");
+        let found = time_us(&mut driver, from, stream, |driver| {
+            driver
+                .copy_d2d(buffers[1 - from], buffers[from], 10_000_000, stream)
+                .expect("copies");
+        });
+        near(found, expected);
+    }
+}
+
+#[test]
 fn wrong_data_arrives_in_part() {
     let fault = Fault::WrongData {
         pair: Some([0, 1]),
