@@ -13,6 +13,9 @@ use crate::planted::Dice;
 /// How many runs are killed at a random moment.
 const KILLS: &str = "TPLENS_KILLS";
 
+/// What these runs leave out unless many are killed: it takes as long as all else.
+const QUICK: &[&str] = &["--exclude", "allreduce"];
+
 /// How a journal's line on a step that was done begins.
 const STEP: &str = "{\"step\":";
 
@@ -31,9 +34,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
     }
     let scratch = Scratch::new();
     scratch.two(vec![]);
-    scratch
-        .run(&arguments(TWO, ["--out", "whole"], &[]))
-        .expect(0);
+    scratch.on(TWO, "whole", QUICK).expect(0);
     let whole = checks(&scratch.json("whole/report.json"));
     // In the middle of a step, and right behind one.
     for (number, begins) in [r#"{"before""#, r#"{"step":{"group":"host_links""#]
@@ -42,7 +43,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
     {
         let out = format!("killed-{number}");
         let mut child = scratch
-            .program(&arguments(TWO, ["--out", &out], &[]))
+            .program(&arguments(TWO, ["--out", &out], QUICK))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -59,7 +60,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
             (&"broken".into(), &"inconclusive".into())
         );
         scratch
-            .run(&arguments(TWO, ["--resume", &out], &[]))
+            .run(&arguments(TWO, ["--resume", &out], QUICK))
             .expect(0);
         let report = scratch.json(&format!("{out}/report.json"));
         let gone_on = checks(&report);
@@ -71,7 +72,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
         // Another profile, other devices: both are named.
         let other = scratch.run(
             &[
-                &arguments(TWO, ["--resume", &out], &[])[..],
+                &arguments(TWO, ["--resume", &out], QUICK)[..],
                 &["--gpus", "0"],
             ]
             .concat(),
@@ -84,7 +85,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
         );
     }
     let mut child = scratch
-        .program(&arguments(TWO, ["--out", "told"], &[]))
+        .program(&arguments(TWO, ["--out", "told"], QUICK))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -101,7 +102,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
     );
     let other = scratch.run(
         &[
-            &arguments(TWO, ["--resume", "told"], &[])[..],
+            &arguments(TWO, ["--resume", "told"], QUICK)[..],
             &["--gpus", "0"],
         ]
         .concat(),
@@ -113,7 +114,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
         other.stderr
     );
     scratch
-        .run(&arguments(TWO, ["--resume", "told"], &[]))
+        .run(&arguments(TWO, ["--resume", "told"], QUICK))
         .expect(0);
     assert_eq!(
         scratch.json("told/report.json")["status"]["state"],
@@ -145,10 +146,10 @@ fn a_run_that_is_killed_at_a_random_moment_comes_to_the_verdict_of_one_that_is_n
     if !can_run() {
         return;
     }
-    let kills: u32 = std::env::var(KILLS)
+    let asked: Option<u32> = std::env::var(KILLS)
         .ok()
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(3);
+        .and_then(|count| count.parse().ok());
+    let (kills, more) = asked.map_or((3, QUICK), |kills| (kills, &[]));
     let scratch = Scratch::new();
     // A good box on even moments, one that is rejected on odd ones.
     scratch.two(vec![]);
@@ -167,7 +168,7 @@ fn a_run_that_is_killed_at_a_random_moment_comes_to_the_verdict_of_one_that_is_n
         .iter()
         .enumerate()
         .map(|(of, out)| {
-            let ran = scratch.on((TWO.0, boxes[of]), out, &[]);
+            let ran = scratch.on((TWO.0, boxes[of]), out, more);
             outcome(&scratch, ran.code, out)
         })
         .collect();
@@ -183,7 +184,7 @@ fn a_run_that_is_killed_at_a_random_moment_comes_to_the_verdict_of_one_that_is_n
         let long = steps[of].get(step).copied().unwrap_or(1.0);
         let moment = Duration::from_secs_f64(long * dice.below(1000) as f64 / 1000.0);
         let mut child = scratch
-            .program(&arguments((TWO.0, boxes[of]), ["--out", &out], &[]))
+            .program(&arguments((TWO.0, boxes[of]), ["--out", &out], more))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -195,7 +196,7 @@ fn a_run_that_is_killed_at_a_random_moment_comes_to_the_verdict_of_one_that_is_n
         std::thread::sleep(moment);
         child.kill().unwrap();
         child.wait().unwrap();
-        let ran = scratch.run(&arguments((TWO.0, boxes[of]), ["--resume", &out], &[]));
+        let ran = scratch.run(&arguments((TWO.0, boxes[of]), ["--resume", &out], more));
         let came = if ran.code == 2 && ran.stderr.contains("journal.jsonl") {
             // Before the journal's first line there is nothing to go on with, and it says so.
             "nothing to go on with".to_owned()
@@ -229,11 +230,7 @@ fn counters_of_a_start_before_say_nothing_and_the_run_says_so() {
     let scratch = Scratch::new();
     scratch.two(vec![]);
     let mut child = scratch
-        .program(&arguments(
-            TWO,
-            ["--out", "out"],
-            &["--exclude", "allreduce"],
-        ))
+        .program(&arguments(TWO, ["--out", "out"], QUICK))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -248,11 +245,7 @@ fn counters_of_a_start_before_say_nothing_and_the_run_says_so() {
     let (boot, _) = boot.split_once('"').unwrap();
     let other = "11111111-2222-4333-8444-555555555555";
     std::fs::write(&journal, text.replace(boot, other)).unwrap();
-    let ran = scratch.run(&arguments(
-        TWO,
-        ["--resume", "out"],
-        &["--exclude", "allreduce"],
-    ));
+    let ran = scratch.run(&arguments(TWO, ["--resume", "out"], QUICK));
     // The counters are among what this profile demands.
     ran.expect(3);
     let report = scratch.json("out/report.json");

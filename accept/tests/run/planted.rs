@@ -2,7 +2,7 @@
 //!
 //! What a run should say of them is in the tests.
 
-use boxfile::{BoxFile, Device, Fault, Figure, Link, Peer};
+use boxfile::{BoxFile, Device, Fault, Figure, HangOp, Link, Peer};
 
 /// A shipped box as one of its kind: nobody else on it, noise of its own, devices that differ by 0.3%.
 pub(crate) fn seeded(name: &str, seed: u64) -> BoxFile {
@@ -53,13 +53,18 @@ pub(crate) fn slot(described: &mut BoxFile, device: usize, generation: u8, width
 
 /// Leaves all copies of a device this part of their rate.
 pub(crate) fn slow_device(described: &mut BoxFile, device: usize, part: f64) {
-    for figure in host_rates(&mut described.device[device]) {
-        figure.value *= part;
-    }
+    slow_to_host(described, device, part);
     for other in 0..described.device.len() {
         if other != device {
             slow_pair(described, [device, other], part);
         }
+    }
+}
+
+/// Leaves the copies of a device from and to the host this part of their rate.
+pub(crate) fn slow_to_host(described: &mut BoxFile, device: usize, part: f64) {
+    for figure in host_rates(&mut described.device[device]) {
+        figure.value *= part;
     }
 }
 
@@ -125,6 +130,29 @@ pub(crate) fn slow_collectives(described: &mut BoxFile, times: f64) {
             *us *= times;
         }
     }
+}
+
+/// Leaves the direct copies from the first to the second nine tenths of their rate.
+pub(crate) fn slow_way(described: &mut BoxFile, pair: [usize; 2]) {
+    described.fault.push(Fault::SlowWay { pair, percent: 90 });
+}
+
+/// No direct copy from the first to the second ends.
+pub(crate) fn hangs(described: &mut BoxFile, pair: [usize; 2]) {
+    described.fault.push(Fault::Hang {
+        op: HangOp::Peer,
+        device: None,
+        pair: Some(pair),
+        after_copies: 0,
+    });
+}
+
+/// Loses a device after twelve copies of a process.
+pub(crate) fn lost(described: &mut BoxFile, device: usize) {
+    described.fault.push(Fault::DeviceLost {
+        device,
+        after_copies: 12,
+    });
 }
 
 fn host_rates(device: &mut Device) -> Vec<&mut Figure> {
