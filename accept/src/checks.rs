@@ -177,15 +177,25 @@ kinds! {
         "throttle reasons read at least ten times a second",
         "devices that give no reasons",
         "look at airflow, power cables and the supply";
+    "memory", Soak,
+        "whether a device's memory keeps what is written while copies and arithmetic run beside it",
+        "half of what is free is written with words that depend on place and pass, and compared, over and over, by kernels or, where none load, by copies",
+        "memory that others hold; no march over all of it: run the vendor's memory test too (DCGM diag -r 3, RVS mem)",
+        "take the device out of service; run the vendor's memory test";
+    "arithmetic", Soak,
+        "whether sums come out right while all multiprocessors multiply",
+        "single-precision multiply-adds in registers whose sums are known, compared on the device, beside what is done to memory",
+        "tensor and matrix cores; no power virus runs: run the vendor's stress test too (DCGM diag -r 3, RVS gst)",
+        "take the device out of service; look at its power and cooling first";
     "drift", Soak,
         "whether rates fall over the time of a soak",
-        "medians of later parts against the first part",
+        "medians of the last round against the first, each with memory and arithmetic loaded beside the copies",
         "",
         "look at temperature over time";
     "serving", Serving,
         "whether a server on this box keeps its time per token and fails no request",
-        "serve-bench run against a server that runs already",
-        "",
+        "serve-bench run against the server of --serve-url: 32 requests of 128 tokens for 64, 4 in flight; no request may fail, and TPOT and TTFT are held against limits where the profile has some",
+        "whether the server is as fast as it could be: no profile that is shipped has a limit, since that depends on model and engine",
         "explain it: cargo xtask study";
 }
 

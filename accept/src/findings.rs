@@ -45,6 +45,13 @@ pub(crate) struct Found<T> {
     pub(crate) source: String,
 }
 
+impl<T> Found<T> {
+    /// Whether it is of a round of a soak, in which memory and processors were loaded besides.
+    pub(crate) fn is_of_soak(&self) -> bool {
+        self.source.contains("soak-")
+    }
+}
+
 /// Why a group has no evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Missing {

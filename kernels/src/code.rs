@@ -1,4 +1,4 @@
-//! The five kernels in the forms that vendors take: PTX that is kept, and HIP C++ behind its prelude.
+//! The six kernels in the forms that vendors take: PTX that is kept, and HIP C++ behind its prelude.
 //!
 //! `cargo xtask kernels` makes the PTX and shows that the vendors' compilers take both forms; nothing is compiled here.
 
@@ -35,6 +35,9 @@ pub(crate) const CHECK: KernelCode = code!("check");
 /// `(const u8 *base, u64 steps, u64 *end)`, by one thread.
 pub(crate) const CHASE: KernelCode = code!("chase");
 
+/// `(u64 items, u64 rounds, u64 seed, u64 *first_wrong)`.
+pub(crate) const BURN: KernelCode = code!("burn");
+
 /// A text with a NUL at its end and nowhere else; else this does not compile.
 const fn text(with_nul: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(with_nul.as_bytes()) {
@@ -48,7 +51,14 @@ mod tests {
     use super::*;
 
     /// Every kernel and its number of parameters, each of 64 bits.
-    const ALL: [(KernelCode, usize); 5] = [(GATE, 3), (COPY, 3), (FILL, 4), (CHECK, 4), (CHASE, 3)];
+    const ALL: [(KernelCode, usize); 6] = [
+        (GATE, 3),
+        (COPY, 3),
+        (FILL, 4),
+        (CHECK, 4),
+        (CHASE, 3),
+        (BURN, 4),
+    ];
 
     fn ptx(code: &KernelCode) -> &'static str {
         code.ptx.unwrap().to_str().unwrap()
@@ -109,6 +119,14 @@ mod tests {
             load, load, load, load, store, store, store, store, load, store,
         ];
         assert_eq!(moves, expected);
+    }
+
+    #[test]
+    fn a_round_of_a_burn_is_256_multiply_adds_that_touch_no_memory() {
+        let text = ptx(&BURN);
+        assert_eq!(text.matches("fma.rn.f32").count(), 256);
+        assert!(!text.contains("ld.global") && !text.contains("ld.local"));
+        assert!(text.contains("atom.global.min.u64"));
     }
 
     #[test]

@@ -8,14 +8,14 @@ use std::cell::OnceCell;
 
 use device::kernel::{Argument, HostFlag, KernelCode, Launch};
 use device::pattern::Pattern;
-use device::{Device, Result};
+use device::{Device, DeviceError, Result};
 
 use crate::code;
 use crate::place::Place;
 
 /// The kernels of one device. Gate, copy and chase are loaded: their first launches load nothing any more.
 ///
-/// Fill and check are loaded by the first call that needs them, which may wait for all that the device has to do. So that call
+/// Fill, check and burn are loaded by the first call that needs them, which may wait for all that the device has to do. So that call
 /// is not for a stream behind a closed gate, nor for a capture.
 pub struct Kernels<D: Device> {
     device: D,
@@ -24,6 +24,7 @@ pub struct Kernels<D: Device> {
     chase: D::Kernel,
     fill: OnceCell<D::Kernel>,
     check: OnceCell<D::Kernel>,
+    burn: OnceCell<D::Kernel>,
 }
 
 /// Threads of a block at most: a divisor of what a multiprocessor of each vendor holds.
@@ -40,6 +41,11 @@ const VECTOR: usize = 16;
 /// Bytes of a word of the other kernels.
 const WORD: usize = 8;
 
+/// Multiply-adds of a round of an item of [`Kernels::burn`]: 8 by 4 sums, 8 each.
+pub const BURN_MULTIPLY_ADDS: u64 = 256;
+/// Rounds of [`Kernels::burn`] at most: sums of 8 products of 8 by 8 a round then come to 2^24 at most, which single precision holds.
+pub const BURN_ROUNDS: u64 = 32_768;
+
 impl<D: Device> Kernels<D> {
     /// Loads gate, copy and chase.
     ///
@@ -52,6 +58,7 @@ impl<D: Device> Kernels<D> {
             chase: device.load(&code::CHASE)?,
             fill: OnceCell::new(),
             check: OnceCell::new(),
+            burn: OnceCell::new(),
             device: device.clone(),
         })
     }
@@ -182,6 +189,46 @@ impl<D: Device> Kernels<D> {
         unsafe { stream.launch_kernel(kernel, blocks, threads, &arguments) }
     }
 
+    /// Queues `rounds` rounds of [`BURN_MULTIPLY_ADDS`] single-precision multiply-adds for each of `items`, every sum compared with
+    /// what it must be: lowers the 64-bit number at `first_wrong` to the index of the first item that has a wrong one. The caller
+    /// writes `u64::MAX` there before. It takes half of every multiprocessor, and leaves the other to fills and checks.
+    ///
+    /// # Errors
+    /// As [`Kernels::check`]; `Argument` too for more than [`BURN_ROUNDS`] rounds, whose sums would be rounded.
+    pub fn burn(
+        &self,
+        stream: &D::Stream,
+        items: u64,
+        rounds: u64,
+        seed: u64,
+        first_wrong: Place<'_, D>,
+    ) -> Result<()> {
+        if rounds > BURN_ROUNDS {
+            return Err(DeviceError::Argument {
+                what: "the number of rounds",
+                why: format!("{rounds} would round the sums; take {BURN_ROUNDS} at most"),
+            });
+        }
+        let arguments = [
+            Argument::Long(items),
+            Argument::Long(rounds),
+            Argument::Long(seed),
+            first_wrong.lowered()?,
+        ];
+        let kernel = self.loaded(&self.burn, &code::BURN)?;
+        let words = usize::try_from(items).unwrap_or(usize::MAX);
+        let (blocks, threads) = grid(self.device.multiprocessors(), words, 2);
+        // SAFETY: cu/burn.cu: four parameters; it reads and writes one word at the last, which lies inside its buffer.
+        unsafe { stream.launch_kernel(kernel, blocks, threads, &arguments) }
+    }
+
+    /// Items of [`Kernels::burn`] that fill its half of the chip `turns` times.
+    #[must_use]
+    pub fn burn_items(&self, turns: u64) -> u64 {
+        let (blocks, threads) = grid(self.device.multiprocessors(), usize::MAX, 2);
+        u64::from(blocks) * u64::from(threads) * turns
+    }
+
     /// Queues `steps` dependent loads by one thread through a chain that [`crate::write_chain`] wrote, and writes the
     /// offset of the node where it ended to the 64-bit number at `end`.
     ///
@@ -246,8 +293,8 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
+    use device::Backend;
     use device::host::Host;
-    use device::{Backend, DeviceError};
 
     use super::*;
 

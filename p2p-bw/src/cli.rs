@@ -12,6 +12,7 @@ use crate::cases;
 use crate::compare::CompareArgs;
 use crate::doctor::DoctorArgs;
 use crate::formats::{Format, Forms};
+use crate::load::LoadArgs;
 use crate::monitor::MonitorArgs;
 use crate::numa::NumaArgs;
 use crate::topo::TopoArgs;
@@ -50,6 +51,10 @@ pub(crate) enum Command {
     Topo(TopoArgs),
     /// Measures how far host memory is from each GPU and node, proves where memory is, and starts programs bound to nodes.
     Numa(Box<NumaArgs>),
+    /// Loads devices for a while: writes and checks their memory, multiplies and adds, and counts what came out wrong.
+    ///
+    /// Exit code 5 where anything was wrong; 3 where a device failed or hung, or nothing could be loaded.
+    Load(LoadArgs),
     /// Checks what slows or breaks copies between GPUs: IOMMU, ACS, links, limits, versions, variables.
     ///
     /// Exit code 1 where something is bad; 3 where nothing could be told or the backend that was asked for does not answer; 2 where

@@ -9,6 +9,7 @@ mod cli;
 mod compare;
 mod doctor;
 mod formats;
+mod load;
 mod messages;
 mod monitor;
 mod numa;
@@ -62,6 +63,10 @@ fn main() -> ExitCode {
             Some(Command::Topo(args)) => ended(topo::run(&args)),
             Some(Command::Doctor(args)) => match interrupt() {
                 Ok(interrupt) => ended(doctor::run(&args, &interrupt, &|line| say!("{line}"))),
+                Err(code) => code,
+            },
+            Some(Command::Load(args)) => match interrupt() {
+                Ok(interrupt) => ended(load::run(&args, &interrupt)),
                 Err(code) => code,
             },
             Some(Command::Numa(args)) => match interrupt() {

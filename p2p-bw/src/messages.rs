@@ -103,7 +103,7 @@ pub(crate) enum JobOutcome {
 }
 
 /// The samples of one quantity.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Series {
     /// Its name in the record.
     pub(crate) name: String,

@@ -20,6 +20,8 @@ const FAULTS: &[&str] = &[
     "counters",
     "kernel_log",
     "throttle",
+    "memory",
+    "arithmetic",
     "serving",
 ];
 

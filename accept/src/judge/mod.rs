@@ -12,6 +12,7 @@ mod inventory;
 mod judging;
 mod kernel_log;
 mod link;
+mod load;
 mod numa;
 mod peers;
 mod pool;
@@ -131,6 +132,8 @@ fn of(judging: &Judging<'_>, kind: &str) -> Vec<Check> {
         "counters" => counters::counters(judging),
         "kernel_log" => kernel_log::kernel_log(judging),
         "throttle" => watch::throttle(judging),
+        "memory" => load::memory(judging),
+        "arithmetic" => load::arithmetic(judging),
         "drift" => soak::drift(judging),
         "serving" => serving::serving(judging),
         _ => Vec::new(),

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use measure::record::{
-    Endpoint, LinkDevice, LinkReading, Links, Outcome, Payload, PeerProbe, Placement, Record,
-    Verification, judged,
+    Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkDevice, LinkReading, Links, Outcome, Payload,
+    PeerProbe, Placement, Point, Record, Verification, judged,
 };
 use topology::{Machine, PathType};
 
@@ -85,9 +85,9 @@ impl Pool {
         for found in sets.into_iter().flatten() {
             pool.meet(found);
         }
-        for Found { it, source } in &findings.links {
-            if let Payload::Links(links) = &it.payload {
-                pool.add(links, source);
+        for found in &findings.links {
+            if let Payload::Links(links) = &found.it.payload {
+                pool.add(links, found);
             }
         }
         pool
@@ -131,7 +131,8 @@ impl Pool {
         }
     }
 
-    fn add(&mut self, links: &Links, source: &str) {
+    fn add(&mut self, links: &Links, found: &Found<Record>) {
+        let source = &found.source;
         let label = |index: usize| links.devices.get(index).map(|device| device.label.clone());
         let end = |end: Endpoint| match end {
             Endpoint::Host => Some(HOST.to_owned()),
@@ -150,14 +151,15 @@ impl Pool {
                     from,
                     to,
                     probe: probe.clone(),
-                    source: source.to_owned(),
+                    source: source.clone(),
                 });
             }
         }
         let pending = links.pending.iter();
         self.pending
             .extend(pending.filter_map(|(from, to)| label(*from).zip(label(*to))));
-        for point in &links.points {
+        let own = |point: &&Point| ![LOAD_MEMORY, LOAD_ARITHMETIC].contains(&point.case.as_str());
+        for point in links.points.iter().filter(own) {
             let (Some(from), Some(to)) = (end(point.from), end(point.to)) else {
                 continue;
             };
@@ -165,7 +167,7 @@ impl Pool {
             self.points
                 .entry(key)
                 .or_default()
-                .add(&point.outcome, source);
+                .add(&point.outcome, source, !found.is_of_soak());
         }
     }
 
@@ -215,10 +217,26 @@ impl Pool {
     }
 }
 
+fn is_right(outcome: &Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Measured {
+            verification: Verification::Passed,
+            ..
+        }
+    )
+}
+
 impl Pooled {
-    fn add(&mut self, outcome: &Outcome, source: &str) {
-        self.sources.push(source.to_owned());
+    /// Adds what came of a point. What was measured beside a load tells of faults and of data, and its figures are `drift`'s.
+    fn add(&mut self, outcome: &Outcome, source: &str, has_figures: bool) {
         let trouble = of_copy(outcome);
+        if !has_figures && trouble.is_none() {
+            self.verified += usize::from(is_right(outcome));
+            self.measured += 1;
+            return;
+        }
+        self.sources.push(source.to_owned());
         if let Outcome::Measured {
             quantities,
             verification,

@@ -1,6 +1,6 @@
 //! A serving benchmark on this box: failed requests, and times against the profile's limits.
 
-use measure::record::{Distribution, Payload, RequestErrorKind, ServeSummary, Status};
+use measure::record::{Distribution, Payload, RequestErrorKind, ServeLoad, ServeSummary, Status};
 
 use super::held::{Ceiling, Held};
 use super::inventory::seen;
@@ -43,7 +43,13 @@ pub(super) fn serving(judging: &Judging<'_>) -> Vec<Check> {
             ));
             continue;
         };
-        checks.push(requests(judging, about("requests"), summary, &found.source));
+        let load = serve.load.as_ref();
+        checks.push(requests(
+            judging,
+            about("requests"),
+            (summary, load),
+            &found.source,
+        ));
         for (of, what, times) in [
             ("tpot", "time per output token", &summary.tpot_ms),
             ("ttft", "time to first token", &summary.ttft_ms),
@@ -80,10 +86,24 @@ fn figure(times: &Distribution) -> Figure {
     }
 }
 
+/// What was asked of the server.
+fn words(load: &ServeLoad) -> String {
+    let tokens = |count: Option<u32>| count.map_or("any number of".to_owned(), |n| n.to_string());
+    let at_once = load
+        .concurrency
+        .map_or(String::new(), |n| format!(", {n} in flight"));
+    format!(
+        "{} requests of {} tokens for {} each{at_once}",
+        load.requests,
+        tokens(load.input_tokens),
+        tokens(load.output_tokens)
+    )
+}
+
 fn requests(
     judging: &Judging<'_>,
     about: Vec<String>,
-    summary: &ServeSummary,
+    (summary, load): (&ServeSummary, Option<&ServeLoad>),
     source: &str,
 ) -> Check {
     let (completed, failed) = (summary.completed, summary.failed);
@@ -95,7 +115,11 @@ fn requests(
         source,
     );
     if failed == 0 {
-        let came = (Verdict::Pass, ReasonCode::AsExpected, value);
+        let text = match load {
+            Some(load) => format!("{value}; {}", words(load)),
+            None => value,
+        };
+        let came = (Verdict::Pass, ReasonCode::AsExpected, text);
         return judging.judged(KIND, about, came, None, Seen::new(evidence, []));
     }
     let kinds: Vec<String> = summary

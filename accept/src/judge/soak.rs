@@ -1,4 +1,4 @@
-//! Whether rates fall over the time of a soak: the last records of a copy against the first.
+//! Whether rates fall over the time of a soak: the last of its records of a copy against the first.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,9 @@ pub(super) fn drift(judging: &Judging<'_>) -> Vec<Check> {
     if judging.level != Level::Soak {
         return Vec::new();
     }
-    let mut records: Vec<_> = judging.findings.links.iter().collect();
+    // What was measured before the soak had no load beside it.
+    let records = judging.findings.links.iter();
+    let mut records: Vec<_> = records.filter(|found| found.is_of_soak()).collect();
     records.sort_by(|a, b| {
         a.it.header
             .provenance

@@ -114,6 +114,30 @@ impl Bench<'_> {
         ("allreduce-bench", words, seconds)
     }
 
+    /// Memory and arithmetic of all devices, for so long at most.
+    pub(super) fn loading(&self, seconds: f64) -> (&'static str, Vec<String>) {
+        let numbers: Vec<&str> = self
+            .devices
+            .iter()
+            .map(|device| device.number.as_str())
+            .collect();
+        let mut words: Vec<String> = [
+            "load",
+            "--backend",
+            self.backend,
+            "--gpus",
+            &numbers.join(","),
+            "--duration",
+            &seconds.to_string(),
+            "--deadline",
+            &self.args.deadline.as_secs_f64().to_string(),
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        words.extend(self.played());
+        ("p2p-bw", words)
+    }
+
     pub(super) fn serving(&self) -> (&'static str, Vec<String>, f64) {
         let url = self.args.serve_url.clone().unwrap_or_default();
         let words = [

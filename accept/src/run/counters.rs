@@ -1,15 +1,15 @@
 //! Counters of errors, read before the first load and after the last: of every device, every bridge above it, and the memory
 //! controllers.
 //!
-//! What the kernel does not show is a row with the reason, never a zero. Counters that only a vendor's management library has are not
-//! asked for here; those that the monitor reads are added by it.
+//! What the kernel does not show is a row with the reason, never a zero. Counters that only a vendor's management library has are those
+//! of the monitor, which asks it.
 
 use std::collections::BTreeMap;
 
-use measure::record::{LinkDevice, MonitorLine};
+use measure::record::{LinkDevice, MonitorDevice, MonitorLine, MonitorValues};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
-use topology::{Machine, PciAddress, PciTree, Sysfs};
+use topology::{Machine, PciAddress, PciTree, RasErrors, Sysfs};
 
 use crate::findings::{Counter, Counters};
 
@@ -75,6 +75,7 @@ impl Reading {
                 });
             }
         }
+        rows.extend(devices.iter().flat_map(|device| own_memory(sysfs, device)));
         rows.extend(memory(sysfs));
         Self {
             up_s: up_s(),
@@ -120,6 +121,28 @@ fn up_s() -> f64 {
     seconds + nanoseconds * 1e-9
 }
 
+/// Errors of a device's own memory that its kernel driver counts; none where it counts none, as NVIDIA's.
+fn own_memory(sysfs: &Sysfs, device: &LinkDevice) -> Vec<Row> {
+    let Some(Ok(errors)) = device
+        .address
+        .map(|address| RasErrors::read(sysfs, address))
+    else {
+        return Vec::new();
+    };
+    let row = |(key, count): (&str, u64)| Row {
+        place: device.label.clone(),
+        key: key.to_owned(),
+        devices: vec![device.label.clone()],
+        count: Ok(count),
+    };
+    [
+        ("ecc_correctable", errors.corrected),
+        ("ecc_uncorrectable", errors.uncorrected),
+    ]
+    .map(row)
+    .into()
+}
+
 /// Errors of the host's memory, by controller (Documentation/admin-guide/RAS/main.rst); none where no driver counts them.
 fn memory(sysfs: &Sysfs) -> Vec<Row> {
     const FOLDER: &str = "sys/devices/system/edac/mc";
@@ -146,35 +169,70 @@ fn memory(sysfs: &Sysfs) -> Vec<Row> {
     rows
 }
 
-/// Packets that each device's link had to send again, from the first and the last of a monitor's readings that say so.
-pub(crate) fn replays(lines: &[MonitorLine]) -> Vec<Counter> {
+/// A value of a monitor's samples.
+type Value = fn(&MonitorValues) -> Option<u64>;
+
+/// What a monitor reads of counters: the counter's key here, the value's there, and how it is got.
+const MONITORED: [(&str, &str, Value); 3] = [
+    ("pcie_replays", "pcie_replays", |values| {
+        values.pcie_replays.map(u64::from)
+    }),
+    ("ecc_correctable", "ecc_corrected", |values| {
+        values.ecc_corrected
+    }),
+    ("ecc_uncorrectable", "ecc_uncorrected", |values| {
+        values.ecc_uncorrected
+    }),
+];
+
+/// What each device's counters rose by between the first and the last of a monitor's readings that say so; the reason of one that it
+/// never gave. Packets that were sent again are told where they can be read alone: AER counts them, too.
+pub(crate) fn monitored(lines: &[MonitorLine]) -> Vec<Counter> {
+    // By device and row of the table.
     let mut labels: Vec<String> = Vec::new();
-    let mut seen: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    let mut seen: BTreeMap<(String, usize), Result<(u64, u64), String>> = BTreeMap::new();
     for line in lines {
         match line {
             MonitorLine::Header(header) => {
-                labels = header
-                    .devices
-                    .iter()
-                    .map(|device| device.label.clone())
-                    .collect();
+                let label = |device: &MonitorDevice| device.label.clone();
+                labels = header.devices.iter().map(label).collect();
+                for gap in &header.unavailable {
+                    let row = MONITORED
+                        .iter()
+                        .position(|row| gap.key.as_deref() == Some(row.1));
+                    let label = labels.get(gap.device);
+                    if let (Some(row @ 1..), Some(label)) = (row, label) {
+                        let reason = Err(gap.reason.clone());
+                        seen.entry((label.clone(), row)).or_insert(reason);
+                    }
+                }
             }
             MonitorLine::Sample(sample) => {
-                let label = labels.get(sample.device);
-                if let (Some(count), Some(label)) = (sample.values.pcie_replays, label) {
-                    let count = u64::from(count);
-                    seen.entry(label.clone()).or_insert((count, count)).1 = count;
+                let Some(label) = labels.get(sample.device) else {
+                    continue;
+                };
+                for (row, (_, _, value)) in MONITORED.iter().enumerate() {
+                    let Some(count) = value(&sample.values) else {
+                        continue;
+                    };
+                    let entry = seen
+                        .entry((label.clone(), row))
+                        .or_insert(Ok((count, count)));
+                    match entry {
+                        Ok((_, last)) => *last = count,
+                        unread @ Err(_) => *unread = Ok((count, count)),
+                    }
                 }
             }
             _ => {}
         }
     }
-    let counter = |(label, (before, after)): (String, (u64, u64))| Counter {
+    let counter = |((label, row), counts): ((String, usize), Result<(u64, u64), String>)| Counter {
         devices: vec![label.clone()],
         place: label,
-        key: "pcie_replays".to_owned(),
-        before: Ok(before),
-        after: Ok(after),
+        key: MONITORED[row].0.to_owned(),
+        before: counts.clone().map(|(before, _)| before),
+        after: counts.map(|(_, after)| after),
     };
     seen.into_iter().map(counter).collect()
 }
@@ -242,5 +300,39 @@ mod tests {
         assert_eq!((&risen[0].before, &risen[0].after), (&Ok(0), &Ok(7)));
         assert_eq!(risen[0].devices, ["GPU0"]);
         assert_eq!(counters.boot[0], counters.boot[1]);
+    }
+
+    #[test]
+    fn memory_errors_of_amd_s_driver_are_told_by_device() {
+        let root = std::env::temp_dir().join(format!("tplens-ras-{}", std::process::id()));
+        let mut described = BoxFile::builtin("r9700-x16").unwrap();
+        described.fault = vec![Fault::MemoryErrors {
+            device: 1,
+            corrected: 4,
+            uncorrected: 1,
+            after_readings: 0,
+        }];
+        tree::write_tree(&described, &root).unwrap();
+        tree::show_link_errors(&described, &root).unwrap();
+        let sysfs = Sysfs::at(&root);
+        let machine = Machine::read(&sysfs).unwrap();
+        let devices = [0, 1].map(|at| device(&format!("GPU{at}"), &described.device[at].address));
+        let before = Reading::take(&sysfs, &machine, &devices);
+        tree::count_link_errors(&described, &root).unwrap();
+        let after = Reading::take(&sysfs, &machine, &devices);
+        std::fs::remove_dir_all(&root).unwrap();
+        let counters = before.until(&after);
+        let ecc: Vec<_> = counters
+            .rows
+            .iter()
+            .filter(|row| row.key.starts_with("ecc"))
+            .map(|row| (row.place.as_str(), row.key.as_str(), row.after.clone()))
+            .collect();
+        // The other device has no such files.
+        let expected = [
+            ("GPU1", "ecc_correctable", Ok(4)),
+            ("GPU1", "ecc_uncorrectable", Ok(1)),
+        ];
+        assert_eq!(ecc, expected);
     }
 }

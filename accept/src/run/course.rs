@@ -16,7 +16,7 @@ use super::start::Run;
 use super::steps::Bench;
 use super::{counters, environment, machine};
 use crate::checks::Group;
-use crate::findings::{Findings, Found};
+use crate::findings::{Counter, Findings, Found};
 use crate::report::RunStatus;
 
 impl Run<'_> {
@@ -183,9 +183,14 @@ impl Run<'_> {
         self.watched(session, monitor);
         let after = scene.counters_after()?;
         let mut counters = before.until(&after);
-        counters
-            .rows
-            .extend(counters::replays(&session.findings.monitor));
+        // What the kernel shows of a device's own memory is not told twice.
+        let known = |one: &Counter| {
+            let is_same = |row: &Counter| (&row.place, &row.key) == (&one.place, &one.key);
+            counters.rows.iter().any(is_same)
+        };
+        let mut monitored = counters::monitored(&session.findings.monitor);
+        monitored.retain(|one| !known(one));
+        counters.rows.extend(monitored);
         session.findings.counters = Some(counters);
         session.findings.kernel_log = Some(match &mut log {
             None => Ok(Vec::new()),

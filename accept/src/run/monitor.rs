@@ -197,6 +197,8 @@ impl Seen {
             || now.device_link != then.device_link
             || now.throttle != then.throttle
             || now.pcie_replays != then.pcie_replays
+            || now.ecc_corrected != then.ecc_corrected
+            || now.ecc_uncorrected != then.ecc_uncorrected
             || sample.asked_ns.saturating_sub(before.asked_ns) >= SPARSE_NS
     }
 }

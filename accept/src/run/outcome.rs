@@ -10,6 +10,7 @@ use program::others::last_error;
 
 use super::process::Ended;
 use super::steps::Step;
+use crate::checks::Group;
 use crate::findings::Missing;
 use crate::report::ReasonCode;
 
@@ -46,6 +47,8 @@ fn lost_in_copies(links: &Links) -> Vec<(String, String)> {
         let device = match (point.from, point.to) {
             (Endpoint::Host, Endpoint::Device(device))
             | (Endpoint::Device(device), Endpoint::Host) => device,
+            // Its own memory.
+            (Endpoint::Device(device), Endpoint::Device(to)) if device == to => device,
             _ => return None,
         };
         let label = links.devices.get(device)?.label.clone();
@@ -142,6 +145,10 @@ pub(super) fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Op
         Ended::Exit { code, said } => {
             match record.map(|record| (&record.status, has_evidence(record))) {
                 Some((Status::Complete, true)) => None,
+                // A server that does not answer before the first request is mostly one that was not started.
+                Some((Status::Refused { reason }, _)) if step.group == Group::Serving => {
+                    of(ReasonCode::WorkerFailed, format!("{program}: {reason}"))
+                }
                 Some((Status::Refused { reason }, _)) => {
                     of(refused(reason), format!("{program}: {reason}"))
                 }
@@ -157,6 +164,13 @@ pub(super) fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Op
                 ),
             }
         }
+        Ended::Told => match record {
+            Some(record) if has_evidence(record) => None,
+            _ => of(
+                ReasonCode::WorkerFailed,
+                format!("{program} had nothing when it was told to end"),
+            ),
+        },
         Ended::Interrupted(_) => None,
     }
 }
@@ -179,7 +193,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::checks::Group;
 
     #[test]
     fn the_end_of_a_program_says_what_its_group_lacks() {

@@ -90,9 +90,14 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
     if let (Level::Soak, Some(duration)) = (args.level, args.duration) {
         let round = bench.round(1);
         let seconds: f64 = round.iter().map(|step| step.seconds).sum();
+        let beside = round.first().map(|step| bench.load(1, step.seconds));
         all.extend(round.into_iter().map(|step| Step {
             seconds: duration.as_secs_f64() * step.seconds / seconds,
             name: step.name.replace("-1", ", round after round"),
+            ..step
+        }));
+        all.extend(beside.map(|step| Step {
+            name: step.name.replace("-1", ", beside soak-links"),
             ..step
         }));
     }

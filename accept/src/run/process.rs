@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,8 @@ pub(crate) struct Program<'a> {
     pub(crate) log: &'a Path,
     /// A file whose growth is progress, as its words are: its journal.
     pub(crate) grows: &'a Path,
+    /// Told to end once this is true, for one that goes on beside another.
+    pub(crate) until: Option<&'a AtomicBool>,
 }
 
 /// How long a program may take.
@@ -83,6 +85,8 @@ pub(crate) enum Ended {
         /// Whether not even SIGKILL ended it.
         is_left_behind: bool,
     },
+    /// It was told to end as planned.
+    Told,
     /// It was ended because this program was told to stop.
     Interrupted(Signal),
 }
@@ -146,6 +150,16 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
         if begun.elapsed() >= limits.total {
             let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
             return Ok(Ended::OutOfTime { is_left_behind });
+        }
+        if program
+            .until
+            .is_some_and(|until| until.load(Ordering::SeqCst))
+        {
+            let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
+            return Ok(match is_left_behind {
+                false => Ended::Told,
+                true => Ended::OutOfTime { is_left_behind },
+            });
         }
         let waited = moved.elapsed();
         if waited >= limits.silent {

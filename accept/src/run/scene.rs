@@ -220,6 +220,7 @@ fn listing(
         arguments: words,
         log: &log,
         grows: &log,
+        until: None,
     };
     let limits = Limits {
         silent: LOOKING,
@@ -236,11 +237,14 @@ fn listing(
             "p2p-bw was ended by signal {signal}: {}",
             last_error(&said)
         ))),
-        Ended::Silent { .. } | Ended::OutOfTime { .. } => Err(Stop::Refused(format!(
-            "p2p-bw did not list the devices within {} s; its words are in {}",
-            LOOKING.as_secs(),
-            log.display()
-        ))),
+        // Nothing tells it to end, so that it is out of time in any case.
+        Ended::Silent { .. } | Ended::OutOfTime { .. } | Ended::Told => {
+            Err(Stop::Refused(format!(
+                "p2p-bw did not list the devices within {} s; its words are in {}",
+                LOOKING.as_secs(),
+                log.display()
+            )))
+        }
     }
 }
 

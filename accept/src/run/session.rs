@@ -3,6 +3,8 @@
 //! What a step's end means for its group is decided here; what its figures mean is for the judges.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -146,6 +148,14 @@ impl Session<'_> {
     /// # Errors
     /// A signal, or a disk that refuses.
     pub(crate) fn step(&mut self, step: &Step) -> Result<Did, Stop> {
+        self.step_beside(step, None)
+    }
+
+    /// The same, while a load runs beside it that is told to end when the step has.
+    ///
+    /// # Errors
+    /// As [`Self::step`].
+    pub(crate) fn step_beside(&mut self, step: &Step, load: Option<&Step>) -> Result<Did, Stop> {
         if self.done.iter().any(|done| done.name == step.name) {
             return Ok(Did::Yes);
         }
@@ -165,15 +175,43 @@ impl Session<'_> {
             return Ok(Did::NoTime);
         }
         let place = self.folder.free(&step.name);
+        let load = load.map(|load| (load, self.folder.free(&load.name)));
         self.folder.make("groups")?;
         tell!("{}: about {:.0} s", step.name, step.seconds);
         let begun = Instant::now();
-        let ended = self.start(step, &place, left)?;
+        let is_over = AtomicBool::new(false);
+        let (ended, loaded) = thread::scope(|scope| {
+            let this = &*self;
+            let other = load.as_ref().map(|(load, place)| {
+                let until = Some(&is_over);
+                scope.spawn(move || this.start(load, place, left, until))
+            });
+            let ended = this.start(step, &place, left, None);
+            is_over.store(true, Ordering::SeqCst);
+            let gone = || Err(Stop::Internal(anyhow!("the thread of the load is gone")));
+            (
+                ended,
+                other.map(|other| other.join().unwrap_or_else(|_| gone())),
+            )
+        });
         let took_s = begun.elapsed().as_secs_f64();
+        let loaded = match (&load, loaded) {
+            (Some((load, place)), Some(loaded)) => self.came(load, place, loaded?, 0.0),
+            _ => Ok(()),
+        };
+        self.came(step, &place, ended?, took_s)?;
+        loaded?;
+        self.judge()?;
+        Ok(Did::Yes)
+    }
+
+    /// Keeps what came of a step. The time of one that ran beside another is the other's.
+    fn came(&mut self, step: &Step, place: &str, ended: Ended, took_s: f64) -> Result<(), Stop> {
+        let record = load(&self.folder.join(place)).ok();
         if let Ended::Interrupted(signal) = ended {
             // What was measured until then stands.
-            if let Ok(record) = load(&self.folder.join(&place)) {
-                self.add(step.group, record, &place);
+            if let Some(record) = record {
+                self.add(step.group, record, place);
             }
             return Err(Stop::Interrupted(signal));
         }
@@ -184,34 +222,38 @@ impl Session<'_> {
                 step.program
             ))));
         }
-        let record = load(&self.folder.join(&place)).ok();
         let missing = missing(step, &ended, record.as_ref());
         self.keep(&Entry::Step {
             group: step.group,
             name: step.name.clone(),
-            folder: place.clone(),
+            folder: place.to_owned(),
             took_s,
             missing: missing.clone(),
         })?;
         self.done.push(Done {
             group: step.group,
             name: step.name.clone(),
-            folder: place.clone(),
+            folder: place.to_owned(),
             took_s,
             missing: missing.clone(),
         });
         if let Some(record) = record {
-            self.add(step.group, record, &place);
+            self.add(step.group, record, place);
         }
         if let Some(missing) = missing {
             tell!("{}: {}", step.name, missing.text);
             self.step_lacks(step.group, &step.name, missing);
         }
-        self.judge()?;
-        Ok(Did::Yes)
+        Ok(())
     }
 
-    fn start(&self, step: &Step, place: &str, left: Duration) -> Result<Ended, Stop> {
+    fn start(
+        &self,
+        step: &Step,
+        place: &str,
+        left: Duration,
+        until: Option<&AtomicBool>,
+    ) -> Result<Ended, Stop> {
         let file = process::file(step.program).map_err(Stop::Usage)?;
         let out = self.folder.join(place);
         let mut arguments = step.arguments.clone();
@@ -223,6 +265,7 @@ impl Session<'_> {
             arguments: &arguments,
             log: &log,
             grows: &out.join("journal.jsonl"),
+            until,
         };
         let limits = Limits {
             silent: self.bench.args.deadline.saturating_mul(DEADLINES) + BESIDE,

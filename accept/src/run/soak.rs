@@ -1,6 +1,6 @@
-//! A soak: the loads of links and collectives round after round until its time is over.
+//! A soak: the loads of links, with memory and arithmetic beside them, and of collectives, round after round until its time is over.
 //!
-//! No memory is marched over and no power virus runs: what that would find is not looked for, and the report says so.
+//! No memory is marched over, tensor cores idle, and no power virus runs: what that would find is not looked for, and the report says so.
 
 use std::time::{Duration, Instant};
 
@@ -35,13 +35,18 @@ impl Session<'_> {
         let before = Duration::from_secs_f64(before);
         let begun = Instant::now();
         for round in 1.. {
-            for step in self.bench.round(round) {
+            let steps = self.bench.round(round);
+            for (number, step) in steps.iter().enumerate() {
+                // Copies have their own engines; collectives are kernels, and one that waits for a processor tells nothing of the box.
+                let load = (number == 0).then(|| self.bench.load(round, step.seconds));
                 // A load that failed is told, and what follows it is no soak.
-                if self.step(&step)? == Did::NoTime || self.has_failed() {
+                let did = self.step_beside(step, load.as_ref())?;
+                if did == Did::NoTime || self.has_failed() {
                     return self.judge();
                 }
             }
-            if before + begun.elapsed() >= duration {
+            // One round has no other to be compared with.
+            if before + begun.elapsed() >= duration && round > 1 {
                 break;
             }
         }

@@ -27,8 +27,8 @@ use crate::report::{
 /// What no run looks at, and what does.
 const NOT_COVERED: [&str; 4] = [
     "no march over all of the devices' memory: DCGM (dcgmi diag -r 3) or RVS (mem) do one",
-    "no power virus: DCGM (targeted_power, targeted_stress) or RVS (gst, iet) load chips to their limit",
-    "no counter that only a vendor's management library has, such as ECC errors of device memory: nvidia-smi -q -d ECC, amd-smi metric --ecc",
+    "no power virus, and tensor or matrix cores are not loaded: DCGM (targeted_power, targeted_stress) or RVS (gst, iet) load chips to their limit",
+    "no rows or pages that were taken out of service before: nvidia-smi -q -d ROW_REMAPPER,PAGE_RETIREMENT, amd-smi bad-pages",
     "no network between machines",
 ];
 

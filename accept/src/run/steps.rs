@@ -211,6 +211,19 @@ impl Bench<'_> {
         })
     }
 
+    /// What runs beside the first step of a soak's round. It is told to end when that has; left alone, it ends after three times the
+    /// time that that takes.
+    pub(crate) fn load(&self, number: usize, seconds: f64) -> Step {
+        let (program, arguments) = self.loading(3.0 * seconds);
+        Step {
+            name: format!("soak-load-{number}"),
+            group: Group::Soak,
+            program,
+            arguments,
+            seconds: 0.0,
+        }
+    }
+
     /// The two steps of a soak's round.
     pub(crate) fn round(&self, number: usize) -> Vec<Step> {
         let devices: Vec<&Named> = self.devices.iter().collect();

@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use boxfile::{Fault, WrongOp};
+
 use crate::common::{Scratch, TWO, can_run, checks};
 
 /// A verdict with its reason.
@@ -141,6 +143,14 @@ fn a_soak_measures_round_after_round_and_tells_drift() {
         .filter(|(id, _)| id.starts_with("drift h2d_pinned_ce"))
         .collect();
     assert_eq!(drifts.len(), 2, "{found:?}");
+    for id in [
+        "memory GPU0",
+        "memory GPU1",
+        "arithmetic GPU0",
+        "arithmetic GPU1",
+    ] {
+        assert_eq!(found[id], came("pass", "as_expected"));
+    }
     assert!(
         scratch
             .join("out/groups/soak-links-1-1/record.json")
@@ -153,6 +163,72 @@ fn a_soak_measures_round_after_round_and_tells_drift() {
             .iter()
             .any(|line| line.as_str().unwrap().contains("DCGM"))
     );
+}
+
+#[test]
+fn a_soak_rejects_memory_that_loses_a_bit_and_sums_that_are_wrong() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.two(vec![
+        Fault::KernelWrong {
+            device: 0,
+            op: WrongOp::Fill,
+            after_launches: 9,
+        },
+        Fault::KernelWrong {
+            device: 1,
+            op: WrongOp::Arithmetic,
+            after_launches: 9,
+        },
+    ]);
+    let ran = scratch.on(
+        TWO,
+        "out",
+        &[
+            "--level",
+            "soak",
+            "--duration",
+            "1s",
+            "--exclude",
+            "allreduce,numa_penalty,concurrent",
+        ],
+    );
+    ran.expect(1);
+    let report = scratch.json("out/report.json");
+    let found = checks(&report);
+    assert_eq!(found["memory GPU0"], came("fail", "data_mismatch"));
+    assert_eq!(found["arithmetic GPU0"], came("pass", "as_expected"));
+    assert_eq!(found["memory GPU1"], came("pass", "as_expected"));
+    assert_eq!(found["arithmetic GPU1"], came("fail", "data_mismatch"));
+    // Copies were right.
+    assert_eq!(found["data box"].0, "pass");
+}
+
+#[test]
+fn memory_errors_that_were_not_mended_reject_and_mended_ones_warn() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let errors = |device, corrected, uncorrected| Fault::MemoryErrors {
+        device,
+        corrected,
+        uncorrected,
+        after_readings: 3,
+    };
+    scratch.two(vec![errors(0, 3, 0), errors(1, 0, 1)]);
+    let ran = scratch.on(TWO, "out", &["--exclude", "allreduce"]);
+    ran.expect(1);
+    let report = scratch.json("out/report.json");
+    let found = checks(&report);
+    assert_eq!(found["counters GPU0"], came("warn", "counter_rate"));
+    assert_eq!(found["counters GPU1"], came("fail", "counter_rate"));
+    let all = report["checks"].as_array().unwrap();
+    let of = |id: &str| all.iter().find(|check| check["id"] == id).unwrap();
+    let says = of("counters GPU1")["reason"]["text"].as_str().unwrap();
+    assert!(says.contains("ecc_uncorrectable of GPU1: 1 more"), "{says}");
 }
 
 #[test]

@@ -17,3 +17,4 @@ mod refused;
     reason = "the schema's own text is looked at by tests inside of the program"
 )]
 mod schema;
+mod served;

@@ -108,6 +108,10 @@ pub struct KernelFigures {
     pub host_chase_ns: Figure,
     /// Time of one dependent load from the device's own memory, nanoseconds.
     pub local_chase_ns: Figure,
+    /// Rate of single-precision multiply-adds in registers, TFLOP/s, each counted as two; absent: kernels that only calculate are
+    /// refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fp32_tflops: Option<Figure>,
 }
 
 /// What pageable copies of up to some size reach, which a driver sends through a buffer of its own.

@@ -91,6 +91,17 @@ pub enum Fault {
         /// Width from then on.
         width: u8,
     },
+    /// After this many such kernels of the device, each further one goes wrong: a bit of the middle word that it wrote flips, or its
+    /// first sum is wrong.
+    KernelWrong {
+        /// The device.
+        device: usize,
+        /// Which kernels.
+        op: WrongOp,
+        /// Launches that still go well.
+        #[serde(default)]
+        after_launches: u64,
+    },
     /// The function at this address counts so many errors of its link while the box is under load. Who reads the counters plays it, by
     /// `sysfs::count_link_errors`: a driver does not.
     LinkErrors {
@@ -105,6 +116,21 @@ pub enum Fault {
         /// Links lost.
         #[serde(default)]
         fatal: u64,
+    },
+    /// The device's memory counts so many ECC errors while the box is under load: in the management library from a reading on, and in the
+    /// kernel driver's files, as [`Fault::LinkErrors`] are, where the vendor's has such.
+    MemoryErrors {
+        /// The device.
+        device: usize,
+        /// Errors that the memory mended.
+        #[serde(default)]
+        corrected: u64,
+        /// Data lost.
+        #[serde(default)]
+        uncorrected: u64,
+        /// Readings of a process in which nothing is counted yet.
+        #[serde(default)]
+        after_readings: u64,
     },
     /// Joining a communicator as this rank returns this code of the collective library.
     CollectiveInitFailure {
@@ -160,6 +186,16 @@ pub enum Direction {
     H2d,
     /// Device to host.
     D2h,
+}
+
+/// Kernels that go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WrongOp {
+    /// Fills of memory.
+    Fill,
+    /// Calculations in registers.
+    Arithmetic,
 }
 
 /// The operation that never ends.

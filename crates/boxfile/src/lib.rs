@@ -28,7 +28,7 @@ pub use collective::{Collective, CollectiveKind, CollectiveLibrary, Limits, Prot
 pub use device::{Busy, Device, KernelFigures, MigInstance, PageableUpTo, Process, Sensors};
 pub use error::BoxError;
 pub use far::Far;
-pub use fault::{AllocSite, Direction, Fault, HangOp};
+pub use fault::{AllocSite, Direction, Fault, HangOp, WrongOp};
 pub use figure::{Figure, Origin};
 pub use link::Link;
 pub use model::{BoxFile, Iommu, Node, Noise, Port, Segment};

@@ -11,6 +11,9 @@ pub enum Unit {
     /// Decimal gigabytes (1e9 bytes) per second.
     #[serde(rename = "GB/s")]
     GbPerS,
+    /// Decimal teraflops (1e12 operations) per second, a multiply-add counted as two.
+    #[serde(rename = "TFLOP/s")]
+    TflopPerS,
     /// Microseconds.
     #[serde(rename = "us")]
     Microseconds,
@@ -23,6 +26,7 @@ impl std::fmt::Display for Unit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::GbPerS => "GB/s",
+            Self::TflopPerS => "TFLOP/s",
             Self::Microseconds => "us",
             Self::Nanoseconds => "ns",
         })

@@ -6,6 +6,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
@@ -48,6 +50,12 @@ impl<T: DeserializeOwned> Line<T> {
     /// The pipe broke, or a request was not understood.
     pub fn request(&mut self) -> Result<Option<T>> {
         self.inbox.next().transpose().context("reading a request")
+    }
+
+    /// A flag that turns true as soon as the parent asks to stop, for work that looks between its steps.
+    #[must_use]
+    pub fn abort_flag(&self) -> Arc<AtomicBool> {
+        self.inbox.abort_flag()
     }
 
     /// Answers the parent.

@@ -38,3 +38,6 @@ __device__ inline u64 load_anew(const unsigned char *at) { return *(const volati
 
 // Lowers a number in memory of this device.
 __device__ inline void lower(u64 *number, u64 value) { atomicMin(number, value); }
+
+// One rounding for both, as IEEE 754 has it.
+__device__ inline float multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }

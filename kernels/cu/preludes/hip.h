@@ -49,3 +49,6 @@ TPLENS_DEVICE u64 load_anew(const unsigned char *at) {
 TPLENS_DEVICE void lower(u64 *number, u64 value) {
     __hip_atomic_fetch_min(number, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+
+// One rounding for both, as IEEE 754 has it.
+TPLENS_DEVICE float multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }

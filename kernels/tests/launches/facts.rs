@@ -3,7 +3,7 @@
 
 use device::pattern::Pattern;
 use device::{Backend, Device, DeviceBuffer, DeviceError, HostBuffer, HostKind, Stream};
-use kernels::{CHAIN_STRIDE, Kernels, Place, write_chain};
+use kernels::{BURN_ROUNDS, CHAIN_STRIDE, Kernels, Place, write_chain};
 
 use crate::process;
 
@@ -166,6 +166,33 @@ pub(crate) fn a_check_finds_the_first_wrong_word<B: Backend>(backend: &B) {
             .unwrap();
         assert_eq!(bed.read(&answer), expected.to_le_bytes(), "{wrong:?}");
     }
+}
+
+pub(crate) fn a_burn_of_any_length_has_the_sums_that_it_must_have<B: Backend>(backend: &B) {
+    let bed = Bed::open(backend, 0);
+    let none = u64::MAX.to_le_bytes();
+    let answer = bed.memory(&none);
+    // No item, no round, one of each, more items than a grid has threads by one turn and one, and the most rounds.
+    let filling = bed.kernels.burn_items(1);
+    for (items, rounds) in [
+        (0, 5),
+        (5, 0),
+        (1, 1),
+        (2 * filling + 1, 3),
+        (64, BURN_ROUNDS),
+    ] {
+        let told = Place::Device(&answer, 0);
+        bed.kernels
+            .burn(&bed.stream, items, rounds, 7, told)
+            .unwrap();
+        assert_eq!(bed.read(&answer), none, "{items} {rounds}");
+    }
+    let told = Place::Device(&answer, 0);
+    let refused = bed.kernels.burn(&bed.stream, 1, BURN_ROUNDS + 1, 7, told);
+    assert!(
+        matches!(refused, Err(DeviceError::Argument { .. })),
+        "{refused:?}"
+    );
 }
 
 pub(crate) fn a_chase_ends_where_the_host_ends<B: Backend>(backend: &B) {

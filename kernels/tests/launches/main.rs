@@ -19,6 +19,7 @@ fn of_one() -> impl Facts {
         facts::a_copy_reaches_every_kind_of_locked_host_memory,
         facts::a_fill_writes_the_pattern_of_the_host_or_its_complement,
         facts::a_check_finds_the_first_wrong_word,
+        facts::a_burn_of_any_length_has_the_sums_that_it_must_have,
         facts::a_chase_ends_where_the_host_ends,
         facts::a_gate_holds_its_stream_until_it_opens,
         facts::a_gate_that_is_not_opened_gives_up_and_says_so,

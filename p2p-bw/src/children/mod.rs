@@ -1,4 +1,4 @@
-//! The child processes: inventory, probe, worker, monitor, sampler and host memory. Each is a hidden subcommand that the parent starts.
+//! The child processes: inventory, probe, worker, monitor, sampler, host memory and load. Each is a hidden subcommand that the parent starts.
 //!
 //! A child dies with its parent, takes requests on standard input and answers on the message pipe.
 
@@ -28,10 +28,11 @@ pub(crate) enum Child {
     Sampler,
     HostMemory,
     Library,
+    Load,
 }
 
 /// Each child with the first argument that starts it.
-const CHILDREN: [(Child, &str); 7] = [
+const CHILDREN: [(Child, &str); 8] = [
     (Child::Inventory, inventory::CHILD),
     (Child::Probe, "__probe"),
     (Child::Worker, "__worker"),
@@ -39,6 +40,7 @@ const CHILDREN: [(Child, &str); 7] = [
     (Child::Sampler, "__sampler"),
     (Child::HostMemory, "__host_memory"),
     (Child::Library, inventory::library::CHILD),
+    (Child::Load, "__load"),
 ];
 
 impl Child {
@@ -60,7 +62,7 @@ impl Child {
 
     /// Starts it; one that runs streams may run as many at once as groups of devices need.
     pub(crate) fn start(self) -> Result<Worker, Stop> {
-        let runs_streams = matches!(self, Self::Probe | Self::Worker);
+        let runs_streams = matches!(self, Self::Probe | Self::Worker | Self::Load);
         let is_set = |name: &str| std::env::var_os(name).is_some();
         let queues = runs_streams.then(|| queues(is_set)).into_iter().flatten();
         start_with(self.argument(), self.argument(), queues)
@@ -93,6 +95,7 @@ pub(crate) fn run(child: Child) -> Result<()> {
         Child::Sampler => crate::monitor::sampler::run(),
         Child::HostMemory => host_memory::run(Line::open()?),
         Child::Library => inventory::library::run(),
+        Child::Load => crate::load::child::run(Line::open()?),
     }
 }
 

@@ -130,6 +130,8 @@ impl Reader {
             pcie_rx_kb_per_s: gaps.of("pcie_rx_kb_per_s", sample.pcie_rx_kb_per_s),
             pcie_tx_kb_per_s: gaps.of("pcie_tx_kb_per_s", sample.pcie_tx_kb_per_s),
             pcie_replays: gaps.of("pcie_replays", sample.pcie_replays),
+            ecc_corrected: gaps.of("ecc_corrected", sample.ecc_corrected),
+            ecc_uncorrected: gaps.of("ecc_uncorrected", sample.ecc_uncorrected),
             sm_clock_mhz: gaps.of("sm_clock_mhz", sample.sm_clock_mhz),
             memory_clock_mhz: gaps.of("memory_clock_mhz", sample.memory_clock_mhz),
             power_w: gaps.of("power_w", sample.power_w),

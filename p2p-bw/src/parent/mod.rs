@@ -22,5 +22,6 @@ mod verdict;
 
 pub(crate) use finding::{Blame, Finding};
 pub(crate) use measurer::Measurer;
-pub(crate) use outputs::of_outcome;
+pub(crate) use outputs::{exit_code, of_outcome};
+pub(crate) use quantities::quantities;
 pub(crate) use run::{DEFAULT_SOFT_BYTES, Outcome, default_host_bytes, run};

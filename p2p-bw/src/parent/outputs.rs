@@ -4,7 +4,7 @@ use measure::exit;
 use measure::record::{KernelAccess, Links, Outcome, PeerProbe, PeerVerdict, Verification};
 
 /// The exit code that the findings call for.
-pub(super) fn exit_code(links: &Links) -> u8 {
+pub(crate) fn exit_code(links: &Links) -> u8 {
     let of_probe = |probe: &PeerProbe| match probe.verdict {
         // Copies are fine, and kernels are not.
         PeerVerdict::Direct | PeerVerdict::Staged

@@ -234,6 +234,7 @@ fn kernel_figures(dice: &mut Dice, down: f64, up: f64) -> KernelFigures {
         launch_us: dice.figure(0.5, 10.0),
         host_chase_ns: dice.figure(400.0, 2500.0),
         local_chase_ns: dice.figure(150.0, 600.0),
+        fp32_tflops: None,
     }
 }
 

@@ -15,6 +15,7 @@ mod interrupted;
 mod kept;
 mod links;
 mod listed;
+mod load;
 mod mig;
 mod monitor;
 mod monitored;

@@ -1,6 +1,8 @@
 //! Counts what the process does and says which injected fault is due. What a fault then does is the driver's matter.
 
-use boxfile::{AllocSite, Direction, Fault, HangOp, Link};
+use boxfile::{AllocSite, Direction, Fault, HangOp, Link, WrongOp};
+
+use crate::Kernel;
 
 /// A copy as faults see it; devices are positions in the box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +165,30 @@ impl FaultBook {
             },
             ..Due::default()
         }
+    }
+
+    /// Counts a kernel of a device that is no copy, and says whether it goes wrong.
+    pub(crate) fn kernel_is_wrong(&mut self, kernel: Kernel, by: usize) -> bool {
+        let is_of = |op| match kernel {
+            Kernel::Fill { .. } => op == WrongOp::Fill,
+            Kernel::Burn { .. } => op == WrongOp::Arithmetic,
+            _ => false,
+        };
+        let mut due = false;
+        for (fault, matched) in self.faults.iter().zip(&mut self.matched) {
+            if let Fault::KernelWrong {
+                device,
+                op,
+                after_launches,
+            } = fault
+                && *device == by
+                && is_of(*op)
+            {
+                *matched += 1;
+                due |= *matched > *after_launches;
+            }
+        }
+        due
     }
 
     /// How the bytes of a copy go wrong; of several faults, the last.

@@ -55,6 +55,17 @@ pub enum Kernel {
         /// The word of 8 bytes that gets the last one.
         end: u64,
     },
+    /// Multiplies and adds in registers: 256 multiply-adds a round of each item.
+    Burn {
+        /// How many items.
+        items: u64,
+        /// How many rounds.
+        rounds: u64,
+        /// What their numbers follow from.
+        seed: u64,
+        /// The word of 8 bytes that is lowered to the index of the first item with a wrong sum.
+        first_wrong: u64,
+    },
     /// Takes time and touches no memory.
     Spin {
         /// How long, nanoseconds.
@@ -75,17 +86,20 @@ pub enum KernelName {
     Check,
     /// [`Kernel::Chase`].
     Chase,
+    /// [`Kernel::Burn`].
+    Burn,
     /// [`Kernel::Spin`].
     Spin,
 }
 
 /// Name in code, kernel, how many parameters it has.
-const KERNELS: [(&str, KernelName, usize); 6] = [
+const KERNELS: [(&str, KernelName, usize); 7] = [
     ("tplens_gate", KernelName::Gate, 3),
     ("tplens_copy", KernelName::Copy, 3),
     ("tplens_fill", KernelName::Fill, 4),
     ("tplens_check", KernelName::Check, 4),
     ("tplens_chase", KernelName::Chase, 3),
+    ("tplens_burn", KernelName::Burn, 4),
     ("tplens_spin", KernelName::Spin, 1),
 ];
 
@@ -131,6 +145,12 @@ impl KernelName {
                 first_wrong,
             },
             (Self::Chase, &[base, steps, end]) => Kernel::Chase { base, steps, end },
+            (Self::Burn, &[items, rounds, seed, first_wrong]) => Kernel::Burn {
+                items,
+                rounds,
+                seed,
+                first_wrong,
+            },
             (Self::Spin, &[duration_ns]) => Kernel::Spin { duration_ns },
             _ => return Err(Code::INVALID_VALUE.into()),
         })

@@ -6,6 +6,9 @@ use crate::memory::HostMemory;
 use crate::transfers::{Copy, Transfer};
 use crate::{Code, Flow, Kernel, Outcome, SoftDriver, Step};
 
+/// Operations of a round of an item: 256 multiply-adds, each counted as two.
+const BURN_OPERATIONS: f64 = 512.0;
+
 /// A gate that was issued.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gate {
@@ -99,7 +102,10 @@ impl SoftDriver {
         let operation = self.sim.run(stream, flow);
         let transfer = match duty.copy {
             Some((copy, _)) => Transfer::Copy(copy, due.damage),
-            None => Transfer::Words(kernel, self.ordinals[ordinal].physical),
+            None => {
+                let by = self.ordinals[ordinal].physical;
+                Transfer::Words(kernel, by, self.faults.kernel_is_wrong(kernel, by))
+            }
         };
         self.pending.insert(operation, transfer);
         Ok(())
@@ -179,6 +185,20 @@ impl SoftDriver {
                         .ok_or(Code::ILLEGAL_ADDRESS)?,
                 };
                 Flow::idle(launch_ns + steps as f64 * step_ns)
+            }
+            Kernel::Burn {
+                items,
+                rounds,
+                first_wrong,
+                ..
+            } => {
+                let rate = figures.fp32_tflops.as_ref().ok_or(Code::NOT_SUPPORTED)?;
+                if self.reach(ordinal, first_wrong, 1, 8)? != Reach::Own {
+                    return Err(Code::NOT_SUPPORTED);
+                }
+                // A teraflop a second is a thousand operations a nanosecond.
+                let operations = items as f64 * rounds as f64 * BURN_OPERATIONS;
+                Flow::idle(launch_ns + operations / (rate.value * 1000.0))
             }
             Kernel::Spin { .. } => Flow::idle(launch_ns),
         };

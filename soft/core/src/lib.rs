@@ -78,7 +78,7 @@
 //!
 //! # Kernels
 //!
-//! There are five ([`Kernel`]), with the figures of the table `kernels` of their stream's device; a device without that table
+//! There are seven ([`Kernel`]), with the figures of the table `kernels` of their stream's device; a device without that table
 //! refuses them (801).
 //!
 //! - A kernel takes no copy engine: kernels of different streams run at once, in one stream in order. Each but a gate draws
@@ -93,6 +93,8 @@
 //!   - from own to a peer's (a write) or from a peer's to own (a read): latency `launch_us` and the pair's `latency_us`, cap
 //!     `kernel_write` or `kernel_read` of the pair, segments of a direct peer copy of these bytes.
 //! - fill, check: latency `launch_us`, then their bytes at `kernels.local`, no segments; own memory only (else 801).
+//! - burn: `launch_us`, then 512 operations a round of each item at `kernels.fp32_tflops`, all of it latency; its answer in own
+//!   memory (else 801), and a device without that figure refuses it (801). No sum is calculated.
 //! - chase: `launch_us` and for each step `local_chase_ns` in own memory, `host_chase_ns` in the host's, the pair's `chase_ns`
 //!   in a peer's (where the pair gives none, that is an illegal address); all of it latency. A chain that leads out of its
 //!   memory loses the device when it is followed.

@@ -46,8 +46,8 @@ pub(crate) struct Fill {
 pub(crate) enum Transfer {
     Copy(Copy, Option<Damage>),
     Fill(Fill),
-    /// A fill, a check or a chase, with its device.
-    Words(Kernel, usize),
+    /// What a kernel does to words, with its device, and whether it goes wrong.
+    Words(Kernel, usize, bool),
     Gate(Gate),
     /// Work of another library, with its number for this execution.
     Foreign(Foreign, u64),
@@ -245,9 +245,9 @@ impl SoftDriver {
                         .fill(fill.to, fill.bytes, fill.pattern, fill.width);
                     true
                 }
-                Some(Transfer::Words(kernel, device)) => {
+                Some(Transfer::Words(kernel, device, is_wrong)) => {
                     let device = *device;
-                    if !self.memory.run(*kernel) {
+                    if !self.memory.run(*kernel, *is_wrong) {
                         self.lose(device, Code::ILLEGAL_ADDRESS);
                     }
                     true

@@ -11,6 +11,9 @@ fn word(index: u64, seed: u64) -> u64 {
     mixed ^ (mixed >> 32)
 }
 
+/// The bit that a faulty fill flips.
+const FLIPPED: u64 = 1 << 20;
+
 /// Words of 8 bytes in memory that devices reach.
 ///
 /// Invariant: all of them lie in one live allocation or registered range of the memory that `memory` borrows.
@@ -70,8 +73,8 @@ impl Memory {
         }
     }
 
-    /// Does what a fill, a check or a chase does; `false` where a chain leads out of its memory.
-    pub(crate) fn run(&mut self, kernel: Kernel) -> bool {
+    /// Does what a kernel does to words, or what a faulty one does; `false` where a chain leads out of its memory.
+    pub(crate) fn run(&mut self, kernel: Kernel, is_wrong: bool) -> bool {
         match kernel {
             Kernel::Fill {
                 to,
@@ -82,6 +85,10 @@ impl Memory {
                 let inverted = if complement == 0 { 0 } else { u64::MAX };
                 if let Some(target) = self.words(to, words) {
                     (0..words).for_each(|index| target.write(index, word(index, seed) ^ inverted));
+                    if is_wrong {
+                        let flipped = word(words / 2, seed) ^ inverted ^ FLIPPED;
+                        target.write(words / 2, flipped);
+                    }
                 }
                 true
             }
@@ -99,6 +106,13 @@ impl Memory {
                     if let Some((wrong, before)) = wrong.zip(answer.read(0)) {
                         answer.write(0, wrong.min(before));
                     }
+                }
+                true
+            }
+            Kernel::Burn { first_wrong, .. } => {
+                // No sum is calculated: a healthy device's are what they must be.
+                if let Some(answer) = self.words(first_wrong, 1).filter(|_| is_wrong) {
+                    answer.write(0, 0);
                 }
                 true
             }

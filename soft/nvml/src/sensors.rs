@@ -8,8 +8,10 @@ use crate::abi::{
     Answer, Handle, INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_SUPPORTED, Status, Target,
     VERSION_MISMATCH, call, described, present, put, target, whole,
 };
-use boxfile::Sensors;
+use boxfile::{Fault, Sensors};
+use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint, c_ulonglong};
+use std::sync::{Mutex, PoisonError};
 
 /// `nvmlMemory_t`, bytes.
 #[repr(C)]
@@ -281,6 +283,63 @@ unsafe extern "C" fn nvmlDeviceGetPcieReplayCounter(
 ) -> Status {
     // SAFETY: nvml.h: the caller passes a place for one unsigned int.
     call(|| unsafe { put(replays, sensor(handle, |sensors| sensors.pcie_replays)?) })
+}
+
+/// Readings of each device's memory errors by this process.
+static READINGS: Mutex<BTreeMap<usize, u64>> = Mutex::new(BTreeMap::new());
+
+/// Volatile counts: none, and those of the box's faults once their readings are over. A device that the box gives no sensors has none
+/// to tell of either, but for a fault.
+fn memory_errors(target: &Target, kind: c_uint) -> Answer<c_ulonglong> {
+    let mut readings = READINGS.lock().unwrap_or_else(PoisonError::into_inner);
+    let reading = readings.entry(target.index).or_default();
+    // Both kinds are asked for in each reading, the mended ones first.
+    *reading += u64::from(kind == CORRECTED);
+    let faults = described()?.fault.iter().filter_map(|fault| match fault {
+        Fault::MemoryErrors {
+            device,
+            corrected,
+            uncorrected,
+            after_readings,
+        } if *device == target.index => {
+            let count = if kind == CORRECTED {
+                *corrected
+            } else {
+                *uncorrected
+            };
+            Some(if *reading > *after_readings { count } else { 0 })
+        }
+        _ => None,
+    });
+    let counts: Vec<u64> = faults.collect();
+    match (&target.device.sensors, &counts[..]) {
+        (None, []) => Err(NOT_SUPPORTED),
+        (_, counts) => Ok(counts.iter().sum()),
+    }
+}
+
+/// `nvmlMemoryErrorType_t`: mended and not mended.
+const CORRECTED: c_uint = 0;
+const UNCORRECTED: c_uint = 1;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetTotalEccErrors(
+    handle: Handle,
+    kind: c_uint,
+    _counter: c_uint,
+    count: *mut c_ulonglong,
+) -> Status {
+    call(|| {
+        if described()?.guest {
+            return Err(NOT_SUPPORTED);
+        }
+        if ![CORRECTED, UNCORRECTED].contains(&kind) {
+            return Err(INVALID_ARGUMENT);
+        }
+        let found = memory_errors(&whole(handle)?, kind)?;
+        // SAFETY: nvml.h: the caller passes a place for one unsigned long long.
+        unsafe { put(count, found) }
+    })
 }
 
 fn sensor<T>(handle: Handle, pick: impl FnOnce(&Sensors) -> Option<T>) -> Answer<T> {

@@ -1,11 +1,12 @@
 //! The library under the NVML bindings that tplens uses, unmodified. Each test starts itself again with a box in its
 //! environment; expected values are those of the box files and of files that the test writes.
 
-use boxfile::{BoxFile, Link, sysfs};
+use boxfile::{BoxFile, Fault, Link, sysfs};
 use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{
-    Clock, P2pCapabilitiesIndex, P2pStatus, PcieUtilCounter, PerformanceState, TemperatureSensor,
+    Clock, EccCounter, MemoryError, P2pCapabilitiesIndex, P2pStatus, PcieUtilCounter,
+    PerformanceState, TemperatureSensor,
 };
 use nvml_wrapper::error::NvmlError;
 use std::path::PathBuf;
@@ -253,4 +254,32 @@ fn clocks_and_pcie_counters_are_those_of_the_box() {
         silent.current_throttle_reasons().expect("reasons"),
         ThrottleReasons::GPU_IDLE
     );
+}
+
+#[test]
+fn memory_errors_are_counted_from_a_reading_on_and_none_on_other_devices() {
+    let mut described = BoxFile::builtin("l40x4").expect("built in");
+    described.device[1].sensors.get_or_insert_default();
+    described.device[3].sensors = None;
+    described.fault = vec![Fault::MemoryErrors {
+        device: 0,
+        corrected: 5,
+        uncorrected: 2,
+        after_readings: 1,
+    }];
+    let test = "memory_errors_are_counted_from_a_reading_on_and_none_on_other_devices";
+    let Some((nvml, _)) = on_described(test, &described) else {
+        return;
+    };
+    let nvml = nvml.expect("opens");
+    let read = |index| {
+        let device = nvml.device_by_index(index).expect("device");
+        [MemoryError::Corrected, MemoryError::Uncorrected]
+            .map(|kind| device.total_ecc_errors(kind, EccCounter::Volatile).ok())
+    };
+    assert_eq!(read(0), [Some(0), Some(0)]);
+    assert_eq!(read(0), [Some(5), Some(2)]);
+    assert_eq!(read(1), [Some(0), Some(0)]);
+    // The box gives this one no sensors.
+    assert_eq!(read(3), [None, None]);
 }

@@ -342,12 +342,16 @@ fn memory_that_is_faster_far_than_near_is_told_as_an_inversion() {
 fn a_box_that_slows_down_over_a_soak_drifts() {
     let mut played = Played::new("l40x4", 1, &[]).idle();
     let mut findings = played.findings(20);
+    let before = findings.links.len();
     played.add(&mut findings, 20);
     played.plants.0 = vec![Plant::SlowDevice {
         device: 1,
         part: 0.85,
     }];
     played.add(&mut findings, 20);
+    for found in &mut findings.links[before..] {
+        found.source = format!("groups/soak-links-{}", found.source);
+    }
     let checks = judge(&profile("l40x4"), Level::Soak, &findings, &[]).unwrap();
     assert_eq!(
         one(&checks, "drift h2d_pinned_ce host->GPU1").reason.code,

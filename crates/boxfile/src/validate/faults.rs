@@ -38,7 +38,7 @@ impl BoxFile {
                 Err(keys.refuse(at, "wrong_data", "give either pair, or direction and device"))
             }
             Fault::MbindRefused { node } => self.check_node(keys, &key("node"), *node),
-            Fault::DeviceLost { device, .. } => self.check_index(keys, &key("device"), *device),
+            Fault::MemoryErrors { device, .. } | Fault::KernelWrong { device, .. } | Fault::DeviceLost { device, .. } => self.check_index(keys, &key("device"), *device),
             Fault::Hang { op, device, pair, .. } => match (op, device, pair) {
                 (HangOp::Init, None, None) => Ok(()),
                 (HangOp::Peer | HangOp::EnablePeer, None, Some(pair)) => self.check_pair(keys, &key("pair"), *pair),

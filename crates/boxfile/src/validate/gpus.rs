@@ -291,6 +291,8 @@ fn figures_of(device: &Device) -> Vec<(&'static str, &Figure)> {
             ("kernels.host_chase_ns", &kernels.host_chase_ns),
             ("kernels.local_chase_ns", &kernels.local_chase_ns),
         ]);
+        let fp32 = kernels.fp32_tflops.as_ref();
+        figures.extend(fp32.map(|figure| ("kernels.fp32_tflops", figure)));
     }
     figures
 }

@@ -41,7 +41,8 @@ pub use operations::{BufferCache, BufferPlacement, CallMode, CollectiveKind, Ele
 pub use peers::{KernelAccess, PeerProbe, PeerStep, PeerVerdict, StepOutcome};
 pub use planned::{CollectivePath, PlannedCollective, PlannedStep};
 pub use points::{
-    Endpoint, LinkUse, NamedQuantity, Outcome, Placement, Point, Verification, judged, stream,
+    Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkUse, NamedQuantity, Outcome, Placement, Point,
+    Verification, judged, stream,
 };
 pub use provenance::{
     ALLOWED_ENVIRONMENT, Provenance, allowed_environment, is_listed, is_secret, redacted_arguments,

@@ -147,6 +147,12 @@ pub struct MonitorValues {
     pub pcie_tx_kb_per_s: Option<u32>,
     /// Packets sent again over PCIe.
     pub pcie_replays: Option<u32>,
+    /// Memory errors that were mended; absent in streams of before.
+    #[serde(default)]
+    pub ecc_corrected: Option<u64>,
+    /// Memory errors that were not.
+    #[serde(default)]
+    pub ecc_uncorrected: Option<u64>,
     /// MHz of the multiprocessors.
     pub sm_clock_mhz: Option<u32>,
     /// MHz of the memory.
@@ -218,7 +224,7 @@ pub struct MonitorEnd {
 }
 
 /// Each value's key with unit, definition and source.
-const VALUES: [(&str, &str); 12] = [
+const VALUES: [(&str, &str); 14] = [
     (
         "slot_link",
         "generation and lanes of the narrowest link between root complex and card, from sysfs; idle links train down",
@@ -238,6 +244,14 @@ const VALUES: [(&str, &str); 12] = [
     (
         "pcie_replays",
         "packets that the link had to send again since the driver was loaded",
+    ),
+    (
+        "ecc_corrected",
+        "errors that the device's memory mended since the driver was loaded, over all its parts",
+    ),
+    (
+        "ecc_uncorrected",
+        "errors that it did not mend: data was lost",
     ),
     ("sm_clock_mhz", "MHz of the multiprocessors"),
     ("memory_clock_mhz", "MHz of the device's memory"),

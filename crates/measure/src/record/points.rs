@@ -20,6 +20,12 @@ pub enum Endpoint {
     All,
 }
 
+/// Case of the points of `p2p-bw load` that tell of memory: quantities `write` and, where kernels compared it, `check`.
+pub const LOAD_MEMORY: &str = "load_memory";
+
+/// Case of those that tell of arithmetic: quantity `multiply_add`.
+pub const LOAD_ARITHMETIC: &str = "load_arithmetic";
+
 /// One case on one pair of ends at one size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
@@ -78,7 +84,7 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NamedQuantity {
     /// `bandwidth`; `forward`, `back` and `total`; for several devices at once `total` and a share for each stream, of which
-    /// [`stream`] says what it means; `latency`; `issue` and `pace`.
+    /// [`stream`] says what it means; `latency`; `issue` and `pace`; of a load `write`, `check` and `multiply_add`.
     pub name: String,
     /// The number.
     pub quantity: Quantity,

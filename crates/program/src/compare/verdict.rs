@@ -69,7 +69,7 @@ impl Verdict {
 /// Whether more of a unit is better.
 fn more_is_better(unit: Unit) -> bool {
     match unit {
-        Unit::GbPerS => true,
+        Unit::GbPerS | Unit::TflopPerS => true,
         Unit::Microseconds | Unit::Nanoseconds => false,
     }
 }

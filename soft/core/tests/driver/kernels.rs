@@ -1,7 +1,7 @@
 //! What kernels do and how long they take, by the text of the crate's head. Expected times are arithmetic in the test.
 
 use crate::support::*;
-use boxfile::{BoxFile, Fault, Figure, HangOp, Peer};
+use boxfile::{BoxFile, Fault, Figure, HangOp, Peer, WrongOp};
 use softbox::{Code, Failure, Kernel, KernelName, SoftDriver};
 
 /// 10 MB: at 1 GB/s, which is 1 byte a nanosecond, 10 ms.
@@ -50,6 +50,7 @@ fn names_of_kernels_have_their_parameters() {
         ("tplens_fill", KernelName::Fill, 4),
         ("tplens_check", KernelName::Check, 4),
         ("tplens_chase", KernelName::Chase, 3),
+        ("tplens_burn", KernelName::Burn, 4),
         ("tplens_spin", KernelName::Spin, 1),
     ] {
         assert_eq!(Kernel::named(name), Some(kernel));
@@ -220,6 +221,73 @@ fn patterns_are_filled_and_checked() {
     assert_eq!(read_words(&mut driver, mark, 1), [4]);
     kernel_us(&mut driver, fill(1));
     assert_eq!(read_words(&mut driver, data, 1), [!expected(0)]);
+}
+
+#[test]
+fn a_burn_takes_the_time_of_its_operations_and_finds_sums_right() {
+    let mut described = plain();
+    let mut with_rate = driver(&described);
+    let first_wrong = with_rate.allocate(0, 8).expect("allocates");
+    upload_words(&mut with_rate, first_wrong, &[u64::MAX]);
+    let burn = |first_wrong| Kernel::Burn {
+        items: 1000,
+        rounds: 2000,
+        seed: 1,
+        first_wrong,
+    };
+    // 5 us + 1000 x 2000 x 256 multiply-adds of 2 operations each at 10 TFLOP/s: 1.024e9 / 1e13 = 102.4 us.
+    near(kernel_us(&mut with_rate, burn(first_wrong)), 107.4);
+    assert_eq!(read_words(&mut with_rate, first_wrong, 1), [u64::MAX]);
+    let figures = described.device[0].kernels.as_mut().expect("kernels");
+    figures.fp32_tflops = None;
+    let mut without = driver(&described);
+    let answer = without.allocate(0, 8).expect("allocates");
+    let stream = without.null_stream(0).expect("null stream");
+    let refused = without.launch_kernel(burn(answer), stream);
+    assert_eq!(refused, Err(code(Code::NOT_SUPPORTED)));
+}
+
+#[test]
+fn a_faulty_device_flips_a_bit_or_sums_wrong_after_so_many_launches_and_others_do_not() {
+    let mut described = plain();
+    let wrong = |op| Fault::KernelWrong {
+        device: 0,
+        op,
+        after_launches: 1,
+    };
+    described.fault = vec![wrong(WrongOp::Fill), wrong(WrongOp::Arithmetic)];
+    described.validate("test").expect("valid");
+    let mut driver = driver(&described);
+    let data = driver.allocate(0, 800).expect("allocates");
+    let answer = driver.allocate(0, 8).expect("allocates");
+    let words = |complement| Kernel::Fill {
+        to: data,
+        words: 100,
+        seed: 5,
+        complement,
+    };
+    let burn = Kernel::Burn {
+        items: 10,
+        rounds: 1,
+        seed: 1,
+        first_wrong: answer,
+    };
+    let mut run = |kernel| {
+        upload_words(&mut driver, answer, &[u64::MAX]);
+        kernel_us(&mut driver, kernel);
+        (
+            read_words(&mut driver, data, 100),
+            read_words(&mut driver, answer, 1)[0],
+        )
+    };
+    let (right, _) = run(words(0));
+    let (found, _) = run(words(0));
+    // Word 100 / 2, and no other.
+    let wrong: Vec<usize> = (0..100).filter(|at| found[*at] != right[*at]).collect();
+    assert_eq!(wrong, [50]);
+    assert_eq!((found[50] ^ right[50]).count_ones(), 1);
+    assert_eq!(run(burn).1, u64::MAX);
+    assert_eq!(run(burn).1, 0);
 }
 
 #[test]

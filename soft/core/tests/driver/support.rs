@@ -8,7 +8,7 @@ pub(crate) const MIB: usize = 1 << 20;
 /// The L40 box without noise, with round figures: 25 GB/s and 2 us everywhere, 10 GB/s pageable, peers 20 GB/s and 3 us.
 ///
 /// Kernels: 5 us to launch, 20 and 16 GB/s from and to the host, 50 within the device; a load takes 1000 ns from the host, 400
-/// from the device, 1500 from a peer.
+/// from the device, 1500 from a peer; 10 TFLOP/s.
 pub(crate) fn plain() -> BoxFile {
     let mut described = BoxFile::builtin("l40x4").expect("built in");
     described.noise = None;
@@ -27,6 +27,7 @@ pub(crate) fn plain() -> BoxFile {
             launch_us: figure(5.0),
             host_chase_ns: figure(1000.0),
             local_chase_ns: figure(400.0),
+            fp32_tflops: Some(figure(10.0)),
         });
     }
     let peers = described.peer_default.as_mut().expect("the box has peers");

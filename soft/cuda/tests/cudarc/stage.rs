@@ -91,6 +91,7 @@ pub(crate) fn plain() -> BoxFile {
             launch_us: Figure::assumed(5.0, "test"),
             host_chase_ns: Figure::assumed(1000.0, "test"),
             local_chase_ns: Figure::assumed(400.0, "test"),
+            fp32_tflops: None,
         });
     }
     let peers = described.peer_default.as_mut().expect("peers");

@@ -113,6 +113,7 @@ pub(crate) fn plain(name: &str) -> BoxFile {
             launch_us: figure(5.0),
             host_chase_ns: figure(1000.0),
             local_chase_ns: figure(300.0),
+            fp32_tflops: None,
         });
     }
     let peers = described.peer_default.as_mut().expect("peers");

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use topology::{PciAddress, Sysfs};
+use topology::{PciAddress, RasErrors, Sysfs};
 
 use super::super::Answer;
 use super::values::Sample;
@@ -18,7 +18,14 @@ const CARDS_LINK: &str = "the device's own link may be the one inside the card, 
 /// `pcie_bw` is not read: it counts for a second and is not there on current cards.
 pub(in crate::management) fn sample(sysfs: &Sysfs, pci: &str) -> Sample {
     match pci.parse::<PciAddress>() {
-        Ok(address) => Files::of(sysfs, address).sample(),
+        Ok(address) => {
+            let errors = RasErrors::read(sysfs, address);
+            Sample {
+                ecc_corrected: errors.clone().map(|errors| errors.corrected),
+                ecc_uncorrected: errors.map(|errors| errors.uncorrected),
+                ..Files::of(sysfs, address).sample()
+            }
+        }
         Err(error) => Sample::missing(&error.to_string()),
     }
 }

@@ -1,7 +1,9 @@
 //! A sample from NVIDIA's management library.
 
 use nvml_wrapper::Device;
-use nvml_wrapper::enum_wrappers::device::{Clock, PcieUtilCounter, TemperatureSensor};
+use nvml_wrapper::enum_wrappers::device::{
+    Clock, EccCounter, MemoryError, PcieUtilCounter, TemperatureSensor,
+};
 use nvml_wrapper::error::{Bits, NvmlError};
 
 use super::super::{Answer, Nvml};
@@ -38,6 +40,11 @@ fn sample(nvml: &Nvml, device: &Device<'_>, pci: &str) -> Sample {
     Sample {
         device_link: link,
         pcie_replays: told(device.pcie_replay_counter()),
+        // Volatile: those of the device's life are written only now and then.
+        ecc_corrected: told(device.total_ecc_errors(MemoryError::Corrected, EccCounter::Volatile)),
+        ecc_uncorrected: told(
+            device.total_ecc_errors(MemoryError::Uncorrected, EccCounter::Volatile),
+        ),
         sm_clock_mhz: told(device.clock_info(Clock::SM)),
         memory_clock_mhz: told(device.clock_info(Clock::Memory)),
         // The library says milliwatts.

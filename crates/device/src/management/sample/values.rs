@@ -15,6 +15,10 @@ pub struct Sample {
     pub pcie_tx_kb_per_s: Answer<u32>,
     /// Packets that its link had to send again since the driver was loaded.
     pub pcie_replays: Answer<u32>,
+    /// Errors that its memory mended since the driver was loaded.
+    pub ecc_corrected: Answer<u64>,
+    /// Errors that its memory did not mend.
+    pub ecc_uncorrected: Answer<u64>,
     /// Clock of the multiprocessors, MHz.
     pub sm_clock_mhz: Answer<u32>,
     /// Clock of the memory, MHz.
@@ -43,6 +47,8 @@ impl Sample {
             pcie_rx_kb_per_s: no(reason),
             pcie_tx_kb_per_s: no(reason),
             pcie_replays: no(reason),
+            ecc_corrected: no(reason),
+            ecc_uncorrected: no(reason),
             sm_clock_mhz: no(reason),
             memory_clock_mhz: no(reason),
             power_w: no(reason),

@@ -6,7 +6,7 @@ use super::notes::notes;
 use super::record::line;
 use super::{matrix::matrix, rows::rows, sweep::sweep};
 use crate::quantity::{Gate, Quantity, TimeSource, Timing};
-use crate::record::{Links, Outcome, Point};
+use crate::record::{LOAD_ARITHMETIC, LOAD_MEMORY, Links, Outcome, Point};
 use crate::unit::ByteCount;
 
 pub(super) fn case(key: &str, points: &[&Point], links: &Links, soft: bool) -> String {
@@ -28,6 +28,10 @@ pub(super) fn case(key: &str, points: &[&Point], links: &Links, soft: bool) -> S
     match sizes[..] {
         [size] if names(points).contains(&"latency") => {
             title.push(format!("a chain of {}", ByteCount(size)));
+        }
+        _ if key == LOAD_ARITHMETIC => {}
+        [size] if key == LOAD_MEMORY => {
+            title.push(format!("{} over and over", ByteCount(size)));
         }
         [size] => title.push(format!("{} a copy", ByteCount(size))),
         _ => {}

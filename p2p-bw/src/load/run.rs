@@ -1,0 +1,157 @@
+//! A run of `p2p-bw load` from the command line to the record.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use inventory::{Built, Chosen, Found, caveats, choose, played};
+use measure::caveat::Caveat;
+use measure::record::{LinkDevice, Links, LinksEvent};
+use program::{Break, Ended, Recorder, Stop, result_folder, sim};
+use supervisor::Interrupt;
+use topology::Machine;
+
+use super::args::LoadArgs;
+use super::messages::LoadRequest;
+use super::{points, workers};
+use crate::parent::exit_code;
+
+/// Memory that is host memory is not all loaded by default.
+const SOFT_BYTES: u64 = 16 << 20;
+const HOST_BYTES: u64 = 64 << 20;
+
+/// Bytes of a piece: of a GPU's memory, and of memory that is host memory.
+const PIECE: u64 = 256 << 20;
+const HOST_PIECE: u64 = 4 << 20;
+
+/// What nobody shall believe was looked for.
+const NOT_COVERED: &str = "not loaded: tensor or matrix cores, memory that others hold, links; no march over all of the memory and no power \
+                           virus runs; the vendor's tests (DCGM diag, RVS) do that";
+
+/// Loads what the command line asks for.
+///
+/// # Errors
+/// What ended it before there was anything to keep.
+pub(super) fn run(
+    args: &LoadArgs,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<Ended, Stop> {
+    played::refuse_host(args.sim.as_deref(), args.backend)?;
+    let folder = result_folder(args.outputs.out.as_deref(), "load");
+    let outcome = run_in(args, &folder, interrupt, say);
+    sim::forget();
+    outcome
+}
+
+fn run_in(
+    args: &LoadArgs,
+    folder: &Path,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<Ended, Stop> {
+    let sysfs = played::sysfs(args.sim.as_deref(), folder, &[])?;
+    let machine = Machine::read(&sysfs).context("reading sysfs")?;
+    let header = |soft| {
+        let (name, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+        program::header(name, version, &machine, soft)
+    };
+    let chosen = match choose(args.backend, &machine, args.deadline, interrupt) {
+        Err(Stop::Refused(reason)) => {
+            let recorder = Recorder::<Links>::begin(folder, header(sim::box_name()))?;
+            return Ok(recorder.refuse(reason));
+        }
+        chosen => chosen?,
+    };
+    played::expect_soft(args.sim.as_deref(), &chosen)?;
+    let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
+        .map_err(Stop::Usage)?;
+    let describe = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
+    let devices: Vec<LinkDevice> = found.iter().map(describe).collect();
+    chosen.said.iter().for_each(|line| say(line));
+    let soft = chosen.inventory.soft_box.clone();
+    let mut session = Session {
+        args,
+        chosen: &chosen,
+        found: &found,
+        interrupt,
+        recorder: Recorder::begin(folder, header(soft))?,
+    };
+    let outcome = session.load(&machine, devices, say);
+    session.recorder.end(outcome, exit_code)
+}
+
+struct Session<'a> {
+    args: &'a LoadArgs,
+    chosen: &'a Chosen,
+    found: &'a [Found],
+    interrupt: &'a Interrupt,
+    recorder: Recorder<Links>,
+}
+
+impl Session<'_> {
+    fn load(
+        &mut self,
+        machine: &Machine,
+        devices: Vec<LinkDevice>,
+        say: &dyn Fn(&str),
+    ) -> Result<(), Break> {
+        let requests: Vec<LoadRequest> = self.found.iter().map(|one| self.request(one)).collect();
+        let labels: Vec<String> = devices.iter().map(|device| device.label.clone()).collect();
+        let notes = caveats::busy(&devices)
+            .chain(caveats::said(self.chosen))
+            .chain([Caveat::Note {
+                text: NOT_COVERED.to_owned(),
+            }]);
+        let notes: Vec<Caveat> = notes.collect();
+        self.recorder.add(LinksEvent::Found {
+            machine: Box::new(machine.clone()),
+            backend: inventory::backend(self.chosen),
+            devices,
+            paths: Vec::new(),
+        })?;
+        for caveat in notes {
+            self.recorder.add(LinksEvent::Caveat { caveat })?;
+        }
+        say(&format!(
+            "loading {} for {:.0} s",
+            labels.join(", "),
+            self.args.duration.as_secs_f64()
+        ));
+        let told = |number: usize, text: &str| say(&format!("{}: {text}", labels[number]));
+        let seconds = self.args.duration.as_secs_f64();
+        let goes_on = |so_far: Duration| {
+            say(&format!("{:.0} of {seconds:.0} s", so_far.as_secs_f64()));
+        };
+        let (came, signal) = workers::load(
+            &requests,
+            self.args.deadline,
+            self.interrupt,
+            &told,
+            &goes_on,
+        )?;
+        for (position, came) in came.into_iter().enumerate() {
+            let asked = requests[position].bytes.unwrap_or_default();
+            for point in points::points(position, came, asked) {
+                let point = Box::new(point);
+                self.recorder.add(LinksEvent::Point { point })?;
+            }
+        }
+        signal.map_or(Ok(()), |signal| Err(Break::Signal(signal)))
+    }
+
+    fn request(&self, found: &Found) -> LoadRequest {
+        let by_default = match (&self.chosen.inventory.soft_box, self.chosen.backend) {
+            (Some(_), _) => Some(SOFT_BYTES),
+            (None, Built::Host) => Some(HOST_BYTES),
+            (None, _) => None,
+        };
+        LoadRequest {
+            backend: self.chosen.backend,
+            ordinal: found.ordinal,
+            bytes: self.args.memory.map(|size| size.0).or(by_default),
+            piece_bytes: by_default.map_or(PIECE, |_| HOST_PIECE),
+            seconds: self.args.duration.as_secs_f64(),
+        }
+    }
+}
