@@ -216,19 +216,32 @@ impl Reported {
         of.clamp(0.0, 1.0)
     }
 
+    /// The reading of a curve of this box: as wide as these factors make it where communication is about as large as it is reported;
+    /// another figure where that would be no narrower.
+    fn expected(&self, inputs: &Inputs, factors: &[&str]) -> Gives {
+        let width = spread(inputs, factors).map(|spread| self.ms.mid.max(0.0) * spread);
+        reading(width.filter(|width| *width > 0.0 && *width < WORTH * self.width()))
+    }
+
     /// The width of a bar as large as this one that is known up to these factors; `None` where there is no bar of this box, since
     /// how large another box's times are here is what nobody knows.
     fn up_to(&self, inputs: &Inputs, factors: &[&str]) -> Option<f64> {
-        let spread = |name: &&str| {
-            let prior = inputs.prior(name)?;
-            Some((prior.at(0.95) - prior.at(0.05)) / prior.at(0.5))
-        };
-        let spreads: Option<Vec<f64>> = factors.iter().map(spread).collect();
-        let squares: f64 = spreads?.iter().map(|spread| spread * spread).sum();
         let is_here =
             self.is_bar && (self.grade < Some(Grade::D) || !inputs.usable_curve().is_empty());
-        is_here.then(|| self.ms.mid.max(0.0) * squares.sqrt())
+        let spread = spread(inputs, factors)?;
+        is_here.then(|| self.ms.mid.max(0.0) * spread)
     }
+}
+
+/// From 5% to 95% of a time that is known up to these factors, over its median.
+fn spread(inputs: &Inputs, factors: &[&str]) -> Option<f64> {
+    let each = |name: &&str| {
+        let prior = inputs.prior(name)?;
+        Some((prior.at(0.95) - prior.at(0.05)) / prior.at(0.5))
+    };
+    let spreads: Option<Vec<f64>> = factors.iter().map(each).collect();
+    let squares: f64 = spreads?.iter().map(|spread| spread * spread).sum();
+    Some(squares.sqrt())
 }
 
 /// A reading where its width can be told, else another figure.
@@ -370,7 +383,7 @@ fn curve(
         }
         return Some(Candidate {
             settles: Measurement::Curve,
-            gives: reading(reported.up_to(inputs, &factors)),
+            gives: reported.expected(inputs, &factors),
             what: "the collectives at the plan's sizes, in a graph and interleaved with work, on this box".to_owned(),
             how: time,
             minutes,

@@ -15,6 +15,9 @@ pub(crate) const NEEDS_REAL: &str =
 /// The flag by which engines leave all-reduces to the library.
 const NO_OWN_ALL_REDUCE: &str = "--disable-custom-all-reduce";
 
+/// Tokens that a chat's template may add to a prompt.
+const TEMPLATE: f64 = 64.0;
+
 /// Where a server of these commands listens.
 const URL: &str = "http://127.0.0.1:8000";
 
@@ -73,8 +76,43 @@ impl<'a> Commands<'a> {
         engine.is_some_and(|engine| engine.engine == Engine::Sglang)
     }
 
-    /// Flags of the engine that decide which messages are sent, as far as they are known.
-    fn flags(&self) -> String {
+    /// The same commands for a server with graphs.
+    pub(crate) fn served_with_graphs(&self, tp: u32, concurrency: u32) -> String {
+        let mut inputs = self.inputs.clone();
+        for engine in &mut inputs.engines {
+            if engine.execution == Execution::Eager {
+                let own = match engine.engine {
+                    Engine::Vllm => EngineFacts::vllm(engine.tp, &inputs.around),
+                    Engine::Sglang => EngineFacts::sglang(engine.tp, &inputs.around),
+                };
+                engine.execution = own.execution;
+            }
+        }
+        Commands::new(&inputs).served_with(tp, concurrency, "")
+    }
+
+    /// The length that the load needs, where it is vLLM's and real: a model's own may leave no room for its cache.
+    fn length(&self) -> String {
+        let run = self.inputs.runs(self.inputs.tp).next();
+        let shape = run.map(RunShape::new);
+        let tokens = shape.and_then(|shape| Some(shape.input()? + shape.output()?));
+        match (tokens, self.is_sglang() || self.is_soft()) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "tokens of a request, held between 1 and ten million"
+            )]
+            (Some(tokens), false) => {
+                // A chat's template adds some.
+                let needed = (tokens + TEMPLATE).ceil().clamp(1.0, 1e7) as u32;
+                format!(" --max-model-len {}", needed.next_power_of_two())
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Flags of the engine that decide which messages are sent, as far as they are known, for so many in flight.
+    fn flags(&self, concurrency: u32) -> String {
         let Some(engine) = self.inputs.engine(self.inputs.tp) else {
             return String::new();
         };
@@ -110,7 +148,9 @@ impl<'a> Commands<'a> {
         let most = engine
             .max_num_seqs
             .filter(|_| engine.max_num_seqs != own.max_num_seqs);
-        if let Some(most) = most {
+        // A limit of the runs would hold a larger load back, and so would the engine's own.
+        let held = own.max_num_seqs.filter(|own| *own < concurrency);
+        if let Some(most) = most.or(held).map(|most| most.max(concurrency)) {
             flags.push_str(&format!(" {sequences} {most}"));
         }
         if engine.max_batched_tokens != own.max_batched_tokens {
@@ -120,8 +160,8 @@ impl<'a> Commands<'a> {
     }
 
     /// The engine with a model; its size and port are added by what starts it.
-    fn engine(&self, model: &str) -> String {
-        let flags = self.flags();
+    fn engine(&self, model: &str, concurrency: u32) -> String {
+        let flags = self.flags(concurrency);
         match self.is_sglang() {
             true => format!("python3 -m sglang.launch_server --model-path {model}{flags}"),
             false => format!("vllm serve {model}{flags}"),
@@ -134,21 +174,22 @@ impl<'a> Commands<'a> {
             Some(name) => {
                 let flags = match self.is_sglang() {
                     true => String::new(),
-                    false => self.flags(),
+                    false => self.flags(concurrency),
                 };
                 format!(
                     "serve-bench engine --box {name} --model {}{flags}",
                     self.model()
                 )
             }
-            None => self.engine(&self.served()),
+            None => self.engine(&self.served(), concurrency),
         };
         let size = match self.is_sglang() && self.inputs.simulated().is_none() {
             true => "--tp-size",
             false => "--tensor-parallel-size",
         };
         format!(
-            "{server} {size} {tp} --port 8000{more}, and beside it {}",
+            "{server} {size} {tp} --port 8000{}{more}, and beside it {}",
+            self.length(),
             self.load(tp, concurrency)
         )
     }
@@ -215,7 +256,11 @@ impl<'a> Commands<'a> {
         );
         match self.soft() {
             Some(name) => format!("{begin} --sim {name}"),
-            None => format!("{begin} -- {}", self.engine(&self.served())),
+            None => format!(
+                "{begin} -- {}{}",
+                self.engine(&self.served(), batch),
+                self.length()
+            ),
         }
     }
 
@@ -246,8 +291,8 @@ impl<'a> Commands<'a> {
         if self.is_sglang() {
             command.push_str(" --engine sglang");
         }
-        if !self.flags().is_empty() {
-            command.push_str(&format!(" -- {}", self.engine("{model}")));
+        if !self.flags(batch).is_empty() {
+            command.push_str(&format!(" -- {}", self.engine("{model}", batch)));
         }
         Ok(command)
     }

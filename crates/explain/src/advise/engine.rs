@@ -161,8 +161,12 @@ pub(super) fn eager(found: &Found) -> Vec<Advice> {
         effect: host_bound(found.attribution),
         based_on: "the range host_eager_ms, which is assumed".to_owned(),
         prove: Some(format!(
-            "{}, less what forbids graphs, and one GPU likewise; then explain again",
-            found.served_with("")
+            "{}, and one GPU likewise; then explain again",
+            match &engine.execution {
+                Execution::Eager => found.commands().served_with_graphs(*tp, *batch),
+                Execution::Graph { .. } =>
+                    found.served_with("") + ", with graphs captured up to this batch",
+            }
         )),
     }]
 }

@@ -355,7 +355,15 @@ pub(crate) fn grade(terms: &[Term]) -> Grade {
 
 /// Calls of each kind, size and path with their time, the curves they were read from, and the factor on top.
 fn source(terms: &[Term], transfer: &str) -> String {
-    format!("{}; {transfer}", calls_in_words(terms))
+    let ms = terms.iter().map(Term::base_us).sum::<f64>() / 1e3;
+    let times = match transfer.is_empty() {
+        true => String::new(),
+        false => format!("; times {transfer}"),
+    };
+    format!(
+        "{ms:.2} ms as curve or trace stand, {}{times}",
+        calls_in_words(terms)
+    )
 }
 
 /// Calls of each kind, size and path with their time, and the curves they were read from.

@@ -7,7 +7,7 @@ use super::cost::{Term, published_times};
 use super::draws::Draw;
 use super::misfit::{Misfit, Timed};
 use super::prepare::{Prepared, prepare};
-use super::result::{Attribution, Cause, Claim, Grade, Implied, Refusal};
+use super::result::{Attribution, Bar, Cause, Claim, Grade, Implied, Refusal};
 use super::sensitivity::Shares;
 use super::waterfall::{Shown, grade};
 use crate::contradiction::contradicted;
@@ -175,6 +175,17 @@ impl Prepared<'_> {
             Claim::None { .. } => None,
             _ => self.implied(inputs, free),
         };
+        // Draws that were dropped are in what is left, and not in the bars: no part of it exceeds it.
+        let part_of_whole = |mut bar: Bar| {
+            let is_part = matches!(
+                bar.cause,
+                Cause::AllReduce | Cause::AllGather | Cause::Communication
+            );
+            if drops && is_part {
+                bar.ms.high = bar.ms.high.min(remainder.high).max(bar.ms.mid);
+            }
+            bar
+        };
         let found = Attribution {
             tp: self.workload.tp,
             batch: self.workload.batch,
@@ -182,8 +193,8 @@ impl Prepared<'_> {
             step_from: self.step_from,
             step_of_one: range(shown, |draw| draw.one)?,
             step_of_several: range(shown, |draw| draw.several)?,
-            bars: waterfall.bars()?,
-            communication: waterfall.communication(),
+            bars: waterfall.bars()?.into_iter().map(part_of_whole).collect(),
+            communication: waterfall.communication().map(part_of_whole),
             half,
             remainder,
             remainder_share_of_excess: range(free, |draw| {

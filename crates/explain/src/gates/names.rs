@@ -7,6 +7,9 @@ use tp_plan::ModelFacts;
 /// Words of a model's name that change neither its shape nor its weights' type.
 const OF_NO_SHAPE: [&str; 6] = ["instruct", "chat", "it", "hf", "dynamic", "base"];
 
+/// Words that say that a model reads images.
+const OF_IMAGES: [&str; 3] = ["vl", "vision", "omni"];
+
 /// Words that say that a model is a part of another one.
 const OF_A_SHARE: [&str; 4] = ["half", "quarter", "eighth", "share"];
 
@@ -21,23 +24,42 @@ pub(super) enum Kin {
     Unknown,
 }
 
+impl Kin {
+    /// The same where both names or neither say that the model reads images: its language part alone may be that of the other.
+    fn of_images(self, a: &str, b: &str) -> Self {
+        match self == Self::Same && reads_images(a) != reads_images(b) {
+            true => Self::Unknown,
+            false => self,
+        }
+    }
+}
+
 /// Whether two names are of one model.
 pub(super) fn kin(a: &str, b: &str) -> Kin {
-    match (known(a), known(b)) {
+    let kin = match (known(a), known(b)) {
         (Some(a), Some(b)) => {
             let of = |facts: &ModelFacts| (facts.hidden, facts.layers, facts.weights);
             when(of(&a) == of(&b))
         }
         _ => by_words(a, b),
-    }
+    };
+    kin.of_images(a, b)
 }
 
 /// Whether a name is of the model of these facts, however its weights are stored: that may have been a flag.
 pub(super) fn kin_of_facts(facts: &ModelFacts, name: &str) -> Kin {
-    match known(name) {
+    let kin = match known(name) {
         Some(other) => when((other.hidden, other.layers) == (facts.hidden, facts.layers)),
         None => by_words(&facts.name, name),
-    }
+    };
+    kin.of_images(&facts.name, name)
+}
+
+/// Whether a name says that the model reads images, too: its language part may be that of another one, and it is another model.
+fn reads_images(name: &str) -> bool {
+    words(name)
+        .iter()
+        .any(|word| OF_IMAGES.contains(&word.as_str()))
 }
 
 /// Whether a name says that it is of a rank's share, such as `qwen2.5-72b-half-tp2`, `quarter-of-qwen` or `qwen2.5-72b, 1/2`.
@@ -120,6 +142,16 @@ mod tests {
         ] {
             assert_eq!(kin(a, b), Kin::Other, "{a} {b}");
         }
+    }
+
+    #[test]
+    fn a_model_that_reads_images_is_not_taken_for_the_one_that_does_not() {
+        let (text, images) = ("qwen2.5-72b-fp8", "Qwen/Qwen2.5-VL-72B-Instruct-FP8");
+        assert_eq!(kin(text, images), Kin::Unknown);
+        assert_eq!(kin("qwen2.5-vl-72b-fp8", images), Kin::Same);
+        let of = |name| kin_of_facts(&ModelFacts::builtin(name).unwrap(), images);
+        assert_eq!(of(text), Kin::Unknown);
+        assert_eq!(of("qwen2.5-vl-72b-fp8"), Kin::Same);
     }
 
     #[test]

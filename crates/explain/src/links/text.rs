@@ -198,6 +198,15 @@ fn sentence(comparison: &LinkComparison, figures: &LinkFigures, of: &Difference)
     format!("{takes}{by_curves}, {why}")
 }
 
+/// A rate in a unit that shows its digits.
+fn rate_in_words(gb_per_s: f64) -> String {
+    match gb_per_s {
+        fast if fast >= 1.0 => format!("{fast:.1} GB/s"),
+        slow if slow >= 1e-3 => format!("{:.1} MB/s", slow * 1e3),
+        slowest => format!("{:.1} KB/s", slowest * 1e6),
+    }
+}
+
 fn runs(n: usize) -> String {
     format!("{n} run{}", if n == 1 { "" } else { "s" })
 }
@@ -261,7 +270,10 @@ fn table(comparison: &LinkComparison, of: &Difference) -> String {
     if let Some(needed) = &of.needed {
         let rate = needed.gb_per_s.zip(longer(comparison, of));
         let rate = rate.map_or_else(String::new, |(rate, side)| {
-            format!(", as if the link of {side} carried that message at {rate:.1} GB/s")
+            format!(
+                ", as if the link of {side} carried that message at {}",
+                rate_in_words(rate)
+            )
         });
         text.push_str(&format!(
             " were the link all of it, each of {} all-reduces ({}) would take {}{rate}\n",
@@ -295,5 +307,16 @@ impl std::fmt::Display for WireDifference {
                 ", {most:.3} at most with what the library's protocol may carry beside a message"
             ))
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rate_in_words;
+
+    #[test]
+    fn no_rate_is_printed_as_nothing() {
+        let told = [25.04, 3.46, 0.04, 0.000_02].map(rate_in_words);
+        assert_eq!(told, ["25.0 GB/s", "3.5 GB/s", "40.0 MB/s", "20.0 KB/s"]);
     }
 }

@@ -130,6 +130,11 @@ fn parts(attribution: &Attribution, tested: Option<&Tested<'_>>) -> Vec<String> 
         let bar = attribution.bar(cause);
         bar.map(|bar| format!("{words} {}", bar.ms.with_decimals(decimals)))
     };
+    // Two intervals are what a sentence bears; those of all bars stand in the table.
+    let middle = |cause, words: &str| {
+        let bar = attribution.bar(cause);
+        bar.map(|bar| format!("{words} {}", Range::number(bar.ms.mid, decimals, false)))
+    };
     let remainder = attribution.remainder;
     let communication = match (&attribution.claim, attribution.bar(Cause::Communication)) {
         (Claim::Estimated, Some(bar)) if bar.grade < Some(Grade::D) => {
@@ -147,7 +152,7 @@ fn parts(attribution: &Attribution, tested: Option<&Tested<'_>>) -> Vec<String> 
                 bar.ms.with_decimals(decimals),
                 remainder.with_decimals(decimals)
             )),
-            part(Cause::Unexplained, "unexplained"),
+            middle(Cause::Unexplained, "unexplained"),
         ],
         (Claim::None { .. }, _) if attribution.misfit.is_some() => [
             part(
@@ -187,9 +192,9 @@ fn parts(attribution: &Attribution, tested: Option<&Tested<'_>>) -> Vec<String> 
     let [communication, unexplained] = communication;
     [
         communication,
-        part(Cause::NarrowGemm, "narrow GEMMs"),
-        part(Cause::Unsharded, "work that never shards"),
-        part(Cause::Host, "host"),
+        middle(Cause::NarrowGemm, "narrow GEMMs"),
+        middle(Cause::Unsharded, "work that never shards"),
+        middle(Cause::Host, "host"),
         unexplained,
     ]
     .into_iter()

@@ -116,10 +116,11 @@ fn commands_carry_the_runs_own_model_lengths_and_load() {
             "serve-bench half-model --model qwen2.5-vl-72b-fp8 --tp 2 --run {load} --write half-width"
         )
     );
+    // 89 + 256 tokens and a template's 64 are 409: 512.
     let ablate = how(&all, "serve-bench ablate").unwrap();
     assert!(
         ablate.how.starts_with(&format!(
-            "serve-bench ablate --model qwen2.5-vl-72b-fp8 --tp 2 {load} -- vllm serve RedHatAI/Qwen2.5-VL-72B-Instruct-FP8-Dynamic ("
+            "serve-bench ablate --model qwen2.5-vl-72b-fp8 --tp 2 {load} -- vllm serve RedHatAI/Qwen2.5-VL-72B-Instruct-FP8-Dynamic --max-model-len 512 ("
         )),
         "{}",
         ablate.how

@@ -142,7 +142,7 @@ fn the_first_screen_answers_and_the_rest_is_behind_it() {
     insta::assert_snapshot!(text(&shown), @r#"
     SIMULATED on the soft box rtxpro6000-mig: no figure here is of real hardware
 
-    TP2 gives 1.34x the tokens per second of TP1 (1.33x a decode step), not 2x, mainly because of communication: a step takes 45.9 ms where 1/2 of one GPU's would be 30.6, and the 15.3 ms between are communication by this box's own curve 9.0 [8.5, 9.5], narrow GEMMs 2.6 [0.9, 4.5], work that never shards 1.6 [1.1, 2.1], host 0.3 [0.1, 0.6], unexplained 1.6 [-0.3, 3.1] (ms, median [5%, 95%]).
+    TP2 gives 1.34x the tokens per second of TP1 (1.33x a decode step), not 2x, mainly because of communication: a step takes 45.9 ms where 1/2 of one GPU's would be 30.6, and the 15.3 ms between are communication by this box's own curve 9.0 [8.5, 9.5], narrow GEMMs 2.6, work that never shards 1.6, host 0.3, unexplained 1.6 [-0.3, 3.1] (ms, median [5%, 95%]).
     What to do: serve 2 replicas of TP1 (1.50 [1.49, 1.51]x tokens/s of TP2), because these GPUs are MIG instances.
 
     qwen2.5-72b-fp8, TP2 against TP1, 16 in flight; vLLM 0.13.0, graphs up to 512; box rtxpro6000-mig, GPU unknown; gates: 0 passed, 0 unknown, 1 failed
