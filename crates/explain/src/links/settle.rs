@@ -32,7 +32,7 @@ impl Pair<'_> {
             next.push(format!("the collectives on both links: {bench} {both}"));
         } else if any(|verdict| matches!(verdict, LinkVerdict::LinkCould { .. })) {
             next.push(format!(
-                "the collectives on both links at the model's sizes and in the engine's mode: {bench} {both}"
+                "the collectives on both links at the model's sizes and in the engine's mode, over several launches: {bench} --launches 5 {both}"
             ));
         }
         let something_else = |verdict: &LinkVerdict| {
