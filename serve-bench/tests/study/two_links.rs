@@ -45,35 +45,36 @@ fn two_links_are_compared_as_text_json_and_page() {
         result(&scratch, "a.json", &[], 40.0),
         result(&scratch, "b.json", &[], 46.7),
     );
-    let (of_a, of_b) = (
-        curve(&scratch, "a.csv", &[(2, 20.0)]),
-        curve(&scratch, "b.csv", &[(2, 60.0)]),
+    // Three launches of each curve, 1% apart.
+    let launches = |side: &str, us: f64| -> Vec<String> {
+        let all = [0.99, 1.0, 1.01].into_iter().enumerate();
+        all.flat_map(|(n, times)| {
+            let file = curve(&scratch, &format!("{side}{n}.csv"), &[(2, us * times)]);
+            [format!("--allreduce-{side}"), file]
+        })
+        .collect()
+    };
+    let (of_a, of_b) = (launches("a", 20.0), launches("b", 60.0));
+    let compare = |curves: &[&[String]]| {
+        let mut args = vec!["explain", "--a", &a, "--b", &b];
+        let curves: Vec<String> = curves.concat();
+        args.extend(curves.iter().map(String::as_str));
+        args.extend(
+            "--link-a gen4x16,node --link-b gen4x8,sys --p2p-a off --p2p-b off --tp 2 --model qwen2.5-72b --out out".split(' '),
+        );
+        scratch.run(&args)
+    };
+    // One launch does not tell how far launches differ.
+    let one = compare(&[&of_a[..2], &of_b[..2]]);
+    one.expect(0);
+    assert!(
+        one.stdout
+            .contains("which could be the link, and is not proven")
+            && one.stdout.contains("--launches 5"),
+        "{}",
+        one.stdout
     );
-    let ran = scratch.run(&[
-        "explain",
-        "--a",
-        &a,
-        "--b",
-        &b,
-        "--allreduce-a",
-        &of_a,
-        "--allreduce-b",
-        &of_b,
-        "--link-a",
-        "gen4x16,node",
-        "--link-b",
-        "gen4x8,sys",
-        "--p2p-a",
-        "off",
-        "--p2p-b",
-        "off",
-        "--tp",
-        "2",
-        "--model",
-        "qwen2.5-72b",
-        "--out",
-        "out",
-    ]);
+    let ran = compare(&[&of_a, &of_b]);
     ran.expect(0);
     assert!(
         ran.stdout.contains("which the link explains"),
