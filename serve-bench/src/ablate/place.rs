@@ -14,7 +14,7 @@ use tp_plan::{CustomAllReduce, EngineFacts, Surroundings};
 use super::args::AblateArgs;
 use super::vendor::Names;
 use crate::explain::EngineFlags;
-use crate::explain::sources;
+use crate::explain::boxes;
 use crate::study::child::{self, Ended};
 use crate::study::shell::is_installed;
 use crate::study::{step, words};
@@ -69,7 +69,7 @@ impl Place {
         let origin = folder.display().to_string();
         let of = "measured".to_owned();
         let (around, _) =
-            sources::measured(&links, args.tp, None, of, origin).map_err(Stop::Refused)?;
+            boxes::measured(&links, args.tp, None, of, origin).map_err(Stop::Refused)?;
         let first = links.devices.first().and_then(|device| device.node);
         let machine = Machine::read(&Sysfs::real()).ok();
         let mut nodes: Vec<u32> = machine

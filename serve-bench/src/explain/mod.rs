@@ -3,6 +3,7 @@
 mod ablation;
 mod args;
 pub(crate) mod belongs;
+pub(crate) mod boxes;
 mod logs;
 mod page;
 mod pair;

@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use super::belongs::{files_of_box, files_of_host, links_of_box, runs_of_these_gpus};
+use super::boxes::{measured, of_file, whole_gpus};
 use super::logs::{self, EngineLogFile};
-use crate::predict::links::all_by_fabric;
 use crate::study::engines::NO_OWN_ALL_REDUCE;
 use ::explain::{
     Evidence, Inputs, KnownBox, Priors, Seen, is_another_gpu, not_growing, not_one_curve,
 };
-use boxfile::{BoxFile, builtin_names};
+use boxfile::BoxFile;
 use measure::control;
 use measure::import::serve::{Samples, Throttle};
 use measure::import::{ServeRun, collectives, gemm, serve, trace};
-use measure::record::{Links, Payload, load};
+use measure::record::{Payload, load};
 use program::say;
 use topology::PcieLink;
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
@@ -253,12 +253,6 @@ impl Sources {
     }
 }
 
-/// The shipped soft box of whole GPUs beside one of MIG instances; `None` where there is none.
-fn whole_gpus(name: &str) -> Option<String> {
-    let whole = format!("{}-bare", name.strip_suffix("-mig")?);
-    builtin_names().contains(&&*whole).then_some(whole)
-}
-
 /// Whether collective times are those of an engine on CPUs, and none of GPUs. A file that cannot be read is refused elsewhere.
 fn is_on_cpus(files: &[PathBuf]) -> bool {
     let read = files
@@ -392,74 +386,4 @@ fn transport(files: &[PathBuf], ranks: u32) -> Option<String> {
     let mut ways: Vec<String> = of_ranks.filter_map(|file| file.transport).collect();
     ways.dedup();
     (!ways.is_empty()).then(|| ways.join(", "))
-}
-
-/// What a record of p2p-bw says of its box.
-pub(crate) fn measured(
-    links: &Links,
-    tp: u32,
-    name: Option<String>,
-    of: String,
-    origin: String,
-) -> Result<(Surroundings, KnownBox), String> {
-    // The engine runs on the first devices of the list.
-    let used = (tp as usize).min(links.devices.len());
-    let devices = &links.devices[..used];
-    let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
-    let peers: Vec<_> = links
-        .probes
-        .iter()
-        .filter(|probe| probe.from < used && probe.to < used)
-        .map(|probe| probe.verdict)
-        .collect();
-    let mig = devices.iter().any(|device| device.mig.is_some());
-    let access = (!peers.is_empty()).then(|| {
-        peers
-            .iter()
-            .all(|peer| *peer == measure::record::PeerVerdict::Direct)
-    });
-    let memory = devices
-        .iter()
-        .filter_map(|device| device.memory_bytes)
-        .min();
-    let backend = links.backend.as_ref();
-    let backend =
-        backend.ok_or_else(|| format!("{origin}: it does not say whose driver it is of"))?;
-    let vendor = Vendor::of(&backend.name);
-    let known = KnownBox {
-        name,
-        gpu: names.first().map(|name| (*name).to_owned()),
-        mig,
-        guest: links
-            .machine
-            .as_ref()
-            .and_then(|machine| machine.hypervisor),
-        peers,
-        links_of: Some(of),
-        gpus: u32::try_from(links.devices.len()).ok(),
-        origins: vec![origin],
-    };
-    let mut around = Surroundings::of_gpus(vendor, &names, memory, mig, access);
-    around.full_nvlink = all_by_fabric(links, used);
-    Ok((around, known))
-}
-
-/// What a box file says of its box, the first `ranks` devices being used.
-pub(crate) fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, KnownBox), String> {
-    let around =
-        ::engine::surroundings(described, ranks).map_err(|error| format!("--box: {error}"))?;
-    let devices = described.device.iter();
-    // An engine takes an instance for a GPU.
-    let instances: usize = devices.map(|device| device.mig.len().max(1)).sum();
-    let known = KnownBox {
-        name: Some(described.name.clone()),
-        gpu: described.device.first().map(|device| device.name.clone()),
-        mig: described.device.iter().any(|device| !device.mig.is_empty()),
-        guest: Some(described.guest),
-        peers: Vec::new(),
-        links_of: None,
-        gpus: u32::try_from(instances).ok(),
-        origins: vec![format!("box file {}: {}", described.name, described.title)],
-    };
-    Ok((around, known))
 }
