@@ -1,5 +1,6 @@
 //! Peer access of each ordered pair as the profile expects it.
 
+use measure::quantity::Unit;
 use measure::record::{KernelAccess, PeerProbe, PeerVerdict, StepOutcome};
 
 use super::copies::arrow;
@@ -133,11 +134,17 @@ fn weight(verdict: PeerVerdict) -> u8 {
     }
 }
 
-/// How often a probe looked: samples of the time that it took fewest of; once, where it timed nothing.
+/// How often a probe looked: the samples of its small copies' times, on which its verdict rests, the fewest of them; once, where it
+/// timed none.
 fn times(probe: &PeerProbe) -> usize {
     let timed = probe.steps.iter().filter_map(|step| match &step.outcome {
-        StepOutcome::Timed { quantity } => Some(quantity.n),
+        StepOutcome::Timed { quantity } => Some(quantity),
         _ => None,
     });
-    timed.min().unwrap_or(1).max(1)
+    let of_small = timed.filter(|quantity| quantity.unit == Unit::Microseconds);
+    of_small
+        .map(|quantity| quantity.n)
+        .min()
+        .unwrap_or(1)
+        .max(1)
 }

@@ -131,7 +131,7 @@ fn a_soak_measures_round_after_round_and_tells_drift() {
             "--duration",
             "3s",
             "--exclude",
-            "allreduce, numa_penalty, concurrent",
+            "allreduce,numa_penalty,concurrent",
         ],
     );
     // Some kinds were left out, and all that the profile demands was measured.
