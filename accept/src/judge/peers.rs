@@ -46,8 +46,15 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
     let expected = judging.profile.peer.expect;
     let evidence = Evidence::Seen {
         what: "peer access".to_owned(),
-        value: format!("{}: {}", probe.verdict, probe.rests_on),
+        value: probe.verdict.to_string(),
         expected: expected.map(|expected| expected.word().to_owned()),
+        n: times(probe),
+        source: source.clone(),
+    };
+    let rests_on = Evidence::Seen {
+        what: "what it rests on".to_owned(),
+        value: probe.rests_on.clone(),
+        expected: None,
         n: times(probe),
         source: source.clone(),
     };
@@ -57,7 +64,7 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
             about.clone(),
             came,
             None,
-            Seen::new(evidence.clone(), []),
+            Seen::new(evidence.clone(), [rests_on.clone()]),
         )
     };
     let fault = match probe.verdict {
@@ -86,7 +93,7 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
             ReasonCode::NotStated,
             text,
             None,
-            vec![evidence],
+            vec![evidence, rests_on],
         );
     };
     let found = format!(
