@@ -44,7 +44,7 @@ fn of_devices(judging: &Judging<'_>, counters: &Counters, about: &[String]) -> C
         .iter()
         .filter(|row| row.devices == about)
         .collect();
-    let evidence: Vec<Evidence> = rows
+    let mut evidence: Vec<Evidence> = rows
         .iter()
         .map(|row| evidence(row, counters.over_s))
         .collect();
@@ -54,28 +54,31 @@ fn of_devices(judging: &Judging<'_>, counters: &Counters, about: &[String]) -> C
         let subject = judging.subject(KIND, about.to_vec());
         return subject.inconclusive(ReasonCode::CounterReset, text, None, evidence);
     }
-    let came: Vec<Counted> = rows
+    let came: Vec<(usize, Counted)> = rows
         .iter()
-        .filter_map(|row| of_row(judging, row, counters.over_s))
+        .enumerate()
+        .filter_map(|(at, row)| Some((at, of_row(judging, row, counters.over_s)?)))
         .collect();
     let unread: Vec<&str> = rows
         .iter()
         .filter_map(|row| row.before.as_ref().err().or(row.after.as_ref().err()))
         .map(String::as_str)
         .collect();
-    let order = |counted: &&Counted| match counted.verdict {
+    let order = |(_, counted): &&(usize, Counted)| match counted.verdict {
         Verdict::Fail => 3,
         Verdict::Inconclusive => 2,
         Verdict::Warn => 1,
         _ => 0,
     };
-    let Some(worst) = came.iter().max_by_key(order) else {
+    let Some((at, worst)) = came.iter().max_by_key(order) else {
         return unreadable(judging, about, &unread, evidence);
     };
+    // What decides stands first, as the figure beside its limit.
+    evidence[..=*at].rotate_right(1);
     let all: Vec<&str> = came
         .iter()
-        .filter(|counted| counted.verdict != Verdict::Pass)
-        .map(|counted| counted.text.as_str())
+        .filter(|(_, counted)| counted.verdict != Verdict::Pass)
+        .map(|(_, counted)| counted.text.as_str())
         .collect();
     let mut text = if all.is_empty() {
         format!(

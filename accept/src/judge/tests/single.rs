@@ -422,6 +422,15 @@ fn a_few_errors_in_a_short_run_warn_and_many_fail() {
             "l40x4",
             &Played::new("l40x4", 1, &[plant]).idle().findings(20),
         );
-        assert_eq!(one(&checks, "counters GPU1").verdict, expected, "{events}");
+        let check = one(&checks, "counters GPU1");
+        assert_eq!(check.verdict, expected, "{events}");
+        // What decides is the figure that stands beside the limit.
+        if let (Some(limit), Verdict::Fail) = (&check.limit, check.verdict) {
+            assert_eq!(limit.unit, "events/h");
+            let Evidence::Counted { what, .. } = &check.evidence[0] else {
+                panic!("{:?}", check.evidence);
+            };
+            assert!(what.starts_with("aer_correctable "), "{what}");
+        }
     }
 }
