@@ -56,7 +56,9 @@ fn a_good_box_is_accepted_and_all_forms_say_that_it_is_simulated() {
     let access = all
         .iter()
         .find(|check| check["id"] == "peer_access GPU0->GPU1");
-    let evidence = &access.unwrap()["evidence"][0];
+    let evidence = &access.unwrap()["evidence"];
+    assert_eq!(evidence[0]["value"], "direct");
+    let evidence = &evidence[1];
     let n = format!("n={}", evidence["n"]);
     let value = evidence["value"].as_str().unwrap();
     assert!(n != "n=1" && value.contains(&n), "{n}: {value}");
