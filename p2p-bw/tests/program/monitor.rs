@@ -52,13 +52,15 @@ fn every_value_is_the_boxs_and_what_it_does_not_tell_has_a_reason() {
         .map(|device| format!("{} {}", device.label, device.address.unwrap()))
         .collect();
     assert_eq!(addresses, ["GPU0 0000:21:00.0", "GPU1 0000:61:00.0"]);
-    // The second device has no sensors: 7 values of the library and its two counters, none of the first's.
+    // The second device has no sensors: 7 values of the library, its two counters and its two of memory errors, none of the first's.
     let gaps: Vec<(usize, &str)> = header
         .unavailable
         .iter()
         .map(|gap| (gap.device, gap.key.as_deref().unwrap()))
         .collect();
     let keys = [
+        "ecc_corrected",
+        "ecc_uncorrected",
         "memory_clock_mhz",
         "pcie_replays",
         "pcie_rx_kb_per_s",
@@ -324,7 +326,7 @@ fn host_memory_has_no_values_and_says_why() {
     let arguments = ["--backend", "host", "--gpus", "0", "--duration", "0.05"];
     let mut run = Monitored::start(&scratch, &arguments);
     let header = run.header();
-    assert_eq!(header.unavailable.len(), 12, "every value");
+    assert_eq!(header.unavailable.len(), 14, "every value");
     assert!(
         header
             .unavailable
