@@ -17,5 +17,6 @@ mpirun --host "$HOSTS" --map-by ppr:1:node --bind-to none \
     -x RESULTS -x PROFILE -x ACCEPT -x EXIT_ZERO ${LEVEL:+-x LEVEL} ${LIMIT:+-x LIMIT} \
     "$recipes/one-node.sh"
 code=0
-"$accept" fleet "$RESULTS" --html "$RESULTS/fleet.html" || code=$?
+nodes=$(awk -F, '{print NF}' <<<"$HOSTS")
+"$accept" fleet "$RESULTS" --expect "$nodes" --html "$RESULTS/fleet.html" || code=$?
 exit "$code"

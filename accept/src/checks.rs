@@ -160,7 +160,7 @@ kinds! {
     "data", Collectives,
         "whether any copy or collective delivered wrong data",
         "every byte of every measured case compared outside the timed part",
-        "memory that fails only hot or rarely: no march over all of it",
+        "memory that fails only hot or rarely: no march over all of it; collectives inside captured graphs",
         "take the device out of service; run the vendor's memory test";
     "counters", Counters,
         "errors that links and memory counted during the run",

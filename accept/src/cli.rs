@@ -164,6 +164,9 @@ pub(crate) struct FleetArgs {
     /// Folders and report.json files; folders are searched for report.json and *.json, three levels deep.
     #[arg(required = true)]
     pub(crate) reports: Vec<PathBuf>,
+    /// How many boxes there are: fewer reports than boxes are exit code 3.
+    #[arg(long, value_name = "N")]
+    pub(crate) expect: Option<usize>,
     /// Write a page here.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

@@ -220,3 +220,25 @@ fn a_killed_run_is_shown_from_its_journal_and_never_accepted() {
         "{told}"
     );
 }
+
+#[test]
+fn no_form_replaces_what_the_run_reads() {
+    let folder = folder("guarded", &report());
+    journal(&folder, &[json!({"end": {"report": report()}})]);
+    let before = fs::read(folder.join("journal.jsonl")).unwrap();
+    for form in ["--html", "--junit", "--prometheus"] {
+        for of in [folder.clone(), folder.join("journal.jsonl")] {
+            let out = accept()
+                .arg("report")
+                .arg(&of)
+                .arg(form)
+                .arg(folder.join("journal.jsonl"))
+                .output()
+                .unwrap();
+            let told = String::from_utf8(out.stderr).unwrap();
+            assert_eq!(out.status.code(), Some(2), "{told}");
+            assert!(told.contains(form), "{told}");
+        }
+    }
+    assert_eq!(fs::read(folder.join("journal.jsonl")).unwrap(), before);
+}

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::report::REPORT_FILE;
+use crate::run::JOURNAL_FILE;
 
 /// Levels of folders below one that is named.
 const DEPTH: usize = 3;
@@ -18,7 +19,7 @@ const MOST: usize = 20_000;
 pub(super) struct Found {
     /// The files, each with whether it claims to be a report: by its name, or because it was named itself.
     pub(super) files: Vec<(PathBuf, bool)>,
-    /// Folders that could not be listed, and why.
+    /// Folders that could not be listed, and those of runs that did not end: why there is no report of theirs.
     pub(super) unlisted: Vec<(PathBuf, String)>,
 }
 
@@ -53,6 +54,11 @@ fn search(folder: &Path, depth: usize, found: &mut Found) -> Result<(), String> 
     let report = folder.join(REPORT_FILE);
     if report.symlink_metadata().is_ok() {
         return keep(report, true, found);
+    }
+    if folder.join(JOURNAL_FILE).symlink_metadata().is_ok() {
+        let why = "its run did not end: there is a journal and no report; `accept run --resume` goes on with it";
+        found.unlisted.push((folder.to_owned(), why.to_owned()));
+        return Ok(());
     }
     let listed = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
     let entries = match listed {

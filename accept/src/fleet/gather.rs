@@ -12,6 +12,7 @@ use measure::control;
 use super::find::Found;
 use crate::bounded;
 use crate::figures::figures;
+use crate::outputs::NODE_WITHHELD;
 use crate::report::{BoxVerdict, Fingerprint, Report, RunStatus, Side, Verdict, read};
 
 /// Readers at once, at most.
@@ -36,6 +37,8 @@ pub(super) struct Fleet {
     pub(super) passed_over: usize,
     /// Reports of a box of which there is a later one.
     pub(super) superseded: Vec<String>,
+    /// Copies of a report that is there already.
+    pub(super) copies: Vec<String>,
 }
 
 /// Boxes that can be judged beside each other.
@@ -56,8 +59,10 @@ pub(super) struct Group {
 pub(super) struct Member {
     /// Where its report is.
     pub(super) path: String,
-    /// Its name.
+    /// Its name; where it is withheld, with the folder of its report.
     pub(super) node: String,
+    /// Whether it has a name of its own.
+    pub(super) is_named: bool,
     /// When its run began.
     pub(super) started: String,
     /// Its verdict.
@@ -144,8 +149,9 @@ pub(super) fn gather(found: &Found) -> Result<Fleet, String> {
     fleet.unreadable.sort();
     not_mixed(&fleet.groups)?;
     for group in &mut fleet.groups {
-        keep_latest(&mut group.boxes, &mut fleet.superseded);
+        keep_latest(&mut group.boxes, &mut fleet.superseded, &mut fleet.copies);
     }
+    fleet.copies.sort();
     fleet.superseded.sort();
     fleet.groups.sort_by_cached_key(|group| {
         (
@@ -247,9 +253,16 @@ fn digest(path: &Path, report: &Report) -> Result<(String, Group), String> {
         "{:?}",
         (&soft_box, &report.profile.sha256, &node.fingerprint)
     );
+    let is_named = node.name != NODE_WITHHELD;
     let member = Member {
         path: shown(path),
-        node: cut(&node.name),
+        node: match path.parent().and_then(Path::file_name) {
+            Some(folder) if !is_named => {
+                cut(&format!("{} ({})", node.name, folder.to_string_lossy()))
+            }
+            _ => cut(&node.name),
+        },
+        is_named,
         started: cut(&report.started),
         verdict: report.verdict,
         reasons: reasons(report),
@@ -339,8 +352,9 @@ fn not_mixed(groups: &[Group]) -> Result<(), String> {
     }
 }
 
-/// Of several runs of one box only the latest counts.
-fn keep_latest(boxes: &mut Vec<Member>, superseded: &mut Vec<String>) {
+/// Of several runs of one box only the latest counts, and of copies of one run only one. A box that nothing identifies is none of the
+/// others, however alike their reports are.
+fn keep_latest(boxes: &mut Vec<Member>, superseded: &mut Vec<String>, copies: &mut Vec<String>) {
     boxes.sort_by(|one, other| {
         let key = |member: &Member| {
             (
@@ -356,14 +370,31 @@ fn keep_latest(boxes: &mut Vec<Member>, superseded: &mut Vec<String>) {
     for member in std::mem::take(boxes) {
         match kept.last_mut() {
             Some(before)
-                if before.node == member.node && identities(before) == identities(&member) =>
+                if before.node == member.node
+                    && identities(before) == identities(&member)
+                    && (is_known(before) || is_copy(before, &member)) =>
             {
-                superseded.push(std::mem::replace(before, member).path);
+                let same = is_copy(before, &member);
+                let left_out = std::mem::replace(before, member).path;
+                if same { &mut *copies } else { &mut *superseded }.push(left_out);
             }
             _ => kept.push(member),
         }
     }
     *boxes = kept;
+}
+
+/// Whether a box is known by its name or a device of it.
+fn is_known(member: &Member) -> bool {
+    member.is_named || identities(member).iter().any(Option::is_some)
+}
+
+/// Whether two reports are of one run: begun in the same second, and with the same figures, of which there are some.
+fn is_copy(one: &Member, other: &Member) -> bool {
+    let figures = |member: &Member| -> Vec<f64> {
+        member.figures.iter().map(|figure| figure.value).collect()
+    };
+    one.started == other.started && !one.figures.is_empty() && figures(one) == figures(other)
 }
 
 fn identities(member: &Member) -> Vec<Option<String>> {

@@ -15,7 +15,7 @@ use super::outliers::{Centre, MIN_ALIKE};
 use crate::report::{BoxVerdict, Side};
 
 /// Judges a fleet.
-pub(super) fn judge(fleet: &Fleet) -> Outcome {
+pub(super) fn judge(fleet: &Fleet, expected: Option<usize>) -> Outcome {
     let groups: Vec<Group> = fleet.groups.iter().map(group).collect();
     let unreadable = fleet.unreadable.iter().map(|(path, why)| Unreadable {
         path: path.clone(),
@@ -31,10 +31,14 @@ pub(super) fn judge(fleet: &Fleet) -> Outcome {
         schema: 1,
         program: "accept fleet",
         simulated,
-        reports: groups.iter().map(|group| group.boxes).sum::<usize>() + fleet.superseded.len(),
+        reports: groups.iter().map(|group| group.boxes).sum::<usize>()
+            + fleet.superseded.len()
+            + fleet.copies.len(),
         unreadable: unreadable.collect(),
         passed_over: fleet.passed_over,
         superseded: fleet.superseded.clone(),
+        copies: fleet.copies.clone(),
+        expected,
         groups,
         exit_code: exit::DONE,
     };
@@ -56,7 +60,13 @@ fn exit_code(outcome: &Outcome) -> u8 {
     let is_judged = groups()
         .flat_map(|group| &group.figures)
         .any(|figure| figure.judged > 0);
-    if verdicts(BoxVerdict::Inconclusive) || !outcome.unreadable.is_empty() || !is_judged {
+    let boxes: usize = groups().map(|group| group.boxes).sum();
+    let is_lacking = outcome.expected.is_some_and(|expected| boxes < expected);
+    if verdicts(BoxVerdict::Inconclusive)
+        || !outcome.unreadable.is_empty()
+        || !is_judged
+        || is_lacking
+    {
         return exit::INCONCLUSIVE;
     }
     exit::DONE

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &FleetArgs) -> u8 {
     }
     let gathered = find::find(&args.reports).and_then(|found| gather::gather(&found));
     let outcome = match gathered {
-        Ok(fleet) => judge::judge(&fleet),
+        Ok(fleet) => judge::judge(&fleet, args.expect),
         Err(error) => {
             say!("error: {error}");
             return exit::USAGE;

@@ -21,6 +21,10 @@ pub(crate) struct Outcome {
     pub(crate) passed_over: usize,
     /// Reports of boxes of which there is a later one.
     pub(crate) superseded: Vec<String>,
+    /// Copies of reports that were read.
+    pub(crate) copies: Vec<String>,
+    /// How many boxes were expected, where that was said.
+    pub(crate) expected: Option<usize>,
     /// Boxes of one profile and fingerprint each; groups are not compared.
     pub(crate) groups: Vec<Group>,
     /// 0 all is well, 1 an outlier or a rejected box, 3 something is undecided, unreadable, or nothing could be judged.

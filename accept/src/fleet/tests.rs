@@ -26,6 +26,7 @@ fn fleet(boxes: usize, devices: usize, cv: f64, slow: f64, seed: u64) -> Fleet {
     let member = |index: usize| Member {
         path: format!("box-{index}/report.json"),
         node: format!("box-{index}"),
+        is_named: true,
         started: String::new(),
         verdict: BoxVerdict::Accepted,
         reasons: vec![],
@@ -78,17 +79,17 @@ fn one_slow_device_of_sixteen_is_found_and_good_ones_are_left_alone() {
         let (mut at_low, mut at_high, mut false_alarms) = (0_u32, 0_u32, 0_usize);
         for seed in 0..1000 {
             at_low += u32::from(is_slow(
-                &judge(&fleet(boxes, devices, 0.003, 0.95, seed)),
+                &judge(&fleet(boxes, devices, 0.003, 0.95, seed), None),
                 "box-0",
                 "GPU0",
             ));
             at_high += u32::from(is_slow(
-                &judge(&fleet(boxes, devices, 0.01, 0.95, seed)),
+                &judge(&fleet(boxes, devices, 0.01, 0.95, seed), None),
                 "box-0",
                 "GPU0",
             ));
             for cv in [0.003, 0.01] {
-                let good = judge(&fleet(boxes, devices, cv, 1.0, seed));
+                let good = judge(&fleet(boxes, devices, cv, 1.0, seed), None);
                 false_alarms += good.groups[0].outliers.len();
             }
         }
@@ -109,7 +110,7 @@ fn a_slow_box_is_one_finding_and_a_slow_device_in_it_another() {
     for value in &mut planted.groups[0].boxes[0].figures {
         value.value *= 0.9;
     }
-    let outcome = judge(&planted);
+    let outcome = judge(&planted, None);
     let outliers = &outcome.groups[0].outliers;
     let found: Vec<_> = outliers
         .iter()
@@ -140,16 +141,16 @@ fn a_slot_that_is_slower_in_every_box_makes_no_device_an_outlier() {
     for member in &mut planted.groups[0].boxes {
         member.figures[3].value *= 0.8;
     }
-    assert_eq!(judge(&planted).groups[0].outliers, []);
+    assert_eq!(judge(&planted, None).groups[0].outliers, []);
     planted.groups[0].boxes[5].figures[3].value *= 0.9;
-    let outcome = judge(&planted);
+    let outcome = judge(&planted, None);
     assert!(is_slow(&outcome, "box-5", "GPU3"));
     assert_eq!(outcome.groups[0].outliers.len(), 1);
 }
 
 #[test]
 fn fewer_than_four_alike_are_not_judged_and_that_is_no_pass() {
-    let outcome = judge(&fleet(3, 1, 0.003, 0.5, 3));
+    let outcome = judge(&fleet(3, 1, 0.003, 0.5, 3), None);
     assert_eq!(
         (outcome.groups[0].figures[0].judged, outcome.exit_code),
         (0, 3)
@@ -157,14 +158,14 @@ fn fewer_than_four_alike_are_not_judged_and_that_is_no_pass() {
     assert!(text(&outcome).contains("fewer than 4 alike"));
     // Two boxes of two of one class are four; of two classes they are not.
     assert_eq!(
-        judge(&fleet(2, 2, 0.003, 1.0, 3)).groups[0].figures[0].judged,
+        judge(&fleet(2, 2, 0.003, 1.0, 3), None).groups[0].figures[0].judged,
         4
     );
     let mut apart = fleet(2, 2, 0.003, 1.0, 3);
     for member in &mut apart.groups[0].boxes {
         member.figures[1].class = Some("Gen4 x8".to_owned());
     }
-    assert_eq!(judge(&apart).groups[0].figures[0].judged, 0);
+    assert_eq!(judge(&apart, None).groups[0].figures[0].judged, 0);
 }
 
 #[test]
@@ -175,7 +176,7 @@ fn a_time_is_slow_where_it_is_long() {
     }
     planted.groups[0].boxes[2].figures[0].value *= 1.2;
     planted.groups[0].boxes[3].figures[0].value *= 0.8;
-    let outcome = judge(&planted);
+    let outcome = judge(&planted, None);
     assert!(is_slow(&outcome, "box-2", "GPU0"));
     assert_eq!(outcome.groups[0].outliers.len(), 1);
 }
@@ -201,7 +202,10 @@ fn boxes(name: &str) -> PathBuf {
 }
 
 fn judged(folder: &PathBuf) -> Outcome {
-    judge(&gather(&find(std::slice::from_ref(folder)).unwrap()).unwrap())
+    judge(
+        &gather(&find(std::slice::from_ref(folder)).unwrap()).unwrap(),
+        None,
+    )
 }
 
 #[test]
@@ -333,6 +337,31 @@ fn a_later_run_of_a_box_takes_the_place_of_an_earlier_one() {
         "{:?}",
         outcome.superseded
     );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn boxes_that_nothing_identifies_stay_apart_and_a_copy_is_the_same_run() {
+    let folder = boxes("fleet-nameless");
+    for name in ["a", "b"] {
+        let mut nameless = report("node-withheld", good(25.0));
+        for device in &mut nameless.devices {
+            device.identity = None;
+        }
+        nameless.started = format!("2026-11-21T08:00:0{}Z", name.len());
+        // Figures of their own, so that they are no copies.
+        let checks = if name == "a" { good(25.0) } else { good(25.1) };
+        nameless.checks = checks;
+        write(&folder, name, &nameless);
+    }
+    write(&folder, "n3-copy", &report("n3", good(25.0)));
+    let outcome = judged(&folder);
+    // Six boxes, and two without a name.
+    let boxes: usize = outcome.groups.iter().map(|group| group.boxes).sum();
+    assert_eq!(boxes, 8, "{:?}", outcome.superseded);
+    assert!(outcome.superseded.is_empty());
+    assert_eq!(outcome.copies.len(), 1, "{:?}", outcome.copies);
+    assert!(text(&outcome).contains("left out, as it is the same run: "));
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

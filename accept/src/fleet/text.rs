@@ -22,6 +22,9 @@ pub(super) fn text(outcome: &Outcome) -> String {
     lines.extend(limited(&outcome.superseded, |path| {
         format!("left out, as there is a later run of that box: {path}")
     }));
+    lines.extend(limited(&outcome.copies, |path| {
+        format!("left out, as it is the same run: {path}")
+    }));
     for (index, group) in outcome.groups.iter().enumerate() {
         lines.push(String::new());
         lines.push(format!(
@@ -79,12 +82,10 @@ pub(super) fn answer(outcome: &Outcome) -> String {
             .filter(|one| one.verdict == wanted)
             .count()
     };
-    let outliers = |scope: Scope| {
-        groups()
-            .flat_map(|group| &group.outliers)
-            .filter(|one| one.scope == scope)
-            .count()
-    };
+    let slower: Vec<String> = [Scope::Node, Scope::Device]
+        .into_iter()
+        .flat_map(|scope| slower(outcome, scope))
+        .collect();
     let boxes: usize = groups().map(|group| group.boxes).sum();
     let judged: usize = groups()
         .flat_map(|group| &group.figures)
@@ -93,23 +94,62 @@ pub(super) fn answer(outcome: &Outcome) -> String {
     let told = if judged == 0 {
         too_few()
     } else {
-        format!(
-            "{judged} figures beside their like, {} of devices or pairs and {} of whole boxes slower",
-            outliers(Scope::Device),
-            outliers(Scope::Node)
-        )
+        format!("{judged} figures beside their like")
+    };
+    let slower = match (judged, &slower[..]) {
+        (0, _) => String::new(),
+        (_, []) => "none is slower than its like; ".to_owned(),
+        (_, slower) => format!("slower than their like: {}; ", slower.join(", ")),
+    };
+    let expected = match outcome.expected {
+        Some(expected) if boxes < expected => format!(" of {expected} that were expected"),
+        _ => String::new(),
     };
     let apart = match outcome.groups.len() {
         0 | 1 => String::new(),
         groups => format!(" in {groups} groups that are not compared with each other"),
     };
     format!(
-        "{boxes} boxes{apart}: {} rejected, {} inconclusive; {told}; {} unreadable, {} files of other programs passed over",
+        "{slower}{boxes} boxes{expected}{apart}: {} rejected, {} inconclusive; {told}; {} unreadable or not ended, {} files of other programs passed over",
         verdicts(BoxVerdict::Rejected),
         verdicts(BoxVerdict::Inconclusive),
         outcome.unreadable.len(),
         outcome.passed_over
     )
+}
+
+/// Boxes that a sentence names; the others are counted.
+const NAMED: usize = 3;
+
+/// The boxes that are slower, as a whole or in a device or pair, each with in how many figures.
+fn slower(outcome: &Outcome, scope: Scope) -> Vec<String> {
+    let mut boxes: Vec<(&str, &str, usize)> = Vec::new();
+    let all = outcome.groups.iter().flat_map(|group| &group.outliers);
+    for one in all.filter(|one| one.scope == scope) {
+        match boxes
+            .iter_mut()
+            .find(|(_, report, _)| *report == one.report)
+        {
+            Some((.., figures)) => *figures += 1,
+            None => boxes.push((&one.node, &one.report, 1)),
+        }
+    }
+    let what = match scope {
+        Scope::Node => "as a whole",
+        Scope::Device => "in a device or pair",
+    };
+    let mut told: Vec<String> = boxes
+        .iter()
+        .take(NAMED)
+        .map(|(node, _, figures)| {
+            let word = if *figures == 1 { "figure" } else { "figures" };
+            format!("box {node} {what} ({figures} {word})")
+        })
+        .collect();
+    if boxes.len() > NAMED {
+        told.push(format!("{} more boxes {what}", boxes.len() - NAMED));
+    }
+    told
 }
 
 /// What is common to a group.

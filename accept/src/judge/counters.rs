@@ -10,6 +10,9 @@ use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "counters";
 
+/// The counter of errors of memory that lost data.
+const UNCORRECTABLE: &str = "ecc_uncorrectable";
+
 /// Where they come from.
 const SOURCE: &str = "counters before and after";
 
@@ -171,6 +174,14 @@ fn of_row(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Option<Counted> 
     } else {
         (Verdict::Pass, ReasonCode::WithinLimit)
     };
+    // Memory that lost data before is worth a look, though this run saw none of it.
+    let stood =
+        (row.key == UNCORRECTABLE && *before > 0).then(|| format!("; {before} before the run"));
+    let (verdict, code) = match (verdict, &stood) {
+        (Verdict::Pass, Some(_)) => (Verdict::Warn, ReasonCode::CounterRate),
+        (verdict, _) => (verdict, code),
+    };
+    let stood = stood.unwrap_or_default();
     let told = match limits.unit {
         LimitUnit::EventsPerHour => {
             format!(
@@ -182,7 +193,7 @@ fn of_row(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Option<Counted> 
     Some(Counted {
         verdict,
         code,
-        text: format!("{name}: {told}"),
+        text: format!("{name}: {told}{stood}"),
         limit: Some(limit(limits)),
     })
 }

@@ -219,8 +219,12 @@ impl Judging<'_> {
             Side::AtLeast => known.value * (1.0 - tolerance),
             Side::AtMost => known.value * (1.0 + tolerance),
         };
+        let side = match good {
+            Side::AtLeast => "below",
+            Side::AtMost => "above",
+        };
         let basis = format!(
-            "{worst:.2} {unit}: the baseline's {} and {:.0}% worse",
+            "fails {side} {worst:.2} {unit}, the baseline's {} and {:.0}% worse",
             known.words(unit),
             tolerance * 100.0
         );
@@ -248,9 +252,13 @@ impl Judging<'_> {
             Side::AtLeast => *warn > worst,
             Side::AtMost => *warn < worst,
         };
+        let warn = limit.warn.filter(is_inside);
+        let warns = warn.map_or_else(String::new, |warn| {
+            format!("; warns {side} {warn:.2} {unit}")
+        });
         let tight = Limit {
-            warn: limit.warn.filter(is_inside),
-            basis: format!("{}; {}", own.basis, limit.basis),
+            warn,
+            basis: format!("{}{warns}; {}", own.basis, limit.basis),
             source: format!("{}; {}", own.source, limit.source),
             ..own
         };

@@ -63,6 +63,20 @@ impl<'a> Judging<'a> {
         };
         let required = self.profile.required.get(level);
         required.is_some_and(|kinds| kinds.iter().any(|required| required == kind))
+            || (matches!(self.level, Level::Soak) && self.has_lost_its_monitor(kind))
+    }
+
+    /// Whether a kind is watched for and the monitor was lost: to be watched is what a soak is for.
+    fn has_lost_its_monitor(&self, kind: &str) -> bool {
+        let missing = self.findings.missing.get(&Group::Watch);
+        checks::kind(kind).is_some_and(|kind| kind.group == Group::Watch)
+            && missing.is_some_and(|missing| missing.code == ReasonCode::MonitorLost)
+    }
+
+    /// A check that nobody watched for long enough: of a soak it is required.
+    pub(super) fn unwatched(&self, kind: &str, about: impl IntoIterator<Item = String>) -> Subject {
+        let is_soak = matches!(self.level, Level::Soak);
+        Subject::new(kind, about, is_soak || self.is_required(kind))
     }
 
     /// A verdict on evidence, with what to do where it is not good.

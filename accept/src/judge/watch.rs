@@ -7,6 +7,8 @@ use topology::PcieLink;
 
 use super::inventory::seen;
 use super::judging::Judging;
+use crate::checks::Group;
+use crate::findings::Missing;
 use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Side, Verdict};
 
 /// Reasons that hold clocks down for a fault of cooling or power, by the words of `nvidia-smi -q`; the others are settings, idleness
@@ -71,6 +73,12 @@ fn watched(samples: &[&MonitorSample]) -> f64 {
     1.0 - blind as f64 / (span as f64).max(1.0)
 }
 
+/// Why the monitor did not watch to the end, where it did not.
+fn lost<'a>(judging: &Judging<'a>) -> Option<&'a Missing> {
+    let missing = judging.findings.missing.get(&Group::Watch);
+    missing.filter(|missing| missing.code == ReasonCode::MonitorLost)
+}
+
 /// Runs a judge on the readings of every device; a device without enough of them is not told.
 fn of_devices(
     judging: &Judging<'_>,
@@ -85,6 +93,21 @@ fn of_devices(
         let own = samples.get(&label).map_or(&[][..], Vec::as_slice);
         let part = watched(own);
         let check = judge(&label, own);
+        // A fault that was seen stands; that all was well until the monitor was lost is no word on the rest.
+        if let Some(lost) = lost(judging)
+            && !matches!(check.verdict, Verdict::Fail | Verdict::Warn)
+        {
+            let text = match own {
+                [] => lost.text.clone(),
+                _ => format!("{}, until {}", check.reason.text, lost.text),
+            };
+            return judging.subject(kind, [label]).inconclusive(
+                ReasonCode::MonitorLost,
+                text,
+                check.limit,
+                check.evidence,
+            );
+        }
         // What was seen stands; that nothing was seen does not, where nobody looked.
         if part >= WATCHED || check.verdict == Verdict::Fail {
             return check;
@@ -95,7 +118,7 @@ fn of_devices(
             own.len()
         );
         judging
-            .subject(kind, [label])
+            .unwatched(kind, [label])
             .inconclusive(ReasonCode::MonitorLost, text, None, vec![])
     };
     judging.pool.labels().into_iter().map(one).collect()

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use measure::exit;
 use program::say;
 
-use super::{check, redacted, write};
+use super::{check, check_not_read, redacted, write};
 use crate::cli::ReportArgs;
 use crate::report::{self, Report};
 use crate::run::{JOURNAL_FILE, read_journal};
@@ -16,6 +16,16 @@ use crate::run::{JOURNAL_FILE, read_journal};
 pub(crate) fn again(args: &ReportArgs) -> u8 {
     let file = report::file_of(&args.run);
     if let Err(reason) = check(&args.forms, &[("the report that is read", &file)]) {
+        say!("error: {reason}");
+        return exit::USAGE;
+    }
+    // A file that was handed on stands in no run's folder.
+    let folder = match args.run.is_dir() {
+        true => Some(args.run.as_path()),
+        false => args.run.parent(),
+    };
+    let folder = folder.filter(|folder| folder.join(JOURNAL_FILE).exists());
+    if let Some(Err(reason)) = folder.map(|folder| check_not_read(&args.forms, folder)) {
         say!("error: {reason}");
         return exit::USAGE;
     }

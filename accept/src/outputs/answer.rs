@@ -61,8 +61,14 @@ pub(super) fn answer(report: &Report) -> Vec<String> {
         Verdict::Pass | Verdict::Skip => false,
     });
     let against = format!(
-        "held against the profile {} ({}) at level {}",
-        report.profile.name, report.profile.title, report.level
+        "held against {} {} ({}) at level {}",
+        match report.profile.shipped {
+            true => "the profile",
+            false => "the user's own profile",
+        },
+        report.profile.name,
+        report.profile.title,
+        report.level
     );
     let word = report.verdict.words();
     let mut answer = Vec::new();

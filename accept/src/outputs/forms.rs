@@ -1,12 +1,13 @@
 //! The forms of a report that a command line asks for: whether they can be written, and writing them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use measure::exit;
 use program::outputs::{self as files, check_apart, check_file};
 
 use crate::cli::Forms;
-use crate::report::Report;
+use crate::report::{REPORT_FILE, Report};
+use crate::run::JOURNAL_FILE;
 
 /// The report as `report.json` has it.
 pub(crate) fn json(report: &Report) -> Result<String, String> {
@@ -26,6 +27,19 @@ pub(crate) fn check(forms: &Forms, kept: &[(&str, &Path)]) -> Result<(), String>
         places.push((flag, path.to_owned()));
     }
     check_apart(&places, &[])
+}
+
+/// Whether nothing that is asked for would replace what the run in this folder reads: its report, its journal, what the monitor saw, and
+/// the records of its steps.
+pub(crate) fn check_not_read(forms: &Forms, folder: &Path) -> Result<(), String> {
+    let mut read: Vec<PathBuf> = [REPORT_FILE, JOURNAL_FILE, "groups", "sim"]
+        .map(|name| folder.join(name))
+        .to_vec();
+    let monitors = (1..).map(|number| crate::run::monitor_file(folder, number));
+    read.extend(monitors.take_while(|path| path.exists()));
+    let name = format!("the run in {}", folder.display());
+    let read: Vec<_> = read.into_iter().map(|path| (name.as_str(), path)).collect();
+    files_of(forms).try_for_each(|(flag, path)| files::check_not_read(flag, path, &read))
 }
 
 /// Writes the files that are asked for, prints the text or the JSON, and gives the exit code of having done so.

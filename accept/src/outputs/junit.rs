@@ -42,7 +42,7 @@ pub(crate) fn junit(report: &Report) -> String {
         ""
     };
     Junit {
-        name: format!("{simulated}accept {}", report.profile.name),
+        name: format!("{simulated}accept {}", words::profile_label(report)),
         started: report.started.clone(),
         seconds: report.took_s,
         suites,
@@ -59,7 +59,7 @@ fn properties(report: &Report) -> Vec<(String, String)> {
     soft.into_iter()
         .chain([
             ("node", report.node.name.as_str()),
-            ("profile", report.profile.name.as_str()),
+            ("profile", words::profile_label(report).as_str()),
             ("level", report.level.as_str()),
         ])
         .map(|(name, value)| (name.to_owned(), value.to_owned()))

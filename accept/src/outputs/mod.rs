@@ -18,11 +18,11 @@ mod words;
 
 pub(crate) use again::again;
 pub(crate) use explain::explain;
-pub(crate) use forms::{check, json, write};
+pub(crate) use forms::{check, check_not_read, json, write};
 pub(crate) use junit::junit;
 pub(crate) use page::html;
 pub(crate) use prometheus::prometheus;
-pub(crate) use redact::redacted;
+pub(crate) use redact::{NODE_WITHHELD, redacted};
 pub(crate) use text::text;
 
 #[cfg(test)]

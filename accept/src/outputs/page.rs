@@ -51,7 +51,7 @@ pub(crate) fn html(report: &Report) -> String {
             "{}: {} held against {}",
             report.verdict.words(),
             report.node.name,
-            report.profile.name
+            words::profile_label(report)
         ),
         simulated: report.simulated.as_ref().map(|soft| soft.box_name.clone()),
         answer: opening(report)

@@ -41,9 +41,10 @@ pub(crate) fn prometheus(report: &Report) -> String {
         .simulated
         .iter()
         .map(|soft| ("soft_box", soft.box_name.as_str()));
+    let profile = super::words::profile_label(report);
     let of_run: Labels<'_> = [
         ("node", report.node.name.as_str()),
-        ("profile", report.profile.name.as_str()),
+        ("profile", profile.as_str()),
         ("level", report.level.as_str()),
     ]
     .into_iter()

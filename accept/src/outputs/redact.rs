@@ -18,7 +18,7 @@ use crate::report::Report;
 const WITHHELD: &str = "(withheld)";
 
 /// A machine whose name can only be withheld.
-const NODE_WITHHELD: &str = "node-withheld";
+pub(crate) const NODE_WITHHELD: &str = "node-withheld";
 
 /// The folder of users' folders.
 const HOMES: &str = "/home";

@@ -268,6 +268,14 @@ pub(super) fn setting_row(setting: &Setting) -> [String; 2] {
     [setting.name.clone(), value]
 }
 
+/// The name of the profile where a machine reads it, so that a user's own never passes for one that came with the program.
+pub(super) fn profile_label(report: &Report) -> String {
+    match report.profile.shipped {
+        true => report.profile.name.clone(),
+        false => format!("own:{}", report.profile.name),
+    }
+}
+
 /// Where a report is from: program, profile, level, time.
 pub(super) fn made_by(report: &Report) -> String {
     let profile = &report.profile;

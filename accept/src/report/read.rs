@@ -9,11 +9,12 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use measure::stats::median;
 use rustix::fs::OFlags;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::{BoxVerdict, Check, Evidence, REPORT_SCHEMA, Report, RunStatus, Verdict};
+use super::{BoxVerdict, Check, Evidence, Limit, REPORT_SCHEMA, Report, RunStatus, Side, Verdict};
 
 /// Name of the report in a result folder.
 pub(crate) const REPORT_FILE: &str = "report.json";
@@ -206,6 +207,9 @@ pub(crate) fn unsound(report: &Report) -> Option<String> {
             "it has more than {MAX_CHECKS} checks, which no report of ours has"
         ));
     }
+    if report.took_s < 0.0 {
+        return Some("it took less than 0 s".to_owned());
+    }
     let mut ids = HashSet::new();
     for check in &report.checks {
         let id = shown(&check.id);
@@ -273,18 +277,86 @@ fn unsound_check(check: &Check) -> Option<String> {
     if check.verdict == Verdict::Pass && !check.evidence.iter().any(is_looked_at) {
         return Some("passes and nothing of it was measured, counted or seen".to_owned());
     }
-    check.evidence.iter().find_map(|evidence| match evidence {
-        Evidence::Measured {
-            low: Some(low),
-            high: Some(high),
-            what,
-            ..
-        } if low > high => Some(format!(
-            "has an interval of `{}` that ends before it begins",
+    if let Some(what) = check.evidence.iter().find_map(unsound_evidence) {
+        return Some(what);
+    }
+    let limit = check.limit.as_ref()?;
+    let is_held = check.verdict == Verdict::Pass && contradicts(check, limit);
+    is_held.then(|| "passes and its figure lies beyond its own limit".to_owned())
+}
+
+/// Whether what was measured in the limit's unit lies beyond it, all of it.
+fn contradicts(check: &Check, limit: &Limit) -> bool {
+    let mut measured = check.evidence.iter().filter_map(|evidence| match evidence {
+        Evidence::Measured { value, unit, .. } if *unit == limit.unit => Some(*value),
+        _ => None,
+    });
+    let is_beyond = |value: f64| {
+        let mut lines = limit.fail.into_iter().chain(limit.warn);
+        lines.any(|line| match limit.good {
+            Side::AtLeast => value < line,
+            Side::AtMost => value > line,
+        })
+    };
+    measured.clone().next().is_some() && measured.all(is_beyond)
+}
+
+/// How far a figure of a report may be from what its samples come to, as a part of it.
+const EQUAL: f64 = 1e-6;
+
+/// Units of time, in which no figure is below nothing.
+const TIMES: [&str; 4] = ["s", "ms", "us", "ns"];
+
+/// What a piece of evidence claims and cannot.
+fn unsound_evidence(evidence: &Evidence) -> Option<String> {
+    match evidence {
+        Evidence::Counted { over_s, what, .. } if *over_s < 0.0 => Some(format!(
+            "has readings of `{}` that are less than 0 s apart",
             shown(what)
         )),
+        Evidence::Measured {
+            what,
+            value,
+            unit,
+            n,
+            low,
+            high,
+            samples,
+            ..
+        } => {
+            let what = shown(what);
+            let apart = |one: f64, other: f64| (one - other).abs() > EQUAL * one.abs();
+            if let (Some(low), Some(high)) = (low, high) {
+                if low > high {
+                    return Some(format!(
+                        "has an interval of `{what}` that ends before it begins"
+                    ));
+                }
+                let is_outside = |value: f64| value < *low || value > *high;
+                if is_outside(*value) && apart(*value, *low) && apart(*value, *high) {
+                    return Some(format!("has a value of `{what}` outside its interval"));
+                }
+            }
+            if TIMES.contains(&unit.as_str())
+                && samples.iter().chain([value]).any(|time| *time < 0.0)
+            {
+                return Some(format!("has a time of `{what}` below 0 {unit}"));
+            }
+            if samples.is_empty() {
+                return None;
+            }
+            if samples.len() != *n {
+                return Some(format!(
+                    "has n={n} for `{what}` and {} samples",
+                    samples.len()
+                ));
+            }
+            let median = median(samples)?;
+            apart(median, *value)
+                .then(|| format!("has a value of `{what}` that is not the median of its samples"))
+        }
         _ => None,
-    })
+    }
 }
 
 /// Whether something was looked at for this piece of evidence.

@@ -9,7 +9,7 @@ use topology::Sysfs;
 use super::asked::time_budget;
 use super::folder::Folder;
 use super::journal::{Entry, Journal, Kept};
-use super::key::Key;
+use super::key::{self, Key};
 use super::scene::Scene;
 use super::session::Session;
 use super::start::Run;
@@ -45,14 +45,7 @@ impl Run<'_> {
         report.notes = notes(scene.is_soft());
         let journal = match &kept {
             Some(kept) => {
-                let differences = kept.key.differences(&key);
-                if !differences.is_empty() {
-                    return Err(Stop::Usage(format!(
-                        "the run in {} cannot be gone on with: what differs is {}; start a new one with --out",
-                        folder.path().display(),
-                        differences.join(", ")
-                    )));
-                }
+                key::refuse(folder.path(), &kept.key.differences(&key))?;
                 report.started.clone_from(&kept.report.started);
                 Journal::go_on(folder.path(), kept)?
             }

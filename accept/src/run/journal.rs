@@ -5,13 +5,14 @@
 //! it stays where it is, and what is handed on is the report.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use program::Stop;
-use rustix::fs::OFlags;
+use program::{Stop, say};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::counters::Reading;
@@ -135,8 +136,17 @@ impl Journal {
             .create_new(true)
             .append(true)
             .mode(0o600)
-            .open(&path)
-            .with_context(|| format!("cannot begin {}", path.display()))?;
+            .open(&path);
+        let file = match file {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Err(Stop::Usage(format!(
+                    "another accept began a run in {} meanwhile; choose another folder with --out",
+                    folder.display()
+                )));
+            }
+            other => other.with_context(|| format!("cannot begin {}", path.display()))?,
+        };
+        hold(&file, folder)?;
         let mut journal = Self { path, file };
         journal.add(&Entry::Begin {
             schema: SCHEMA,
@@ -313,11 +323,11 @@ impl Kept {
     }
 }
 
-/// The journal of a folder that is to be gone on with.
+/// The journal of a folder that is to be gone on with, and what holds it for this process while it is open.
 ///
 /// # Errors
-/// There is none that can be used.
-pub(crate) fn of_folder(folder: &Path) -> Result<Kept, Stop> {
+/// There is none that can be used, or another process is at it.
+pub(crate) fn of_folder(folder: &Path) -> Result<(Kept, File), Stop> {
     let path = folder.join(FILE);
     let is_file = path
         .symlink_metadata()
@@ -328,7 +338,49 @@ pub(crate) fn of_folder(folder: &Path) -> Result<Kept, Stop> {
             folder.display()
         )));
     }
-    read(&path).map_err(Stop::Usage)
+    let held = OpenOptions::new()
+        .append(true)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(&path)
+        .map_err(|error| Stop::Usage(format!("cannot go on with {}: {error}", path.display())))?;
+    // Read only once nobody else writes it.
+    hold(&held, folder)?;
+    Ok((read(&path).map_err(Stop::Usage)?, held))
+}
+
+/// Holds a run for this process alone, for as long as the file is open.
+fn hold(file: &File, folder: &Path) -> Result<(), Stop> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(()),
+        Err(Errno::WOULDBLOCK) => {
+            let holder = holder(file).map_or_else(String::new, |pid| format!(" (pid {pid})"));
+            Err(Stop::Usage(format!(
+                "another accept{holder} is at the run in {}; wait until it has ended",
+                folder.display()
+            )))
+        }
+        // Some file systems have no locks; the run is told that nothing keeps another one away.
+        Err(errno) => {
+            say!(
+                "{} cannot be locked ({errno}): start no other accept in it",
+                folder.display()
+            );
+            Ok(())
+        }
+    }
+}
+
+/// The process that holds a file, where the kernel tells: `1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF`.
+fn holder(file: &File) -> Option<String> {
+    let inode = file.metadata().ok()?.ino().to_string();
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, "FLOCK", _, _, pid, place, ..] = words[..] else {
+            return None;
+        };
+        (place.rsplit(':').next() == Some(inode.as_str())).then(|| pid.to_owned())
+    })
 }
 
 /// An error that the disk made, as a run's end.

@@ -1,6 +1,9 @@
 //! What must be equal for a run to be gone on with: profile, programs, driver, devices and what was asked for.
 
+use std::path::Path;
+
 use measure::record::{Links, Record};
+use program::Stop;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{Level, RunArgs};
@@ -88,12 +91,46 @@ impl Key {
                 shown(&now.devices)
             ));
         }
-        for ((flag, then), (_, now)) in self.asked.iter().zip(&now.asked) {
-            if then != now {
-                told.push(format!("{flag} ({then} then, {now} now)"));
-            }
-        }
+        told.extend(self.asked_otherwise(&now.asked));
         told
+    }
+
+    /// In what a command line differs from that of this run; what it would find on the machine is not looked at.
+    pub(crate) fn differences_of(
+        &self,
+        args: &RunArgs,
+        profile_sha256: &str,
+        baseline_sha256: Option<&str>,
+    ) -> Vec<String> {
+        let profile = (self.profile != profile_sha256)
+            .then(|| "the profile (its sha256 is another one)".to_owned());
+        profile
+            .into_iter()
+            .chain(self.asked_otherwise(&asked(args, baseline_sha256)))
+            .collect()
+    }
+
+    fn asked_otherwise(&self, now: &[(String, String)]) -> Vec<String> {
+        let pairs = self.asked.iter().zip(now);
+        pairs
+            .filter(|(then, now)| then != now)
+            .map(|((flag, then), (_, now))| format!("{flag} ({then} then, {now} now)"))
+            .collect()
+    }
+}
+
+/// Refuses a run that is to be gone on with and differs.
+///
+/// # Errors
+/// Names what differs, where anything does.
+pub(crate) fn refuse(folder: &Path, differences: &[String]) -> Result<(), Stop> {
+    match differences {
+        [] => Ok(()),
+        _ => Err(Stop::Usage(format!(
+            "the run in {} cannot be gone on with: what differs is {}; start a new one with --out",
+            folder.display(),
+            differences.join(", ")
+        ))),
     }
 }
 

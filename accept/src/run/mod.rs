@@ -31,3 +31,4 @@ pub(crate) use journal::{FILE as JOURNAL_FILE, read as read_journal};
 pub(crate) use plan::plan;
 pub(crate) use process::{TIED, become_tied};
 pub(crate) use start::run;
+pub(crate) use watching::monitor_file;

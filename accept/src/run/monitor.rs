@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -125,24 +127,29 @@ impl Monitor {
     }
 
     fn is_running(&mut self) -> bool {
+        self.ended().is_none()
+    }
+
+    /// How it ended, where it did.
+    fn ended(&mut self) -> Option<ExitStatus> {
         let look = self
             .worker
             .next::<serde_json::Value>(Duration::ZERO, &Interrupt::none());
-        !matches!(look, Event::Exited(_))
+        match look {
+            Event::Exited(status) => Some(status),
+            _ => None,
+        }
     }
 
     /// Ends it and gives what it saw.
     pub(crate) fn end(mut self) -> Watched {
-        let was_running = self.is_running();
+        let ended = self.ended();
         let silent = lock(&self.seen).last.elapsed();
         self.worker.end(LADDER);
         let mut seen = lock(&self.seen);
         let lines = std::mem::take(&mut seen.lines);
-        let lost = if !was_running {
-            Some(format!(
-                "it ended before the load did: {}",
-                last_error(&self.worker.tail())
-            ))
+        let lost = if let Some(status) = ended {
+            Some(how_it_ended(status, &self.worker.tail()))
         } else if lines.is_empty() {
             Some("it said nothing".to_owned())
         } else if silent >= SILENT || (silent >= SHORT && silent * 10 >= self.begun.elapsed()) {
@@ -157,6 +164,34 @@ impl Monitor {
             lines,
             left_out: seen.left_out,
             lost,
+        }
+    }
+}
+
+/// How a monitor ended before the load did, in words; its readings, which stand among them, are none.
+fn how_it_ended(status: ExitStatus, said: &str) -> String {
+    const WHEN: &str = "before the load ended";
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => {
+            let name = match signal {
+                6 => "SIGABRT".to_owned(),
+                9 => "SIGKILL".to_owned(),
+                11 => "SIGSEGV".to_owned(),
+                15 => "SIGTERM".to_owned(),
+                other => format!("signal {other}"),
+            };
+            format!("it was ended by {name} {WHEN}")
+        }
+        (None, code) => {
+            let words: Vec<&str> = said
+                .lines()
+                .filter(|line| !line.trim_start().starts_with('{'))
+                .collect();
+            format!(
+                "it ended with exit code {} {WHEN}: {}",
+                code.unwrap_or_default(),
+                last_error(&words.join("\n"))
+            )
         }
     }
 }
@@ -211,4 +246,26 @@ pub(crate) fn read(file: &Path) -> Vec<MonitorLine> {
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_monitor_that_is_lost_is_told_by_its_end_and_not_by_a_reading() {
+        let readings = "{\"sample\": 1}\n{\"sample\": 2}\n";
+        // The low byte of a wait status is the signal, the next one the exit code.
+        assert_eq!(
+            how_it_ended(ExitStatus::from_raw(9), readings),
+            "it was ended by SIGKILL before the load ended"
+        );
+        assert_eq!(
+            how_it_ended(
+                ExitStatus::from_raw(7 << 8),
+                &format!("{readings}error: NVML is gone\n{readings}")
+            ),
+            "it ended with exit code 7 before the load ended: error: NVML is gone"
+        );
+    }
 }

@@ -59,8 +59,7 @@ pub(crate) fn look(
             return Err(Stop::Refused(refusal(&said)));
         }
         Listed::Failed(measure::exit::USAGE, said) => {
-            let last = last_error(&said);
-            return Err(Stop::Usage(last.trim_start_matches("error: ").to_owned()));
+            return Err(Stop::Usage(whole_error(&said)));
         }
         Listed::Failed(code, said) => {
             return Err(Stop::Internal(anyhow!(
@@ -118,6 +117,16 @@ fn refusal(said: &str) -> String {
     let lines: Vec<&str> = said.lines().collect();
     let first = lines.iter().rposition(|line| line.starts_with(BEFORE));
     match first {
+        Some(first) => lines[first..].join("\n").replacen(BEFORE, "", 1),
+        None => last_error(said),
+    }
+}
+
+/// The error in a program's own words, with the lines below it: of a file that is wrong they name the key and what is known.
+fn whole_error(said: &str) -> String {
+    const BEFORE: &str = "error: ";
+    let lines: Vec<&str> = said.lines().collect();
+    match lines.iter().rposition(|line| line.starts_with(BEFORE)) {
         Some(first) => lines[first..].join("\n").replacen(BEFORE, "", 1),
         None => last_error(said),
     }
@@ -260,5 +269,11 @@ mod tests {
             "no GPU driver was found:\n  cuda: libcuda.so.1 not found"
         );
         assert_eq!(refusal("error: x\n"), "error: x");
+        assert_eq!(
+            whole_error(
+                "caution: a\nerror: box.toml: line 87\n  | ^^^^\nunknown field `nmae`, expected `name`\n"
+            ),
+            "box.toml: line 87\n  | ^^^^\nunknown field `nmae`, expected `name`"
+        );
     }
 }

@@ -12,7 +12,7 @@ use supervisor::{Interrupt, Signal};
 use super::asked::{check, level_word, loaded, matches};
 use super::folder::Folder;
 use super::journal::{self, Kept};
-use super::{matching, scene, write};
+use super::{key, matching, scene, write};
 use crate::baseline;
 use crate::checks::KINDS;
 use crate::cli::RunArgs;
@@ -25,10 +25,11 @@ use crate::report::{
 };
 
 /// What no run looks at, and what does.
-const NOT_COVERED: [&str; 4] = [
+const NOT_COVERED: [&str; 5] = [
     "no march over all of the devices' memory: DCGM (dcgmi diag -r 3) or RVS (mem) do one",
     "no power virus, and tensor or matrix cores are not loaded: DCGM (targeted_power, targeted_stress) or RVS (gst, iet) load chips to their limit",
     "no rows or pages that were taken out of service before: nvidia-smi -q -d ROW_REMAPPER,PAGE_RETIREMENT, amd-smi bad-pages",
+    "no collectives inside captured graphs: allreduce-bench --modes graph",
     "no network between machines",
 ];
 
@@ -47,15 +48,17 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
         .transpose()
         .map_err(|error| Stop::Usage(format!("--baseline: {error}")))?;
     outputs::check(&args.forms, &[]).map_err(Stop::Usage)?;
-    let (folder, kept) = match &args.resume {
+    // Held until this run ends, so that no other one goes on with the folder meanwhile.
+    let (folder, kept, _held) = match &args.resume {
         Some(path) => {
             let folder = Folder::open(path)?;
-            let kept = journal::of_folder(path)?;
-            (folder, Some(kept))
+            outputs::check_not_read(&args.forms, path).map_err(Stop::Usage)?;
+            let (kept, held) = journal::of_folder(path)?;
+            (folder, Some(kept), Some(held))
         }
         None => {
             let path = result_folder(args.out.as_deref(), "accept");
-            (Folder::create(&path)?, None)
+            (Folder::create(&path)?, None, None)
         }
     };
     let run = Run {
@@ -93,6 +96,11 @@ impl Run<'_> {
         if let Some(kept) = kept.as_ref().filter(|kept| kept.is_ended)
             && kept.report.status == RunStatus::Complete
         {
+            let baseline = self.baseline.as_ref().map(|held| held.sha256.as_str());
+            let differences = kept
+                .key
+                .differences_of(self.args, &self.loaded.sha256, baseline);
+            key::refuse(folder.path(), &differences)?;
             say!("this run is complete; there is nothing to go on with");
             let report = kept.report();
             let written = write::finish(&report, folder.path(), &self.args.forms)?;

@@ -2,9 +2,10 @@
 //!
 //! Where it is lost, the rest of the run stands.
 
+use std::path::{Path, PathBuf};
+
 use program::say;
 
-use super::folder::Folder;
 use super::monitor::{self, Monitor};
 use super::process;
 use super::scene::Scene;
@@ -25,11 +26,11 @@ impl Run<'_> {
         let mut words = vec!["--backend".to_owned(), self.backend().to_owned()];
         words.extend(["--gpus".to_owned(), devices.join(",")]);
         words.extend(session.bench.played());
-        let free = (1..).map(|number| monitor_file(session.folder, number));
+        let free = (1..).map(|number| monitor_file(session.folder.path(), number));
         let file = free
             .into_iter()
             .find(|path| path.symlink_metadata().is_err());
-        let file = file.unwrap_or_else(|| monitor_file(session.folder, 0));
+        let file = file.unwrap_or_else(|| monitor_file(session.folder.path(), 0));
         let program = process::file("p2p-bw")?;
         Monitor::start(&program, &words, &file, self.interrupt)
             .map_err(|error| format!("{error:#}"))
@@ -39,7 +40,7 @@ impl Run<'_> {
     pub(super) fn watched(&self, session: &mut Session<'_>, monitor: Result<Monitor, String>) {
         // Those of earlier processes are in their files, the last of which is this one's.
         let files: Vec<_> = (1..)
-            .map(|number| monitor_file(session.folder, number))
+            .map(|number| monitor_file(session.folder.path(), number))
             .take_while(|path| path.exists())
             .collect();
         let earlier = files.len().saturating_sub(1);
@@ -77,6 +78,7 @@ impl Run<'_> {
     }
 }
 
-fn monitor_file(folder: &Folder, number: usize) -> std::path::PathBuf {
-    folder.join(&format!("monitor-{number}.jsonl"))
+/// Where the monitor of a run's process of this number, from 1 on, writes.
+pub(crate) fn monitor_file(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("monitor-{number}.jsonl"))
 }

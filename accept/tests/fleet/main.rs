@@ -109,6 +109,18 @@ fn the_exit_code_says_what_came_out() {
     let (torn, said) = code(&[]);
     assert_eq!(torn, Some(3), "{said}");
     assert!(said.contains("torn/report.json"), "{said}");
+    // A run that did not end is told, and so are boxes without a report.
+    fs::remove_dir_all(folder.join("torn")).unwrap();
+    fs::create_dir(folder.join("killed")).unwrap();
+    fs::write(folder.join("killed/journal.jsonl"), "").unwrap();
+    let (killed, said) = code(&[]);
+    assert_eq!(killed, Some(3), "{said}");
+    assert!(said.contains("killed: its run did not end"), "{said}");
+    fs::remove_dir_all(folder.join("killed")).unwrap();
+    assert_eq!(code(&["--expect", "4"]).0, Some(0));
+    let (lacking, said) = code(&["--expect", "5"]);
+    assert_eq!(lacking, Some(3), "{said}");
+    assert!(said.contains("4 boxes of 5 that were expected"), "{said}");
     // A page that cannot be written is told before anything is read.
     assert_eq!(code(&["--html", "/none/fleet.html"]).0, Some(2));
     fs::remove_dir_all(&folder).unwrap();

@@ -69,7 +69,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
             gone_on.keys().collect::<Vec<_>>()
         );
         assert_eq!(report["status"]["state"], "complete");
-        // Another profile, other devices: both are named.
+        // Other devices are another run, also where this one is complete and there would be nothing to go on with.
         let other = scratch.run(
             &[
                 &arguments(TWO, ["--resume", &out], QUICK)[..],
@@ -77,11 +77,19 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
             ]
             .concat(),
         );
-        // This run is complete, so that there is nothing to go on with.
+        other.expect(2);
         assert!(
-            other.stderr.contains("nothing to go on with"),
+            other
+                .stderr
+                .contains("what differs is --gpus (all then, 0 now)"),
             "{}",
             other.stderr
+        );
+        let same = scratch.run(&arguments(TWO, ["--resume", &out], QUICK));
+        assert!(
+            same.expect(0).stderr.contains("nothing to go on with"),
+            "{}",
+            same.stderr
         );
     }
     let mut child = scratch
@@ -91,6 +99,11 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
         .spawn()
         .unwrap();
     wait_for(&scratch.join("told/journal.jsonl"), r#"{"before""#);
+    // Nobody else goes on with a run that is under way.
+    let second = scratch.run(&arguments(TWO, ["--resume", "told"], QUICK));
+    second.expect(2);
+    let at_it = format!("another accept (pid {}) is at the run in told", child.id());
+    assert!(second.stderr.contains(&at_it), "{}", second.stderr);
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));

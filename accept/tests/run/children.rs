@@ -78,7 +78,7 @@ fn a_monitor_that_dies_and_a_program_that_is_killed_leave_the_rest_standing() {
     assert!(
         ran.stderr.contains("p2p-bw was ended by SIGKILL")
             && ran.stderr.contains(
-                "the monitor was lost: it ended before the load did: error: NVML is gone"
+                "the monitor was lost: it ended with exit code 7 before the load ended: error: NVML is gone"
             ),
         "{}",
         ran.stderr

@@ -189,6 +189,57 @@ fn a_monitor_that_was_blocked_sees_nothing_and_what_it_saw_stands() {
 }
 
 #[test]
+fn a_soak_whose_monitor_was_lost_is_not_accepted_and_its_passes_cover_no_part_of_it() {
+    let mut lost = findings();
+    let text = "the monitor was lost: it was ended by SIGKILL before the load ended".to_owned();
+    let code = R::MonitorLost;
+    lost.missing.insert(Group::Watch, Missing { code, text });
+    for (level, required) in [(Level::Soak, true), (Level::Standard, false)] {
+        let checks = judge(&profile("l40x4"), level, &lost, &[]).unwrap();
+        for kind in ["link_transitions", "throttle"] {
+            let own = of(&checks, kind);
+            assert!(own.len() >= 4, "{own:?}");
+            for check in own {
+                assert_eq!(
+                    (check.verdict, check.reason.code, check.required),
+                    (Verdict::Inconclusive, R::MonitorLost, required),
+                    "{check:?}"
+                );
+                assert!(
+                    check.reason.text.contains("until the monitor was lost"),
+                    "{check:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_that_lost_data_before_the_run_is_warned_of() {
+    let mut before = findings();
+    for row in &mut before.counters.as_mut().unwrap().rows {
+        if row.key == "ecc_uncorrectable" && row.devices == ["GPU1"] {
+            row.before = Ok(7);
+            row.after = Ok(7);
+        }
+    }
+    let checks = judged(&before);
+    let warned: Vec<_> = of(&checks, "counters")
+        .into_iter()
+        .filter(|check| check.verdict != Verdict::Pass)
+        .collect();
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    assert_eq!(
+        (warned[0].verdict, &warned[0].about[..]),
+        (Verdict::Warn, &["GPU1".to_owned()][..])
+    );
+    assert!(
+        warned[0].reason.text.contains("7 before the run"),
+        "{warned:?}"
+    );
+}
+
+#[test]
 fn counters_that_fell_or_cannot_be_read_or_are_of_two_boots_are_no_pass() {
     let mut fell = findings();
     let mut refused = findings();

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::sample;
 use crate::cli::Forms;
-use crate::outputs::check;
+use crate::outputs::{check, junit, prometheus, text};
 
 #[test]
 fn no_form_takes_the_place_of_another_or_of_the_report() {
@@ -33,4 +34,20 @@ fn no_form_takes_the_place_of_another_or_of_the_report() {
     let error = told(file("none/a"), None).unwrap_err();
     assert!(error.contains("there is no folder"), "{error}");
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_profile_of_the_users_own_is_called_so_where_it_takes_the_name_of_a_shipped_one() {
+    let mut own = sample::good();
+    let name = own.profile.name.clone();
+    let says_own = |report: &crate::report::Report| {
+        [
+            text(report).contains(&format!("held against the user's own profile {name} ")),
+            prometheus(report).contains(&format!("profile=\"own:{name}\"")),
+            junit(report).contains(&format!("own:{name}")),
+        ]
+    };
+    assert_eq!(says_own(&own), [false; 3]);
+    own.profile.shipped = false;
+    assert_eq!(says_own(&own), [true; 3]);
 }

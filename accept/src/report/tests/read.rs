@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::outputs::tests::sample;
-use crate::report::{parse, read};
+use crate::report::{Evidence, ReasonCode, Verdict, parse, read};
 
 /// What is said of these bytes.
 fn told(bytes: &[u8]) -> String {
@@ -108,4 +108,60 @@ fn a_pipe_a_device_and_a_huge_file_are_refused_at_once() {
         "{told}"
     );
     fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_figure_that_its_own_samples_or_limit_contradict_is_refused_with_its_check() {
+    // Passes with 26 GB/s against 25.353 GB/s, of 15 samples of 26.
+    let good = || {
+        sample::report(vec![sample::copy(
+            "h2d_pinned",
+            "GPU0",
+            26.0,
+            Verdict::Pass,
+            ReasonCode::WithinLimit,
+        )])
+    };
+    let told = |change: &dyn Fn(&mut f64, &mut usize, &mut Vec<f64>, &mut String)| {
+        let mut report = good();
+        for evidence in &mut report.checks[0].evidence {
+            if let Evidence::Measured {
+                value,
+                n,
+                samples,
+                unit,
+                ..
+            } = evidence
+            {
+                change(value, n, samples, unit);
+            }
+        }
+        crate::report::unsound(&report).unwrap_or_default()
+    };
+    assert_eq!(told(&|_, _, _, _| {}), "");
+    assert!(told(&|_, n, _, _| *n = 500).contains("has n=500 for"));
+    assert!(told(&|value, _, _, _| *value = 30.0).contains("outside its interval"));
+    assert!(told(&|value, _, _, _| *value = 26.01).contains("not the median of its samples"));
+    assert!(
+        told(&|_, _, samples, unit| {
+            samples[0] = -1.0;
+            *unit = "us".to_owned();
+        })
+        .contains("below 0 us")
+    );
+    let mut held = good();
+    if let Some(limit) = &mut held.checks[0].limit {
+        limit.fail = Some(40.0);
+    }
+    let told = crate::report::unsound(&held).unwrap_or_default();
+    assert_eq!(
+        told,
+        "check `h2d_pinned GPU0` passes and its figure lies beyond its own limit"
+    );
+    let mut report = good();
+    report.took_s = -1.0;
+    assert_eq!(
+        crate::report::unsound(&report).as_deref(),
+        Some("it took less than 0 s")
+    );
 }
