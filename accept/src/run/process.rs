@@ -112,10 +112,6 @@ pub(crate) fn start(
         .chain(arguments.iter().map(OsString::from));
     let mut spec = WorkerSpec::this_program(name, words)?;
     spec.environment = environment::added(|name| std::env::var_os(name).is_some());
-    if arguments.iter().any(|word| word == "--sim") {
-        spec.environment
-            .push((environment::STREAM.into(), name.into()));
-    }
     spec.noise = Some(sink);
     Ok(Worker::spawn(spec)?)
 }
