@@ -37,8 +37,8 @@ pub(crate) fn measured(
         } else {
             Side::AtMost
         },
-        fail: Some(10.0),
-        warn: Some(12.0),
+        fail: Some(5.0),
+        warn: Some(6.0),
         unit: unit.to_owned(),
         basis: "a choice of this test".to_owned(),
         source: "a choice of this test".to_owned(),
