@@ -110,6 +110,9 @@ fn a_pipe_a_device_and_a_huge_file_are_refused_at_once() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Changes value, n, samples and unit of a figure.
+type Change<'a> = &'a dyn Fn(&mut f64, &mut usize, &mut Vec<f64>, &mut String);
+
 #[test]
 fn a_figure_that_its_own_samples_or_limit_contradict_is_refused_with_its_check() {
     // Passes with 26 GB/s against 25.353 GB/s, of 15 samples of 26.
@@ -122,7 +125,7 @@ fn a_figure_that_its_own_samples_or_limit_contradict_is_refused_with_its_check()
             ReasonCode::WithinLimit,
         )])
     };
-    let told = |change: &dyn Fn(&mut f64, &mut usize, &mut Vec<f64>, &mut String)| {
+    let told = |change: Change<'_>| {
         let mut report = good();
         for evidence in &mut report.checks[0].evidence {
             if let Evidence::Measured {
