@@ -21,29 +21,78 @@ const BEYOND_LAUNCH: u64 = 16 << 20;
 /// Times that differ by no more are the same.
 const SAME: f64 = 1.05;
 
-/// Times of sizes below [`BEYOND_LAUNCH`] that differ by no more are one number, which no measurement gives three times.
+/// Times of sizes below [`BEYOND_LAUNCH`] that differ by no more are one number, which no measurement gives three times where it
+/// goes beyond [`LAUNCH_BOUND`].
 const ONE_NUMBER: f64 = 1.005;
 
+/// Up to this size all times may be that of a launch on a healthy box, and one that stands out tells nothing of the others.
+pub(crate) const LAUNCH_BOUND: u64 = 1 << 20;
+
+/// So many sizes must be left for one to stand out of them.
+const TO_STAND_OUT: usize = 3;
+
+/// One size whose time is not that of its neighbours, in a curve that grows without it.
+pub(crate) struct Outlier {
+    /// The sizes that may be it: without either of them the curve grows.
+    pub(crate) sizes: Vec<u64>,
+    /// What was seen.
+    pub(crate) words: String,
+}
+
 /// Why times of collectives cannot be those of their sizes: larger messages take less than half as long as smaller ones, beyond
-/// the intervals of both, or as long as ones that are [`SPAN`] times smaller; `None` where they can.
+/// the intervals of both and at more than one size, or as long as ones that are [`SPAN`] times smaller; `None` where they can.
 #[must_use]
 pub fn not_growing(points: &[CurvePoint]) -> Option<String> {
+    curves(points).iter().find_map(|curve| match falls(curve) {
+        Some(why) if standing_out(curve).is_empty() => Some(format!(
+            "{why}: no collective takes half as long for more bytes; are columns mixed up, or rates given as times? give times of one call in us, or measure again"
+        )),
+        Some(_) => None,
+        None => stays(curve),
+    })
+}
+
+/// The first size that stands out of a curve that grows without it.
+pub(crate) fn outlier(points: &[CurvePoint]) -> Option<Outlier> {
+    curves(points).iter().find_map(|curve| {
+        let words = falls(curve)?;
+        let sizes = standing_out(curve);
+        (!sizes.is_empty()).then(|| Outlier { sizes, words })
+    })
+}
+
+/// Each curve by itself, its sizes in order.
+fn curves(points: &[CurvePoint]) -> Vec<Vec<&CurvePoint>> {
     let mut left: Vec<&CurvePoint> = points
         .iter()
         // Ranks in host memory stand for no GPU, and share their machine with whatever else runs.
         .filter(|point| point.engine.is_some() || point.library.as_deref() != Some("host"))
         .filter(|point| point.is_above_zero() && point.bytes_per_rank >= WARM)
         .collect();
+    let mut all = Vec::new();
     while let Some(first) = left.first().copied() {
         let (mut curve, others): (Vec<_>, Vec<_>) =
             left.into_iter().partition(|point| is_of(first, point));
         curve.sort_by_key(|point| point.bytes_per_rank);
-        if let Some(why) = falls(&curve).or_else(|| stays(&curve)) {
-            return Some(why);
-        }
+        all.push(curve);
         left = others;
     }
-    None
+    all
+}
+
+/// Sizes of a curve that falls, without each of which it grows.
+fn standing_out(curve: &[&CurvePoint]) -> Vec<u64> {
+    let mut sizes: Vec<u64> = curve.iter().map(|point| point.bytes_per_rank).collect();
+    sizes.dedup();
+    if sizes.len() <= TO_STAND_OUT {
+        return Vec::new();
+    }
+    let grows_without = |size: &u64| {
+        let others = curve.iter().filter(|point| point.bytes_per_rank != *size);
+        let others: Vec<&CurvePoint> = others.copied().collect();
+        falls(&others).is_none() && stays(&others).is_none()
+    };
+    sizes.into_iter().filter(grows_without).collect()
 }
 
 /// Whether two points are of one curve.
@@ -52,6 +101,7 @@ fn is_of(a: &CurvePoint, b: &CurvePoint) -> bool {
     of(a) == of(b) && (&a.engine, &a.library) == (&b.engine, &b.library)
 }
 
+/// Two sizes of which the larger takes less than half as long, in words.
 fn falls(curve: &[&CurvePoint]) -> Option<String> {
     // Repeats of a size contradict each other elsewhere; here all of them must fall.
     let repeats = |of: &CurvePoint| {
@@ -71,10 +121,7 @@ fn falls(curve: &[&CurvePoint]) -> Option<String> {
             && fall(small, large)
             && repeats(small).all(|one| repeats(large).all(|other| fall(one, other)))
     })?;
-    Some(format!(
-        "{}: no collective takes half as long for more bytes; are columns mixed up, or rates given as times? give times of one call in us, or measure again",
-        both(small, large)
-    ))
+    Some(both(small, large))
 }
 
 fn stays(curve: &[&CurvePoint]) -> Option<String> {
@@ -84,8 +131,15 @@ fn stays(curve: &[&CurvePoint]) -> Option<String> {
     }
     let times = || curve.iter().map(|point| point.us);
     let spread = times().fold(0.0, f64::max) / times().fold(f64::INFINITY, f64::min);
-    let is_one = curve.len() > 2 && spread <= ONE_NUMBER;
-    let is_flat = large.bytes_per_rank >= BEYOND_LAUNCH && large.us <= SAME * small.us;
+    let is_one = curve.len() > 2 && large.bytes_per_rank > LAUNCH_BOUND && spread <= ONE_NUMBER;
+    // One slow call at the smallest size says nothing of the others.
+    let far_below = curve
+        .iter()
+        .filter(|point| point.bytes_per_rank <= large.bytes_per_rank / SPAN);
+    let least = far_below
+        .map(|point| point.us)
+        .fold(f64::INFINITY, f64::min);
+    let is_flat = large.bytes_per_rank >= BEYOND_LAUNCH && large.us <= SAME * least;
     (is_one || is_flat).then(|| {
         format!(
             "{}: {} times as many bytes take no longer, so that these are no times of those sizes; measure again",
@@ -170,6 +224,55 @@ mod tests {
     }
 
     #[test]
+    fn one_size_that_stands_out_is_told_and_a_curve_that_falls_throughout_is_refused() {
+        // 24 us and 25 GB/s, but for 5 ms at 64 KiB: 5000 / (24 + 42) = 76 times the time of 1 MiB.
+        let stall = [
+            (8 << 10, 24.3),
+            (64 << 10, 5000.0),
+            (1 << 20, 66.0),
+            (32 << 20, 1366.0),
+        ];
+        assert_eq!(not_growing(&curve(&stall)), None);
+        let found = outlier(&curve(&stall)).unwrap();
+        assert_eq!(found.sizes, [64 << 10]);
+        assert!(
+            found
+                .words
+                .ends_with("64 KiB 5000.00 us and 1 MiB 66.00 us"),
+            "{}",
+            found.words
+        );
+        // The smallest size may be it, too, and a curve that grows has none.
+        let cold = [
+            (8 << 10, 5000.0),
+            (64 << 10, 27.0),
+            (1 << 20, 66.0),
+            (32 << 20, 1366.0),
+        ];
+        assert_eq!(not_growing(&curve(&cold)), None);
+        assert_eq!(outlier(&curve(&cold)).unwrap().sizes, [8 << 10]);
+        assert!(outlier(&curve(&[(8 << 10, 24.0), (1 << 20, 66.0)])).is_none());
+        // Rates in place of times fall at every size, and two sizes are too many.
+        for falling in [
+            [
+                (8 << 10, 800.0),
+                (64 << 10, 300.0),
+                (1 << 20, 120.0),
+                (32 << 20, 50.0),
+            ],
+            [
+                (8 << 10, 5000.0),
+                (64 << 10, 5000.0),
+                (1 << 20, 66.0),
+                (32 << 20, 1366.0),
+            ],
+        ] {
+            assert!(not_growing(&curve(&falling)).is_some(), "{falling:?}");
+            assert!(outlier(&curve(&falling)).is_none(), "{falling:?}");
+        }
+    }
+
+    #[test]
     fn a_curve_that_stays_is_refused_where_bytes_must_show() {
         let same = |bytes: &[u64]| {
             let points: Vec<_> = bytes.iter().map(|bytes| (*bytes, 39.3)).collect();
@@ -185,6 +288,9 @@ mod tests {
         // Two small messages behind one launch, and sizes of one octave.
         assert_eq!(same(&[8 << 10, 1 << 20]), None);
         assert_eq!(same(&[8 << 10, 16 << 10, 32 << 10]), None);
+        // Small messages are bound by launches on healthy boxes.
+        assert_eq!(same(&[8 << 10, 64 << 10, 512 << 10]), None);
+        assert_eq!(same(&[8 << 10, 64 << 10, 1 << 20]), None);
         // 39.3 to 45 us for 2048 times as many bytes: 45 / 39.3 = 1.145.
         assert_eq!(
             not_growing(&curve(&[(8 << 10, 39.3), (16 << 20, 45.0)])),

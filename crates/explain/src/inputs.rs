@@ -58,6 +58,8 @@ pub struct Evidence {
     /// Files of collective times whose every number is over several launches of the processes, as many as its `n`; of all others a
     /// file is one launch.
     pub over_launches: Vec<String>,
+    /// Whether the user named the engine whose rules are taken; else it is what a log says, or a default.
+    pub engine_stated: bool,
 }
 
 /// What a server's log says beside what decides the plan.

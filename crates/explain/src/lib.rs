@@ -12,6 +12,7 @@ mod curve;
 mod explanation;
 mod first_token;
 mod gates;
+mod gpu_name;
 mod growth;
 mod inputs;
 mod links;
@@ -29,13 +30,14 @@ mod words;
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
     Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, Measurement, Misfit,
-    PriorShare, PublishedTime, Refusal, StepFrom, Timed, VarianceShare, attribute, is_another_gpu,
+    PriorShare, PublishedTime, Refusal, StepFrom, Timed, VarianceShare, attribute,
 };
 pub use bounded::{Bounded, ChunkBound, ChunkReduce, FlightBound, FlightPoint, PathBound, bounded};
 pub use contradiction::not_one_curve;
 pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, explain, explain_if};
 pub use first_token::{FirstToken, first_token};
 pub use gates::{Gate, Verdict, counted, gates};
+pub use gpu_name::is_another_gpu;
 pub use growth::not_growing;
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
 pub use links::{

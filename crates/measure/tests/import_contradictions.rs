@@ -242,6 +242,7 @@ fn what_a_result_was_made_with_is_read_from_every_format() {
     assert_eq!(of.dataset.as_deref(), Some("random"));
     assert_eq!(of.quantisation.as_deref(), Some("fp8"));
     assert_eq!(of.flags["disable_cuda_graph"], "false");
+    assert!(!of.engine_by_client);
     // A ratio of 1 is one length in SGLang's words.
     assert!(!of.is_seeded);
 
@@ -251,6 +252,8 @@ fn what_a_result_was_made_with_is_read_from_every_format() {
         &block.replace("backend='vllm',", "backend='vllm', seed=7,"),
     );
     assert_eq!(of.engine.as_deref(), Some("vllm"));
+    // `backend` is the client's way of asking; SGLang's `server_info` above is its server's.
+    assert!(of.engine_by_client);
     assert_eq!(of.dataset.as_deref(), Some("sharegpt"));
     assert_eq!((of.is_seeded, of.seed), (true, Some(7)));
     // The client's `localhost` names no machine.
@@ -269,7 +272,9 @@ fn what_a_result_was_made_with_is_read_from_every_format() {
     let of = conditions("f.json", &flat.to_string());
     assert_eq!(of.engine.as_deref(), Some("sglang"));
     assert_eq!(of.version.as_deref(), Some("0.5.6"));
-    assert_eq!(of.host.unwrap().name, "node1");
+    let host = of.host.unwrap();
+    assert_eq!((host.name.as_str(), host.in_url), ("node1", false));
+    assert!(!of.engine_by_client);
     assert_eq!(of.gpus, ["NVIDIA L40"]);
 }
 
@@ -292,7 +297,9 @@ fn a_record_names_its_servers_machine_and_not_the_clients_where_they_differ() {
     );
     let there = with("http://node1:8000/v1");
     let host = there.host.unwrap();
-    assert_eq!((host.name.as_str(), host.boot), ("node1", None));
+    assert_eq!((host.name.as_str(), &host.boot), ("node1", &None));
+    // A record's own machine is one, and what a URL names may be a service on one.
+    assert!(host.in_url && !here.in_url);
     assert_eq!(there.engine.as_deref(), Some("vllm"));
     assert_eq!(there.version.as_deref(), Some("0.13.0"));
 }

@@ -253,6 +253,7 @@ impl ExplainArgs {
             box_name: self.box_name.clone(),
             engine: EngineFlags {
                 sglang: self.engine == Some(EngineArg::Sglang),
+                stated: self.engine.is_some(),
                 eager: self.eager,
                 max_num_seqs: self.max_num_seqs,
                 max_batched_tokens: self.max_num_batched_tokens,

@@ -141,6 +141,20 @@ fn host(file: &Path) -> Option<Host> {
     }
 }
 
+/// A result of the half-width model, which is served on one GPU.
+///
+/// # Errors
+/// It says that it was served on several; in words.
+pub(crate) fn of_one_gpu(file: &Path, run: ServeRun) -> Result<ServeRun, String> {
+    match run.tp.filter(|tp| *tp != 1) {
+        Some(tp) => Err(format!(
+            "--half {}: it says that it is of tensor parallel size {tp}, and a half-width model is served on one GPU",
+            file.display()
+        )),
+        None => Ok(run),
+    }
+}
+
 /// Refuses results that say that they ran on other GPUs than the box has.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::belongs::{files_of_box, files_of_host, links_of_box, runs_of_these_gpus};
+use super::belongs::{files_of_box, files_of_host, links_of_box, of_one_gpu, runs_of_these_gpus};
 use super::boxes::{measured, of_file, whole_gpus};
 use super::logs::{self, EngineLogFile};
 use crate::study::engines::NO_OWN_ALL_REDUCE;
@@ -63,6 +63,8 @@ pub(crate) struct EvidenceFiles {
 pub(crate) struct EngineFlags {
     /// SGLang; else vLLM's rules.
     pub(crate) sglang: bool,
+    /// Whether the user named it.
+    pub(crate) stated: bool,
     /// Without graphs.
     pub(crate) eager: bool,
     /// Limit of sequences.
@@ -154,6 +156,7 @@ impl Sources {
             transport: transport(&self.collectives, tp),
             over_launches: over_launches(&self.collectives),
             logs,
+            engine_stated: self.engine.stated,
             ..self.evidence.read(clocks)?
         };
         let served = self.serving.iter().map(|(_, file)| file);
@@ -267,16 +270,10 @@ fn is_on_cpus(files: &[PathBuf]) -> bool {
 impl EvidenceFiles {
     /// What the files hold; `clocks` are those of the other runs.
     fn read(&self, mut clocks: Vec<Throttle>) -> Result<Evidence, String> {
-        let halves = self.half.iter().map(|file| {
-            let run = run(file, &mut clocks)?;
-            match run.tp.filter(|tp| *tp != 1) {
-                Some(tp) => Err(format!(
-                    "--half {}: it says that it is of tensor parallel size {tp}, and a half-width model is served on one GPU",
-                    file.display()
-                )),
-                None => Ok(run),
-            }
-        });
+        let halves = self
+            .half
+            .iter()
+            .map(|file| of_one_gpu(file, run(file, &mut clocks)?));
         let half = halves.collect::<Result<_, _>>()?;
         let words = |flag: &str| {
             let flag = flag.to_owned();
@@ -292,6 +289,7 @@ impl EvidenceFiles {
             throttle: clocks,
             logs: Vec::new(),
             over_launches: Vec::new(),
+            engine_stated: false,
         })
     }
 }

@@ -51,9 +51,9 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) half: Vec<PathBuf>,
 
-    /// Engine that is to serve.
-    #[arg(long, value_enum, default_value_t = EngineArg::Vllm)]
-    pub(super) engine: EngineArg,
+    /// Engine that is to serve [default: vllm].
+    #[arg(long, value_enum)]
+    pub(super) engine: Option<EngineArg>,
 
     /// The engine runs without graphs.
     #[arg(long)]

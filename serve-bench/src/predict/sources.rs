@@ -8,7 +8,7 @@ use measure::import::{ServeRun, serve};
 
 use super::args::{EngineArg, PredictArgs};
 use super::links::{curve_of, described_link, measured_link};
-use crate::explain::belongs::{files_of_box, runs_of_these_gpus};
+use crate::explain::belongs::{files_of_box, of_one_gpu, runs_of_these_gpus};
 use crate::explain::sources::EvidenceFiles;
 use crate::explain::{EngineFlags, Sources};
 
@@ -32,15 +32,18 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
     }
     let mut base = sources.read(priors)?;
     let (around, known) = sources.the_box(largest)?;
-    base.engines = sizes
-        .iter()
-        .map(|tp| sources.engine.facts(*tp, &around))
+    // That of one GPU is held against a result of one, whatever is asked about.
+    let others = sizes.iter().copied().filter(|tp| *tp != 1);
+    base.engines = [1]
+        .into_iter()
+        .chain(others)
+        .map(|tp| sources.engine.facts(tp, &around))
         .collect();
     (base.around, base.known) = (around, known);
     let half: Vec<ServeRun> = args
         .half
         .iter()
-        .map(|file| serve::read(file).map_err(|error| error.to_string()))
+        .map(|file| of_one_gpu(file, serve::read(file).map_err(|error| error.to_string())?))
         .collect::<Result<_, _>>()?;
     if let (Some(_), Some(name)) = (&args.box_name, &base.known.name) {
         files_of_box(name, &half, &[])?;
@@ -100,7 +103,8 @@ fn sources(args: &PredictArgs) -> Sources {
         evidence: EvidenceFiles::default(),
         box_name: args.box_name.clone(),
         engine: EngineFlags {
-            sglang: args.engine == EngineArg::Sglang,
+            sglang: args.engine == Some(EngineArg::Sglang),
+            stated: args.engine.is_some(),
             eager: args.eager,
             max_num_seqs: args.max_num_seqs,
             max_batched_tokens: args.max_num_batched_tokens,

@@ -136,6 +136,7 @@ impl ServerCommand {
     pub(crate) fn flags(&self) -> EngineFlags {
         let number = |flags: &[&str]| flags.iter().find_map(|flag| self.number(flag));
         EngineFlags {
+            stated: true,
             sglang: self.is_sglang(),
             eager: self.is_eager(),
             max_num_seqs: number(&["--max-num-seqs", "--max-running-requests"]),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use measure::import::gemm::{GemmPoint, GemmSeries};
 use tp_plan::{Gemm, WeightFormat};
 
+use crate::gpu_name::gpu_key;
 use crate::inputs::Inputs;
 use crate::priors::{Basis, Prior, Shape};
 
@@ -20,9 +21,6 @@ const STRANGE: f64 = 0.06;
 /// Neighbours that are further apart than this say nothing of what lies between them: kernels change on the way. The grid of
 /// aiconfigurator has a gap of 3.1.
 const FAR: f64 = 3.2;
-
-/// Words before a GPU's name that say whose it is.
-const VENDORS: [&str; 6] = ["nvidia", "geforce", "tesla", "amd", "radeon", "metax"];
 
 /// How the source of a range begins that is of these GPUs and this version of the engine, and of one that is not known to be.
 const MEASURED: &str = "measured";
@@ -261,36 +259,6 @@ fn gain(
     })
 }
 
-/// A GPU's name up to its first word with a digit, without whose it is: `RTX PRO 6000 Blackwell Server Edition` and
-/// `NVIDIA RTX Pro 6000 Blackwell DC-4-96Q` are one GPU, `L40` and `L40S` are two.
-fn gpu_key(name: &str) -> Vec<String> {
-    let name = name.to_lowercase();
-    let words = name.split(|c: char| !c.is_alphanumeric());
-    let mut words = words.filter(|word| !word.is_empty() && !VENDORS.contains(word));
-    let mut key = Vec::new();
-    for word in words.by_ref() {
-        key.push(word.to_owned());
-        if word.contains(|c: char| c.is_ascii_digit()) {
-            break;
-        }
-    }
-    key
-}
-
-/// Whether two names are surely of two kinds of GPU: their words with a digit differ, and neither holds the other, as `MXC500`
-/// holds `C500`.
-#[must_use]
-pub fn is_another_gpu(a: &str, b: &str) -> bool {
-    let number = |name: &str| {
-        let word = gpu_key(name).pop()?;
-        word.contains(|c: char| c.is_ascii_digit()).then_some(word)
-    };
-    match (number(a), number(b)) {
-        (Some(a), Some(b)) => !a.contains(&b) && !b.contains(&a),
-        _ => false,
-    }
-}
-
 fn grid(points: &[GemmPoint]) -> Grid {
     let mut grid = Grid::new();
     for point in points {
@@ -351,40 +319,6 @@ fn is_of(series: &GemmSeries, weights: WeightFormat) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn another_gpu_is_told_by_its_number_and_not_by_words_around_it() {
-        assert!(is_another_gpu(
-            "NVIDIA L40",
-            "NVIDIA RTX Pro 6000 Blackwell DC-4-96Q"
-        ));
-        assert!(is_another_gpu(
-            "NVIDIA A100-SXM4-80GB",
-            "NVIDIA H100 80GB HBM3"
-        ));
-        for (a, b) in [
-            ("MXC500", "MetaX C500"),
-            (
-                "NVIDIA RTX PRO 6000 Blackwell Server Edition",
-                "NVIDIA RTX Pro 6000 Blackwell DC-4-96Q MIG 4g.96gb",
-            ),
-            ("AMD Radeon Graphics", "AMD Radeon AI PRO R9700"),
-        ] {
-            assert!(!is_another_gpu(a, b), "{a} and {b}");
-        }
-    }
-
-    #[test]
-    fn a_gpu_is_known_by_its_name_up_to_the_number() {
-        let same = |a, b| gpu_key(a) == gpu_key(b);
-        assert!(same(
-            "NVIDIA RTX Pro 6000 Blackwell DC-4-96Q",
-            "RTX PRO 6000 Blackwell Server Edition"
-        ));
-        assert!(same("NVIDIA A100-SXM4-80GB", "a100"));
-        assert!(!same("NVIDIA L40", "NVIDIA L40S"));
-        assert!(!same("NVIDIA RTX 6000 Ada Generation", "RTX PRO 6000"));
-    }
 
     #[test]
     fn between_neighbours_the_line_is_straight_in_logarithms_and_beyond_the_ends_there_is_none() {

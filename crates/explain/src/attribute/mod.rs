@@ -21,7 +21,6 @@ mod unseen;
 mod waterfall;
 mod work;
 
-pub use gemm::is_another_gpu;
 pub use misfit::{Misfit, Timed};
 pub use result::{
     Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, PublishedTime,

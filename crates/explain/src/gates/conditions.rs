@@ -9,6 +9,7 @@ use tp_plan::{Engine, Execution};
 use super::compared::compared;
 use super::gate::{Gate, Verdict};
 use super::open::Open;
+use crate::gpu_name::differ;
 use crate::inputs::{Inputs, ServerLog};
 
 /// Something that all runs have alike.
@@ -21,7 +22,18 @@ struct Row {
     /// What follows where runs differ in it.
     otherwise: Verdict,
     values: fn(&Conditions) -> Vec<String>,
-    differ: fn(&Conditions, &Conditions) -> bool,
+    stand: fn(&Conditions, &Conditions) -> Stand,
+}
+
+/// How what two files say stands to each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stand {
+    Alike,
+    Apart,
+    /// Spelled differently, and what is spelled may be the same: why.
+    Untold(&'static str),
+    /// Apart by a witness that may be wrong: why.
+    Doubted(&'static str),
 }
 
 /// What one file says of a run: its own, or the log of its server.
@@ -39,7 +51,12 @@ const ROWS: [Row; 8] = [
         next: "serve all with the same engine, and run again",
         otherwise: Verdict::Failed,
         values: |of| of.engine.iter().cloned().collect(),
-        differ: |a, b| a.engine != b.engine,
+        stand: |a, b| match apart(a.engine != b.engine) {
+            Stand::Apart if a.engine_by_client || b.engine_by_client => {
+                Stand::Doubted("a client's way of asking says so, which several engines understand")
+            }
+            stand => stand,
+        },
     },
     Row {
         name: "same host",
@@ -48,9 +65,15 @@ const ROWS: [Row; 8] = [
         next: "serve all on the same machine, and run again",
         otherwise: Verdict::Failed,
         values: |of| of.host.iter().map(|host| host.name.clone()).collect(),
-        differ: |a, b| {
+        stand: |a, b| {
             let both = a.host.as_ref().zip(b.host.as_ref());
-            both.is_some_and(|(a, b)| a.is_another(b) == Some(true))
+            match both.map(|(a, b)| a.is_another(b)) {
+                Some(Some(true)) => Stand::Apart,
+                Some(None) => Stand::Untold(
+                    "one machine may have several addresses, containers and names of services",
+                ),
+                Some(Some(false)) | None => Stand::Alike,
+            }
         },
     },
     Row {
@@ -60,12 +83,20 @@ const ROWS: [Row; 8] = [
         next: "give runs of the same GPUs",
         otherwise: Verdict::Failed,
         values: |of| of.gpus.clone(),
-        differ: |a, b| {
+        stand: |a, b| {
             let of_b = |gpu: &String| {
                 let mut others = b.gpus.iter();
-                others.any(|other| crate::is_another_gpu(gpu, other))
+                others.find_map(|other| match differ(gpu, other) {
+                    Some(true) => Some(Stand::Apart),
+                    None if !gpu.eq_ignore_ascii_case(other) => Some(Stand::Untold(
+                        "the names do not tell whether it is the same",
+                    )),
+                    Some(false) | None => None,
+                })
             };
-            a.gpus.iter().any(of_b)
+            let mut stands: Vec<Stand> = a.gpus.iter().filter_map(of_b).collect();
+            stands.sort_by_key(|stand| *stand != Stand::Apart);
+            stands.first().copied().unwrap_or(Stand::Alike)
         },
     },
     Row {
@@ -75,7 +106,10 @@ const ROWS: [Row; 8] = [
         next: "serve all with the same quantisation, and run again",
         otherwise: Verdict::Failed,
         values: |of| of.quantisation.iter().cloned().collect(),
-        differ: |a, b| a.quantisation != b.quantisation,
+        stand: |a, b| {
+            let both = a.quantisation.as_deref().zip(b.quantisation.as_deref());
+            both.map_or(Stand::Alike, |(a, b)| stored(a, b))
+        },
     },
     Row {
         name: "same engine version",
@@ -84,7 +118,7 @@ const ROWS: [Row; 8] = [
         next: "serve all with the same version, and run again",
         otherwise: Verdict::Warned,
         values: |of| of.version.iter().cloned().collect(),
-        differ: |a, b| a.version != b.version,
+        stand: |a, b| apart(a.version != b.version),
     },
     Row {
         name: "same data",
@@ -93,7 +127,7 @@ const ROWS: [Row; 8] = [
         next: "run all with the same data set, and again",
         otherwise: Verdict::Warned,
         values: |of| of.dataset.iter().cloned().collect(),
-        differ: |a, b| a.dataset != b.dataset,
+        stand: |a, b| apart(data_set(a) != data_set(b)),
     },
     Row {
         name: "same seed",
@@ -102,7 +136,7 @@ const ROWS: [Row; 8] = [
         next: "run all with the same --seed, and again",
         otherwise: Verdict::Warned,
         values: |of| of.seed.iter().map(u64::to_string).collect(),
-        differ: |a, b| a.seed != b.seed,
+        stand: |a, b| apart(a.seed != b.seed),
     },
     Row {
         name: "same launch flags",
@@ -116,7 +150,7 @@ const ROWS: [Row; 8] = [
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect()
         },
-        differ: |a, b| !unlike(a, b).is_empty(),
+        stand: |a, b| apart(!unlike(a, b).is_empty()),
     },
 ];
 
@@ -126,13 +160,22 @@ const SEEDS: &str = "same seed";
 /// The row of which only what differs is shown.
 const LAUNCH: &str = "same launch flags";
 
+/// Name of the gate on the engine whose rules are taken.
+pub(crate) const ENGINE_ASKED: &str = "the engine asked about";
+
+/// Our own server, which plays the engine that it is asked to.
+const OURS: &str = "tplens";
+
+/// Names of formats that hold weights of several types.
+const CONTAINERS: [&str; 4] = ["compressed-tensors", "modelopt", "quark", "auto-round"];
+
 /// A gate for each row that files tell, and one for all that they do not tell.
 pub(super) fn conditions(inputs: &Inputs) -> Vec<Gate> {
     let runs: Vec<Vec<Witness>> = witnesses(inputs);
-    if runs.len() < 2 {
-        return Vec::new();
-    }
     let mut gates: Vec<Gate> = engine_asked(inputs).into_iter().collect();
+    if runs.len() < 2 {
+        return gates;
+    }
     let mut silent = Vec::new();
     for row in &ROWS {
         match row.judged(&runs) {
@@ -153,31 +196,82 @@ pub(super) fn conditions(inputs: &Inputs) -> Vec<Gate> {
     gates
 }
 
-/// The engine whose rules are taken against the one that all files name; `None` where they name none that has rules of its own
-/// here, or several.
+/// The engine whose rules are taken against the one that all files name; `None` where they name none, or several. Fields of their
+/// own and servers' words stand above a client's way of asking.
 fn engine_asked(inputs: &Inputs) -> Option<Gate> {
     let lower = |engine: Engine| engine.name().to_lowercase();
-    let has_rules = |name: &String| [Engine::Vllm, Engine::Sglang].map(lower).contains(name);
     let taken = inputs.engines.first()?.engine;
-    let mut runs = compared(inputs).filter_map(|run| Some((run, run.conditions.engine.as_ref()?)));
-    let (first, served) = runs.next().filter(|(_, served)| has_rules(served))?;
-    if runs.any(|(_, other)| other != served) {
+    let named = compared(inputs).filter_map(|run| Some((run, run.conditions.engine.as_ref()?)));
+    let mut named: Vec<(&ServeRun, &String)> =
+        named.filter(|(_, served)| *served != OURS).collect();
+    if named
+        .iter()
+        .any(|(run, _)| !run.conditions.engine_by_client)
+    {
+        named.retain(|(run, _)| !run.conditions.engine_by_client);
+    }
+    let (first, served) = *named.first()?;
+    if named.iter().any(|(_, other)| *other != served) {
         return None;
     }
+    let has_rules = [Engine::Vllm, Engine::Sglang].map(lower).contains(served);
+    let next = match has_rules {
+        true => format!("give --engine {served}, or the server's log with --engine-log"),
+        false => {
+            "serve with an engine whose rules are known here, vLLM or SGLang, and run again".into()
+        }
+    };
     let open = Open::new(
-        "the engine asked about",
+        ENGINE_ASKED,
         "the files' engine is the one whose rules say what is sent",
-        format!("give --engine {served}, or the server's log with --engine-log"),
+        next,
     );
-    let seen = format!(
-        "the rules of {} are taken, and {} is of {served}",
-        taken.name(),
-        first.origin
-    );
-    Some(match lower(taken) == *served {
-        true => open.is(Some(true), taken.name()),
-        false => open.is(Some(false), seen),
-    })
+    let (rules, file) = (taken.name(), &first.origin);
+    if lower(taken) == *served {
+        return Some(open.is(Some(true), rules));
+    }
+    let (verdict, seen) = if !has_rules {
+        let seen = format!(
+            "the rules of {rules} are taken for {served}, which {file} is of and which has none here"
+        );
+        (Verdict::Warned, seen)
+    } else if first.conditions.engine_by_client {
+        let seen = format!(
+            "the rules of {rules} are taken, and the client of {file} asks as {served} is asked"
+        );
+        (Verdict::Warned, seen)
+    } else if inputs.evidence.engine_stated {
+        let seen = format!("--engine says {rules}, and {file} says {served}");
+        (Verdict::Warned, seen)
+    } else {
+        let seen = format!("the rules of {rules} are taken, and {file} is of {served}");
+        (Verdict::Failed, seen)
+    };
+    Some(open.with(verdict, seen))
+}
+
+fn apart(is: bool) -> Stand {
+    if is { Stand::Apart } else { Stand::Alike }
+}
+
+/// Whether two flags store weights alike. A container holds several formats, and a longer name may only say whose kernels read them.
+fn stored(a: &str, b: &str) -> Stand {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    let is_container = CONTAINERS.contains(&a.as_str()) || CONTAINERS.contains(&b.as_str());
+    match a == b {
+        true => Stand::Alike,
+        false if is_container => Stand::Untold("that is a container of several formats"),
+        false if a.contains(&b) || b.contains(&a) => {
+            Stand::Untold("the longer name may be of the same format")
+        }
+        false => Stand::Apart,
+    }
+}
+
+/// A data set by its file's name, however it is written.
+fn data_set(of: &Conditions) -> Option<String> {
+    let name = of.dataset.as_deref()?.to_lowercase();
+    name.rsplit(['/', '\\']).next().map(str::to_owned)
 }
 
 /// For each run what its own file says, and the log of its server.
@@ -230,25 +324,36 @@ impl Row {
         let all = runs.iter().flatten();
         let told: Vec<&Witness> = all.filter(|one| self.tells(one)).collect();
         let open = Open::new(self.name, self.needed, self.next);
-        if let Some(pair) = self.apart(&told) {
+        if let Some((pair, stand)) = self.unlike(&told) {
             let words = pair.map(|one| format!("{} in {}", self.shown(one, pair), one.origin));
-            return Some(open.with(self.otherwise, words.join(" and ")));
+            let words = words.join(" and ");
+            return Some(match stand {
+                Stand::Untold(why) => open.is(None, format!("{words}: {why}")),
+                Stand::Doubted(why) => open.with(Verdict::Warned, format!("{words}: {why}")),
+                Stand::Apart | Stand::Alike => open.with(self.otherwise, words),
+            });
         }
         let alike = self.alike(told.first()?, runs);
         (!alike.is_empty()).then(|| open.is(Some(true), alike.join(", ")))
     }
 
-    /// Two that differ; `None` where none do.
-    fn apart<'a>(&self, told: &[&'a Witness]) -> Option<[&'a Witness; 2]> {
+    /// Two that are not alike, and how they stand: the worst of all pairs; `None` where all are.
+    fn unlike<'a>(&self, told: &[&'a Witness]) -> Option<([&'a Witness; 2], Stand)> {
         // Repeats of one side have seeds of their own, and those of the other side the same.
         if self.name == SEEDS && is_repeated(told) {
             return None;
         }
-        let mut pairs = told.iter().enumerate().flat_map(|(index, one)| {
+        let pairs = told.iter().enumerate().flat_map(|(index, one)| {
             let after = told.iter().skip(index + 1);
             after.map(move |other| [*one, *other])
         });
-        pairs.find(|[a, b]| (self.differ)(&a.conditions, &b.conditions))
+        let stands = pairs.map(|[a, b]| ([a, b], (self.stand)(&a.conditions, &b.conditions)));
+        let unlike = stands.filter(|(_, stand)| *stand != Stand::Alike);
+        unlike.min_by_key(|(_, stand)| match stand {
+            Stand::Apart => 0,
+            Stand::Doubted(_) => 1,
+            Stand::Untold(_) | Stand::Alike => 2,
+        })
     }
 
     /// What every run tells, as the first has it; empty where one is silent.

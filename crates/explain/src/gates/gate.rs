@@ -6,6 +6,7 @@ use super::checks::{OF_A_RUN, OF_COMPARED, OF_FILES};
 use super::conditions::conditions;
 use super::evidence::{half_width, half_width_proven};
 use super::files::{BOTH_ORIGINS, TWO_BOXES};
+use super::grows::curve_grows;
 use crate::inputs::Inputs;
 
 /// One thing that must hold before a serving result says anything about links.
@@ -56,6 +57,7 @@ impl std::fmt::Display for Verdict {
 pub fn gates(inputs: &Inputs) -> Vec<Gate> {
     let mut gates: Vec<Gate> = OF_FILES.iter().map(|check| check(inputs)).collect();
     gates.extend(conditions(inputs));
+    gates.extend(curve_grows(inputs));
     let sizes: &[u32] = if inputs.tp == 1 {
         &[1]
     } else {

@@ -6,6 +6,7 @@ mod conditions;
 mod evidence;
 mod files;
 mod gate;
+mod grows;
 mod names;
 mod of_run;
 mod open;
@@ -15,7 +16,9 @@ mod sizes;
 
 pub use gate::{Gate, Verdict, counted, gates};
 
+pub(crate) use conditions::ENGINE_ASKED;
 pub(crate) use evidence::half_not_proven;
 pub(crate) use gate::{all_simulated, belong_together, failed, reservations, warned};
+pub(crate) use grows::CURVE_GROWS;
 pub(crate) use pair::{is_of_decode, pair_gates};
 pub(crate) use shape::{MixedIn, RunShape};

@@ -6,7 +6,7 @@ use measure::import::ServeRun;
 
 use super::inputs::PredictInputs;
 use super::result::PredictError;
-use crate::gates::{RunShape, failed, gates};
+use crate::gates::{CURVE_GROWS, ENGINE_ASKED, Gate, RunShape, failed, gates, reservations};
 use crate::inputs::{Inputs, MEASURED};
 
 /// How far a result's load may lie from the one that is asked about.
@@ -15,8 +15,11 @@ const TOLERANCE: f64 = 0.05;
 /// The gate that a prediction has no use for: it starts from one size on purpose.
 const BOTH_RUNS: &str = "a run of one GPU and one of several";
 
-/// Fails where the files contradict each other or what is asked.
-pub(super) fn check(inputs: &PredictInputs) -> Result<(), PredictError> {
+/// What the gates leave in doubt that a prediction rests on, a sentence each.
+///
+/// # Errors
+/// The files contradict each other or what is asked.
+pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<String>, PredictError> {
     let of_one = Inputs {
         tp: 1,
         ..inputs.base.clone()
@@ -28,7 +31,7 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<(), PredictError> {
             reason: reasons.join("; "),
         }),
     };
-    let told = |gate: &crate::gates::Gate| format!("{}: {}", gate.name, gate.seen);
+    let told = |gate: &Gate| format!("{}: {}", gate.name, gate.seen);
     let all = gates(&of_one);
     let reasons = failed(&all).filter(|gate| gate.name != BOTH_RUNS);
     let file = of_one
@@ -36,6 +39,7 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<(), PredictError> {
         .next()
         .map_or("these files", |run| &run.origin);
     broken(reasons.map(told).collect(), file)?;
+    let mut doubts: Vec<String> = in_doubt(all);
     for half in &inputs.half {
         // What is known of the whole model does not hold of the half, and the run's own gates do.
         let of_half = Inputs {
@@ -43,19 +47,28 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<(), PredictError> {
             ..of_one.clone()
         };
         let all = gates(&of_half);
-        let reasons = failed(&all).filter(|gate| gate.name.contains(", TP1"));
+        let of_run = |gate: &&Gate| gate.name == ENGINE_ASKED || gate.name.contains(", TP1");
+        let reasons = failed(&all).filter(of_run);
         broken(reasons.map(told).collect(), &half.origin)?;
+        doubts.extend(in_doubt(all));
         let soft = half.simulated.as_deref().unwrap_or(MEASURED);
         let others = of_one.serve.iter().map(|(_, run)| run.simulated.as_deref());
         let curve = of_one.curve.iter().map(|point| point.simulated.as_deref());
         let mut others = others.chain(curve).map(|of| of.unwrap_or(MEASURED));
         if let Some(other) = others.find(|other| *other != soft) {
             let reason = format!("it is of {soft}, and another file of {other}");
-            return broken(vec![reason], &half.origin);
+            broken(vec![reason], &half.origin)?;
         }
     }
     let mut runs = inputs.base.runs(1).chain(&inputs.half);
-    runs.try_for_each(|run| same_load(inputs, run))
+    runs.try_for_each(|run| same_load(inputs, run))?;
+    Ok(doubts)
+}
+
+/// The doubts of those gates that a prediction rests on as much as an explanation.
+fn in_doubt(mut all: Vec<Gate>) -> Vec<String> {
+    all.retain(|gate| [ENGINE_ASKED, CURVE_GROWS].contains(&gate.name.as_str()));
+    reservations(&all).collect()
 }
 
 /// Whether a result is of the load that is asked about.

@@ -1,5 +1,6 @@
 //! The prediction itself: draws of every size, and their quantiles.
 
+use measure::import::ServeRun;
 use measure::record::CollectiveKind;
 
 use super::check::check;
@@ -14,11 +15,18 @@ use super::room;
 use crate::attribute::cost::Term;
 use crate::attribute::{Grade, grade};
 use crate::explanation::InputSource;
+use crate::inputs::Inputs;
 use crate::random::Random;
 use crate::range::Range;
 
 /// An odd constant, so that the generators of neighbouring draws do not begin at neighbouring states.
 const APART: u64 = 0x5851_f42d_4c95_7f2d;
+
+/// A measured step this many times as long or as short as its prediction is told.
+const FAR_OFF: f64 = 3.0;
+
+/// So many draws give a middle that is compared with [`FAR_OFF`].
+const FEW: u32 = 500;
 
 /// What the model will take at every size that is asked about. The same inputs, seed and number of draws give the same
 /// prediction, and what the sizes have in common is drawn alike in all.
@@ -26,8 +34,13 @@ const APART: u64 = 0x5851_f42d_4c95_7f2d;
 /// # Errors
 /// Inputs contradict each other, a result does not pass the gates, or nothing tells a rate that is needed.
 pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Prediction, PredictError> {
-    check(inputs)?;
-    let (mut priors, mut caveats) = (Vec::new(), Vec::new());
+    let doubts = check(inputs)?;
+    let (mut priors, mut caveats) = (Vec::new(), Vec::<String>::new());
+    for doubt in doubts.into_iter().chain(far_off(inputs, seed, draws)) {
+        if !caveats.contains(&doubt) {
+            caveats.push(doubt);
+        }
+    }
     let (mut fitting, mut not_predicted) = (Vec::new(), Vec::new());
     for tp in &inputs.sizes {
         match prepare(inputs, *tp) {
@@ -123,6 +136,34 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         caveats,
         seed,
         draws,
+    })
+}
+
+/// A measured step on one GPU against what would be predicted without it, where they lie more than [`FAR_OFF`] times apart.
+fn far_off(inputs: &PredictInputs, seed: u64, draws: u32) -> Option<String> {
+    let file = &inputs.base.runs(1).next()?.origin;
+    let step = |serve: Vec<(u32, ServeRun)>| {
+        let of_one = PredictInputs {
+            base: Inputs {
+                serve,
+                ..inputs.base.clone()
+            },
+            half: Vec::new(),
+            ..inputs.clone()
+        };
+        let prepared = prepare(&of_one, 1).ok()?;
+        let steps: Vec<f64> = prepared
+            .drawn(seed, draws.clamp(1, FEW))
+            .iter()
+            .map(Drawn::step)
+            .collect();
+        Some(Range::of(&steps)?.mid)
+    };
+    let (measured, predicted) = (step(inputs.base.serve.clone())?, step(Vec::new())?);
+    (measured.max(predicted) > FAR_OFF * measured.min(predicted)).then(|| {
+        format!(
+            "{file} has a step of {measured:.1} ms on one GPU, and {predicted:.1} ms would be predicted of it without that file: check that it is of this model, on this GPU and on one; the measured step is taken"
+        )
     })
 }
 

@@ -5,7 +5,7 @@ use crate::boxes::rtxpro6000_mig;
 use crate::planted::{half, streamed};
 use crate::said::gate;
 use explain::{
-    Cause, Explanation, Grade, Inputs, Outcome, Verdict, attribute, explain, gates, text,
+    Cause, Explanation, Gate, Grade, Inputs, Outcome, Verdict, attribute, explain, gates, text,
 };
 use measure::import::serve::{Conditions, Host};
 
@@ -31,6 +31,7 @@ fn host(name: &str, boot: Option<&str>) -> Conditions {
         host: Some(Host {
             name: name.to_owned(),
             boot: boot.map(str::to_owned),
+            in_url: false,
         }),
         ..Conditions::default()
     }
@@ -112,6 +113,156 @@ fn two_engines_machines_or_gpus_are_refused_with_both_values() {
     assert_eq!(gate(&one, "same host").verdict, Verdict::Passed);
     let address = pair(host("10.0.0.1", None), host("node2", None));
     assert!(attribute(&address, 1, 200).is_ok());
+}
+
+/// The gate that these two give.
+fn between(name: &str, one: Conditions, several: Conditions) -> Gate {
+    gate(&pair(one, several), name)
+}
+
+#[test]
+fn what_may_be_one_under_two_names_is_a_reservation_with_both() {
+    let in_url = |url: &str| Conditions {
+        host: Host::named(url),
+        ..Conditions::default()
+    };
+    let gpus = |name: &str| Conditions {
+        gpus: vec![name.to_owned()],
+        ..Conditions::default()
+    };
+    let stored = |name: &str| Conditions {
+        quantisation: Some(name.to_owned()),
+        ..Conditions::default()
+    };
+    for (name, one, several, says) in [
+        (
+            "same host",
+            in_url("http://vllm-tp1:8000"),
+            in_url("http://vllm-tp2:8000"),
+            "vllm-tp1 in tp1.json and vllm-tp2 in tp2.json: one machine may have",
+        ),
+        (
+            "same host",
+            in_url("http://10.244.1.7:8000"),
+            in_url("http://10.244.2.9:8000"),
+            "10.244.1.7 in tp1.json and 10.244.2.9 in tp2.json: one machine may have",
+        ),
+        (
+            "same GPUs",
+            gpus("AMD Instinct MI300X"),
+            gpus("gfx942"),
+            "AMD Instinct MI300X in tp1.json and gfx942 in tp2.json: the names do not tell",
+        ),
+        (
+            "same quantisation",
+            stored("compressed-tensors"),
+            stored("fp8"),
+            "compressed-tensors in tp1.json and fp8 in tp2.json: that is a container",
+        ),
+    ] {
+        let gate = between(name, one, several);
+        assert_eq!(gate.verdict, Verdict::Unknown, "{gate:?}");
+        assert!(gate.seen.starts_with(says), "{gate:?}");
+    }
+    for (name, one, several, verdict) in [
+        (
+            "same GPUs",
+            gpus("1x NVIDIA L40"),
+            gpus("2x NVIDIA L40"),
+            Verdict::Passed,
+        ),
+        (
+            "same GPUs",
+            gpus("1x NVIDIA L40"),
+            gpus("2x NVIDIA L40S"),
+            Verdict::Failed,
+        ),
+        (
+            "same quantisation",
+            stored("FP8"),
+            stored("fp8"),
+            Verdict::Passed,
+        ),
+        (
+            "same data",
+            data("ShareGPT", None),
+            data("sharegpt", None),
+            Verdict::Passed,
+        ),
+        (
+            "same data",
+            data("/data/ShareGPT_V3.json", None),
+            data("ShareGPT_V3.json", None),
+            Verdict::Passed,
+        ),
+        (
+            "same data",
+            data("a/one.json", None),
+            data("a/two.json", None),
+            Verdict::Warned,
+        ),
+    ] {
+        let gate = between(name, one, several);
+        assert_eq!(gate.verdict, verdict, "{gate:?}");
+    }
+}
+
+#[test]
+fn a_clients_way_of_asking_is_a_weaker_witness_than_a_field_and_a_stated_engine_is_taken() {
+    let asked = |name: &str| Conditions {
+        engine_by_client: true,
+        ..engine(name, "0.13.0")
+    };
+    let mixed = between("same engine", asked("vllm"), engine("sglang", "0.13.0"));
+    assert_eq!(mixed.verdict, Verdict::Warned, "{mixed:?}");
+    assert!(
+        mixed
+            .seen
+            .starts_with("vllm in tp1.json and sglang in tp2.json: a client's way"),
+        "{mixed:?}"
+    );
+    let rules = |inputs: &Inputs| gate(inputs, "the engine asked about");
+    let by_client = rules(&pair(asked("sglang"), asked("sglang")));
+    assert_eq!(by_client.verdict, Verdict::Warned);
+    assert!(
+        by_client
+            .seen
+            .contains("rules of vLLM are taken, and the client of tp1.json asks as sglang"),
+        "{by_client:?}"
+    );
+    let mut stated = pair(engine("sglang", "0.5.6"), engine("sglang", "0.5.6"));
+    assert_eq!(rules(&stated).verdict, Verdict::Failed);
+    stated.evidence.engine_stated = true;
+    assert_eq!(rules(&stated).verdict, Verdict::Warned);
+    assert_eq!(
+        rules(&stated).seen,
+        "--engine says vLLM, and tp1.json says sglang"
+    );
+    // The server's own words of one side stand above the client's of the other.
+    let own = rules(&pair(asked("sglang"), engine("vllm", "0.13.0")));
+    assert_eq!(own.verdict, Verdict::Passed);
+}
+
+#[test]
+fn an_engine_without_rules_here_is_warned_of_with_both_names_and_costs_the_grade() {
+    let other = || engine("tensorrt-llm", "1.0.0");
+    let mut inputs = pair(other(), other());
+    let mut run = half(33.0);
+    run.conditions = other();
+    inputs.evidence.half = vec![run];
+    let found = gate(&inputs, "the engine asked about");
+    assert_eq!(found.verdict, Verdict::Warned);
+    assert!(
+        found
+            .seen
+            .starts_with("the rules of vLLM are taken for tensorrt-llm, which tp1.json is of"),
+        "{found:?}"
+    );
+    let attribution = attribute(&inputs, 1, 500).unwrap();
+    assert_eq!(
+        attribution.bar(Cause::Communication).unwrap().grade,
+        Some(Grade::C)
+    );
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use crate::boxes::{GRAPH_ALL_GATHER, nvidia, point, rtxpro6000_mig};
 use explain::{
-    Attribution, Cause, Claim, Grade, Inputs, Outcome, attribute, explain, not_one_curve, text,
+    Attribution, Cause, Claim, Grade, Inputs, Outcome, Verdict, attribute, explain, gates,
+    not_one_curve, text,
 };
 use measure::record::{CallMode, CollectiveKind, PeerVerdict};
 use tp_plan::EngineFacts;
@@ -234,4 +235,31 @@ fn a_curve_of_other_ranks_is_listed_as_not_used() {
         "collective times at 2 points, not used: of 4 and 8 ranks and not of 2"
     );
     assert_eq!(listed([2, 4]), "collective times at 2 points");
+}
+
+#[test]
+fn one_size_that_stands_out_is_a_reservation_where_the_step_does_not_read_it() {
+    // 24 us and 25 GB/s, but for 9 ms: 16 sequences of 8192 values of 2 bytes are 256 KiB, between 64 KiB and 1 MiB; 64 are 1 MiB.
+    let seen = |stall: u64, batch: f64| {
+        let mut inputs = rtxpro6000_mig();
+        for (_, run) in &mut inputs.serve {
+            run.concurrency_asked = Some(batch);
+        }
+        let sizes = [8_u64 << 10, 64 << 10, 1 << 20, 8 << 20, 32 << 20, 64 << 20];
+        let times = [24.3, 26.6, 65.9, 359.5, 1366.0, 2708.0];
+        let both = sizes.into_iter().zip(times);
+        let points = both.map(|(bytes, us)| {
+            let us = if bytes == stall { 9000.0 } else { us };
+            point(CollectiveKind::AllReduce, bytes, us)
+        });
+        inputs.curve = points.collect();
+        let name = "collectives take longer for more bytes";
+        let mut all = gates(&inputs).into_iter();
+        all.find(|gate| gate.name == name).map(|gate| gate.verdict)
+    };
+    assert_eq!(seen(0, 16.0), None);
+    assert_eq!(seen(32 << 20, 16.0), Some(Verdict::Unknown));
+    // Below 1 MiB it is never more than that.
+    assert_eq!(seen(64 << 10, 16.0), Some(Verdict::Unknown));
+    assert_eq!(seen(1 << 20, 64.0), Some(Verdict::Failed));
 }

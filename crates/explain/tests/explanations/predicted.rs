@@ -54,6 +54,58 @@ fn the_measured_size_is_told_with_the_time_per_token_that_its_result_states() {
     );
 }
 
+/// A prediction of TP1 from a result of 60.6 ms a step and what it was made with.
+fn of_one(engine: Option<&str>, gap: f64, gpu: &str) -> PredictInputs {
+    let mut base = rtxpro6000_mig();
+    base.serve.truncate(1);
+    base.known.gpu = Some(gpu.to_owned());
+    let run = &mut base.serve[0].1;
+    run.streamed = true;
+    run.decode_gap_ms = known(gap, 2000);
+    run.tpot_ms = known(gap, 64);
+    run.conditions.engine = engine.map(str::to_owned);
+    PredictInputs {
+        base,
+        sizes: vec![1],
+        batch: 16,
+        input_tokens: 89.0,
+        output_tokens: 256.0,
+        half: Vec::new(),
+        link: None,
+    }
+}
+
+#[test]
+fn a_result_of_another_engine_is_refused_and_one_without_rules_is_told() {
+    let gpu = "NVIDIA RTX Pro 6000";
+    let refused = predict(&of_one(Some("sglang"), 60.6, gpu), 1, 200).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("the rules of vLLM are taken, and"),
+        "{refused}"
+    );
+    let told = predict(&of_one(Some("lmdeploy"), 60.6, gpu), 1, 200).unwrap();
+    let says = |caveat: &String| caveat.contains("the rules of vLLM are taken for lmdeploy");
+    assert!(told.caveats.iter().any(says), "{:?}", told.caveats);
+}
+
+#[test]
+fn a_measured_step_far_off_its_own_prediction_is_told_with_both_figures() {
+    // 75.2 GB of weights at 1792 GB/s are 42 ms, of which 60.6 are 1.4 times and 250 are 6.
+    let far = |gap: f64| {
+        let found = predict(&of_one(None, gap, "NVIDIA RTX Pro 6000"), 1, 200).unwrap();
+        let mut told = found.caveats.into_iter();
+        told.find(|caveat| caveat.contains("would be predicted of it without that file"))
+    };
+    assert_eq!(far(60.6), None);
+    let told = far(250.0).unwrap();
+    assert!(
+        told.contains("a step of 250.0 ms on one GPU, and "),
+        "{told}"
+    );
+}
+
 /// A box of so many GB a GPU that nobody measured, and nothing but the model's 75.2 GB of FP8 weights to go into it.
 fn of_memory(gb: u64, sizes: &[u32], batch: u32, input_tokens: f64) -> PredictInputs {
     let mut base = rtxpro6000_mig();

@@ -181,13 +181,9 @@ pub(super) const MAX_TOKENS: Alias = alias(
 );
 /// Names of the model, which is a text.
 pub(super) const MODEL: &[&str] = &["model", "model_id", "model_name"];
-pub(super) const ENGINE: &[&str] = &[
-    "engine",
-    "framework",
-    "serving_engine",
-    "backend",
-    "endpoint_type",
-];
+pub(super) const ENGINE: &[&str] = &["engine", "framework", "serving_engine"];
+/// How a client asks, which may name an engine and is understood by others.
+pub(super) const CLIENT: &[&str] = &["backend", "endpoint_type"];
 pub(super) const VERSION: &[&str] = &[
     "engine_version",
     "vllm_version",
@@ -290,7 +286,7 @@ pub(super) const TOTAL_TOKENS_PER_S: Alias = alias(
 );
 
 /// Every number, with what it means, in the order in which a reader wants them.
-const ACCEPTED: [(&str, &[&str]); 34] = [
+const ACCEPTED: [(&str, &[&str]); 35] = [
     ("requests completed", COMPLETED.keys),
     ("requests failed", FAILED.keys),
     ("requests sent", TOTAL.keys),
@@ -343,6 +339,7 @@ const ACCEPTED: [(&str, &[&str]); 34] = [
     ("model", MODEL),
     ("tensor parallel size", TP.keys),
     ("engine that served", ENGINE),
+    ("way of asking, which may name the engine", CLIENT),
     ("its version", VERSION),
     ("machine that served", HOST),
     ("name of its GPUs", GPU),

@@ -7,17 +7,18 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::aliases::{DATASET, ENGINE, GPU, HOST, QUANTISATION, SEED, VERSION};
+use super::aliases::{CLIENT, DATASET, ENGINE, GPU, HOST, QUANTISATION, SEED, VERSION};
 use crate::control;
 use crate::import::fields::Fields;
 use crate::record::{Provenance, Record, Serve, ServeLoad};
 
 /// What clients, servers and users call engines, lower case, with one name each.
-const ENGINES: [(&str, &str); 14] = [
+const ENGINES: [(&str, &str); 19] = [
     ("vllm", "vllm"),
     ("sglang", "sglang"),
     ("tensorrt-llm", "tensorrt-llm"),
     ("tensorrtllm", "tensorrt-llm"),
+    ("tensorrt", "tensorrt-llm"),
     ("trtllm", "tensorrt-llm"),
     ("trt", "tensorrt-llm"),
     ("lmdeploy", "lmdeploy"),
@@ -27,6 +28,10 @@ const ENGINES: [(&str, &str); 14] = [
     ("llamacpp", "llama.cpp"),
     ("transformers", "transformers"),
     ("ollama", "ollama"),
+    ("aphrodite", "aphrodite"),
+    ("deepspeed", "deepspeed"),
+    ("mindie", "mindie"),
+    ("mlc", "mlc"),
     ("tplens", "tplens"),
 ];
 
@@ -50,6 +55,10 @@ const FLAGS: [&str; 11] = [
 pub struct Conditions {
     /// The engine that served, by one name whoever spells it, such as `vllm`; `None` also for one that is not known here.
     pub engine: Option<String>,
+    /// Whether only the client's way of asking names the engine, which serves other engines as well: neither a field of its own nor
+    /// the server's words do.
+    #[serde(default)]
+    pub engine_by_client: bool,
     /// Its version without a `v` and without what a build adds, such as `0.13.0`.
     pub version: Option<String>,
     /// The machine that served.
@@ -75,6 +84,9 @@ pub struct Host {
     pub name: String,
     /// The boot it ran in, where the client was on the same machine.
     pub boot: Option<String>,
+    /// Whether it is only what a URL names: a machine, or a container, a pod or a service on one.
+    #[serde(default)]
+    pub in_url: bool,
 }
 
 impl Host {
@@ -86,29 +98,37 @@ impl Host {
         Some(own)
     }
 
-    /// A host by its name; `None` where that only says that two ends were on one machine.
+    /// A host by its name, or by a URL with that name; `None` where that only says that two ends were on one machine.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let bare = name.trim_start_matches('[').trim_end_matches(']');
+    pub fn named(said: &str) -> Option<Self> {
+        let bare = of_url(said);
         let address = bare.parse::<std::net::IpAddr>();
-        let is_here = name.is_empty()
-            || name.eq_ignore_ascii_case("localhost")
+        let is_here = bare.is_empty()
+            || bare.eq_ignore_ascii_case("localhost")
             || address.is_ok_and(|address| address.is_loopback() || address.is_unspecified());
         (!is_here).then(|| Self {
-            name: control::shortened(name),
+            name: control::shortened(bare),
             boot: None,
+            in_url: bare != said.trim(),
         })
     }
 
-    /// Whether two hosts are two machines; `None` where the names do not tell: an address beside a name, or a container's id.
+    /// The same as something that a client sent its requests to.
+    #[must_use]
+    pub fn asked_there(mut self) -> Self {
+        self.in_url = true;
+        self
+    }
+
+    /// Whether two hosts are two machines; `None` where the names do not tell: one of them is an address, a container's id or only
+    /// what a URL names, and one machine has several of those.
     #[must_use]
     pub fn is_another(&self, other: &Self) -> Option<bool> {
         let boots = self.boot.as_ref().zip(other.boot.as_ref());
         if self.label() == other.label() || boots.is_some_and(|(a, b)| a == b) {
             return Some(false);
         }
-        let told = self.is_address() == other.is_address();
-        (told && !self.is_container() && !other.is_container()).then_some(true)
+        (self.is_own_name() && other.is_own_name()).then_some(true)
     }
 
     /// An address as it is, of a name what stands before its domain.
@@ -121,13 +141,32 @@ impl Host {
     }
 
     fn is_address(&self) -> bool {
-        let bare = self.name.trim_start_matches('[').trim_end_matches(']');
-        bare.parse::<std::net::IpAddr>().is_ok()
+        self.name.parse::<std::net::IpAddr>().is_ok()
+    }
+
+    /// Whether the name is one that the machine has itself.
+    fn is_own_name(&self) -> bool {
+        !self.in_url && !self.is_address() && !self.is_container()
     }
 
     /// Docker names a container by the first twelve digits of its id.
     fn is_container(&self) -> bool {
         self.name.len() == 12 && self.name.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+}
+
+/// The host in a URL, or in `name:port`; a bare name or address as it is.
+fn of_url(said: &str) -> &str {
+    let said = said.trim();
+    let rest = said.split_once("://").map_or(said, |(_, rest)| rest);
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    if let Some(bracketed) = host.strip_prefix('[') {
+        return bracketed.split(']').next().unwrap_or_default();
+    }
+    match host.split_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
     }
 }
 
@@ -175,10 +214,15 @@ impl Conditions {
             Some(((*flag).to_owned(), value))
         });
         let version = text(VERSION).or_else(|| of_server("version"));
+        let named = |keys: &[&str]| {
+            let mut keys = keys.iter();
+            keys.find_map(|key| engine(fields.text(key)?.as_str()))
+        };
+        let stated = named(ENGINE);
         Self {
-            engine: ENGINE
-                .iter()
-                .find_map(|key| engine(fields.text(key)?.as_str())),
+            // What a server says of itself is asked for in its own way only.
+            engine_by_client: stated.is_none() && server.is_none(),
+            engine: stated.or_else(|| named(CLIENT)),
             version: version.and_then(|version| plain_version(&version)),
             host: text(HOST).and_then(|name| Host::named(&name)),
             gpus: text(GPU).into_iter().collect(),
@@ -190,6 +234,12 @@ impl Conditions {
             seed,
             flags: flags.collect(),
         }
+    }
+
+    /// Of the fields of a client whose host is the one that it sends its requests to.
+    pub(super) fn of_client(mut self) -> Self {
+        self.host = self.host.map(Host::asked_there);
+        self
     }
 }
 
@@ -232,13 +282,9 @@ fn plain_version(said: &str) -> Option<String> {
 /// The host of a base URL; the client's own machine, where that is what the URL names.
 fn host_of_record(record: &Record, serve: &Serve) -> Option<Host> {
     let url = &serve.target.as_ref()?.base_url;
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split('/').next().unwrap_or_default();
-    let name = match authority.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => authority,
-    };
-    Host::named(name).or_else(|| Host::of(&record.header.provenance))
+    Host::named(url)
+        .map(Host::asked_there)
+        .or_else(|| Host::of(&record.header.provenance))
 }
 
 /// What prompts of a load are made of, without lengths, which are counted.
@@ -273,6 +319,7 @@ mod tests {
         Host {
             name: name.to_owned(),
             boot: boot.map(str::to_owned),
+            in_url: false,
         }
     }
 
@@ -283,6 +330,7 @@ mod tests {
             ("sglang-oai-chat", Some("sglang")),
             ("TensorRT-LLM", Some("tensorrt-llm")),
             ("trtllm", Some("tensorrt-llm")),
+            ("tensorrt_llm", Some("tensorrt-llm")),
             ("openai-chat", None),
             ("vllmish", None),
         ] {
@@ -296,6 +344,7 @@ mod tests {
 
     #[test]
     fn two_hosts_are_told_from_one_of_two_names() {
+        let of = |said| Host::named(said).unwrap();
         for (a, b, is) in [
             (
                 named("node1", None),
@@ -303,7 +352,25 @@ mod tests {
                 Some(false),
             ),
             (named("node1", None), named("node2", None), Some(true)),
-            (named("10.0.0.1", None), named("10.0.0.2", None), Some(true)),
+            // One machine may have both.
+            (named("10.0.0.1", None), named("10.0.0.2", None), None),
+            (
+                named("10.0.0.1", None),
+                named("10.0.0.1", None),
+                Some(false),
+            ),
+            // Services of one machine, and the same name on either side.
+            (
+                of("http://vllm-tp1:8000"),
+                of("http://vllm-tp2:8000/v1"),
+                None,
+            ),
+            (of("vllm-tp1:8000"), named("node2", None), None),
+            (
+                of("http://node1.example.org:8000"),
+                named("node1", None),
+                Some(false),
+            ),
             (named("10.0.0.1", None), named("node2", None), None),
             (named("3f2a9c0d11ee", None), named("node2", None), None),
             // Two containers of one boot are one machine.
@@ -316,8 +383,30 @@ mod tests {
             assert_eq!(a.is_another(&b), is, "{a:?} {b:?}");
             assert_eq!(b.is_another(&a), is, "{b:?} {a:?}");
         }
-        for here in ["127.0.0.1", "[::1]", "0.0.0.0", "localhost", ""] {
+        for here in [
+            "127.0.0.1",
+            "[::1]",
+            "0.0.0.0",
+            "localhost",
+            "",
+            "http://localhost:8000",
+            "http://[::1]:8000/v1",
+        ] {
             assert_eq!(Host::named(here), None, "{here}");
+        }
+        for (said, name, in_url) in [
+            ("http://10.0.0.1:8000", "10.0.0.1", true),
+            (
+                "https://user@node1.example.org/v1",
+                "node1.example.org",
+                true,
+            ),
+            ("[fd00::1]:8000", "fd00::1", true),
+            ("fd00::1", "fd00::1", false),
+            ("node1", "node1", false),
+        ] {
+            let host = of(said);
+            assert_eq!((host.name.as_str(), host.in_url), (name, in_url), "{said}");
         }
     }
 }

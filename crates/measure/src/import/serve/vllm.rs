@@ -116,7 +116,7 @@ pub(super) fn result(fields: &Fields) -> Result<ServeResult, ImportError> {
         tpot_ms: spread(Latency::Tpot, None)?,
         itl_ms: spread(Latency::Itl, None)?,
         decode_gap_ms: None,
-        conditions: Conditions::of_fields(fields, is_fixed(fields, dialect)?),
+        conditions: Conditions::of_fields(fields, is_fixed(fields, dialect)?).of_client(),
     };
     let said = said(fields, dialect)?;
     let mut findings = client_limits(fields);
