@@ -57,7 +57,7 @@ pub(crate) fn outlier(points: &[CurvePoint]) -> Option<Outlier> {
     curves(points).iter().find_map(|curve| {
         let words = falls(curve)?;
         let sizes = standing_out(curve);
-        (!sizes.is_empty()).then(|| Outlier { sizes, words })
+        (!sizes.is_empty()).then_some(Outlier { sizes, words })
     })
 }
 
