@@ -48,9 +48,9 @@ pub use links::{
 };
 pub use next::{Narrowing, NextStep, next};
 pub use predict::{
-    DESCRIBED, Level, Link, NotPredicted, PREDICTION_SCHEMA, Part, PartName, Peak, PredictError,
-    PredictInputs, Predicted, Prediction, PublishedAllReduce, Serving, between, predict,
-    prediction_text,
+    DESCRIBED, Level, Link, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, Peak,
+    PredictError, PredictInputs, Predicted, Prediction, PublishedAllReduce, Serving, between,
+    predict, prediction_text,
 };
 pub use priors::{Basis, Override, Prior, PriorError, Priors, Shape};
 pub use range::Range;
@@ -61,8 +61,8 @@ pub use slope::{
     SlopeFit, SlopeVerdict, slope, slope_answer, slope_controls, slope_text,
 };
 pub use text::{
-    Topic, answer, gates_of_runs, grades, half_width, heading, implied, passed, prior_shares,
-    step_decimals, text, too_much, warning,
+    Topic, answer, free_links, gates_of_runs, grades, half_width, heading, implied, passed,
+    prior_shares, step_decimals, text, too_much, warning,
 };
 pub use what_if::{
     Answer, By, CommunicationFrom, LinkRate, Substituted, Substitution, WhatIf, WhatIfError,

@@ -8,6 +8,7 @@ mod logs;
 mod page;
 mod pair;
 mod pair_args;
+mod replaced;
 mod seen;
 pub(crate) mod sources;
 mod study;
@@ -109,6 +110,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
     }
     let mut wanted = Wanted::default();
     if let Some(folder) = &args.out {
+        replaced::check(folder).map_err(Stop::Usage)?;
         outputs::make_folder("--out", folder)?;
         wanted = Wanted::all_in(folder);
     }

@@ -194,6 +194,14 @@ impl<'a> Commands<'a> {
         )
     }
 
+    /// The same with twice the waves of requests, all of them full.
+    pub(crate) fn served_for_longer(&self, tp: u32, concurrency: u32) -> String {
+        let mut inputs = self.inputs.clone();
+        let runs = inputs.serve.iter_mut().filter(|(of, _)| *of == inputs.tp);
+        runs.for_each(|(_, run)| run.completed = run.completed.saturating_mul(2));
+        Commands::new(&inputs).served_with(tp, concurrency, "")
+    }
+
     /// The engine's flag against reuse of prompts; nothing for the embedded engine, which has none.
     pub(crate) fn no_prefix_cache(&self) -> &'static str {
         match (self.inputs.simulated().is_some(), self.is_sglang()) {

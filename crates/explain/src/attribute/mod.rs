@@ -7,6 +7,7 @@ pub(crate) mod deck;
 mod draws;
 mod gemm;
 mod half;
+mod launches;
 mod misfit;
 pub(crate) mod prepare;
 pub(crate) mod prompts;

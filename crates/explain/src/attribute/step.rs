@@ -151,8 +151,18 @@ impl StepTime {
 
     /// Milliseconds of a step. `prefill_comm_ms` is what collectives take in the prefill of one wave.
     pub(crate) fn draw(&self, hand: &Hand, prefill_comm_ms: f64) -> f64 {
-        let run = self.run(hand);
-        let mean = self.mean(hand, &run);
+        self.of_run(&self.run(hand), hand, prefill_comm_ms)
+    }
+
+    /// The same, as the mean of all its runs: no run's weight hangs on which draws fit.
+    #[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
+    pub(super) fn mean_of_runs(&self, hand: &Hand, prefill_comm_ms: f64) -> f64 {
+        let each = |run: &Timed| self.of_run(run, hand, prefill_comm_ms);
+        self.runs.iter().map(each).sum::<f64>() / self.runs.len() as f64
+    }
+
+    fn of_run(&self, run: &Timed, hand: &Hand, prefill_comm_ms: f64) -> f64 {
+        let mean = self.mean(hand, run);
         let step = match run.latency {
             None => {
                 let drawn = hand.get(Knob::MixedIn);
@@ -213,6 +223,14 @@ impl StepTime {
     pub(super) fn rough_ms(&self) -> f64 {
         let each = |run: &Timed| run.mean_ms / run.tokens();
         self.runs.iter().map(each).sum::<f64>() / self.runs.len() as f64
+    }
+
+    /// The least and the most of its runs, ms, as [`Self::rough_ms`] counts them.
+    pub(super) fn least_and_most_ms(&self) -> (f64, f64) {
+        let each = self.runs.iter().map(|run| run.mean_ms / run.tokens());
+        each.fold((f64::INFINITY, 0.0), |(least, most), ms| {
+            (ms.min(least), ms.max(most))
+        })
     }
 
     pub(crate) fn has_unstated_spread(&self) -> bool {

@@ -5,9 +5,10 @@ use measure::record::CollectiveKind;
 use super::anchor::off;
 use super::cost::{Term, published_times};
 use super::draws::Draw;
+use super::launches::{launches_differ, of_launches, with_middle};
 use super::misfit::{Misfit, Timed};
 use super::prepare::{Prepared, prepare};
-use super::result::{Attribution, Bar, Cause, Claim, Grade, Implied, Refusal};
+use super::result::{Attribution, Bar, Cause, Claim, Grade, Implied, Refusal, StepFrom};
 use super::sensitivity::Shares;
 use super::waterfall::{Shown, grade};
 use crate::contradiction::contradicted;
@@ -186,13 +187,38 @@ impl Prepared<'_> {
             }
             bar
         };
+        // What was measured does not hang on what fits it; only a latency's draws may hold no step at all.
+        let workload = &self.workload;
+        let (of_one, of_several) = (&workload.one, &workload.several);
+        let repeated = of_one.repeats() > 1 || of_several.repeats() > 1;
+        let undropped = match (repeated, self.step_from) {
+            (false, _) => shown,
+            (true, StepFrom::Latency) => free,
+            (true, StepFrom::DecodeGap | StepFrom::Tpot) => all,
+        };
+        let step_of_one = of_launches(of_one, undropped, |draw| draw.one, |_| 0.0)?;
+        let prefill = |draw: &Draw| workload.prompts.ms(&draw.hand);
+        let step_of_several = of_launches(of_several, undropped, |draw| draw.several, prefill)?;
+        let times = |draw: &Draw| draw.one / draw.several;
+        let speed_up = match repeated {
+            false => range(free, times)?,
+            true => with_middle(
+                range(undropped, times)?,
+                step_of_one.mid / step_of_several.mid,
+            ),
+        };
+        let differ = [
+            launches_differ(1, of_one),
+            launches_differ(workload.tp, of_several),
+        ];
+        self.caveats.splice(0..0, differ.into_iter().flatten());
         let found = Attribution {
             tp: self.workload.tp,
             batch: self.workload.batch,
             padded_batch: self.step.padded_batch,
             step_from: self.step_from,
-            step_of_one: range(shown, |draw| draw.one)?,
-            step_of_several: range(shown, |draw| draw.several)?,
+            step_of_one,
+            step_of_several,
             bars: waterfall.bars()?.into_iter().map(part_of_whole).collect(),
             communication: waterfall.communication().map(part_of_whole),
             half,
@@ -202,7 +228,7 @@ impl Prepared<'_> {
             })?,
             implied,
             throughput_gain: throughput(inputs, self.workload.tp) / throughput(inputs, 1),
-            speed_up: range(free, |draw| draw.one / draw.several)?,
+            speed_up,
             free_links: range(free, |draw| draw.one / (draw.several - draw.remainder()))?,
             possible: range(free, |draw| {
                 draw.one / (draw.ideal + draw.unsharded + draw.host)

@@ -42,24 +42,41 @@ pub(super) fn equal_batch(inputs: &Inputs) -> Gate {
     gate.is(Some(within(&flights)), seen.join(" and "))
 }
 
-/// The run that makes batches equal, as a command: several GPUs at the batch of one, or where these are equal the half-width model.
+/// The batch of one GPU: as asked for, or else as its latencies show; `None` where there is none.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "held between 1 and a million"
 )]
+pub(super) fn batch_of_one(inputs: &Inputs) -> Option<u32> {
+    let of_one = inputs.runs(1).find_map(wanted)?;
+    Some(of_one.round().clamp(1.0, 1e6) as u32)
+}
+
+/// Requests in flight as asked for, or else as latencies show.
+fn wanted(run: &ServeRun) -> Option<f64> {
+    run.in_flight_wanted().or(RunShape::new(run).in_flight())
+}
+
+/// The run that makes batches equal, as a command: several GPUs at the batch of one. The half-width model only where it is the one
+/// that differs.
 fn batch_again(inputs: &Inputs) -> Option<String> {
-    let flight = |run: &ServeRun| run.in_flight_wanted().or(RunShape::new(run).in_flight());
-    let of_one = inputs.runs(1).find_map(flight)?;
-    let batch = of_one.round().clamp(1.0, 1e6) as u32;
-    let both: Vec<f64> = used(inputs).filter_map(flight).collect();
+    let batch = batch_of_one(inputs)?;
+    let asked: Vec<f64> = used(inputs).filter_map(wanted).collect();
+    let seen = used(inputs).filter_map(|run| RunShape::new(run).in_flight());
+    let seen: Vec<f64> = seen.collect();
     let commands = Commands::new(inputs);
-    let command = match within(&both) {
-        false => commands.served_with(inputs.tp, batch, ""),
-        true => commands.half_model(batch).ok()?,
+    let (how, command) = match (within(&asked), within(&seen)) {
+        (false, _) => ("", commands.served_with(inputs.tp, batch, "")),
+        (true, true) => ("", commands.half_model(batch).ok()?),
+        // As many were asked for, so a last wave that was not full took them down, or a client that lagged.
+        (true, false) => (
+            ", and more requests, in whole waves",
+            commands.served_for_longer(inputs.tp, batch),
+        ),
     };
     Some(format!(
-        "{SAME_LOAD}, {batch} in flight as on one GPU: {command}"
+        "{SAME_LOAD}, {batch} in flight as on one GPU{how}: {command}"
     ))
 }
 

@@ -2,6 +2,7 @@
 
 use measure::import::ServeRun;
 
+use super::compared::batch_of_one;
 use super::gate::Gate;
 use super::open::{Open, TOLERANCE};
 use super::shape::{MixedIn, RunShape};
@@ -21,11 +22,15 @@ pub(super) fn no_failures(_: &Inputs, run: &ServeRun) -> Gate {
     }
 }
 
-pub(super) fn closed_loop(_: &Inputs, run: &ServeRun) -> Gate {
+pub(super) fn closed_loop(inputs: &Inputs, run: &ServeRun) -> Gate {
+    // The batch of one GPU, so that this command and that of equal batches are of one load.
+    let batch = batch_of_one(inputs).map_or_else(|| "N".to_owned(), |batch| batch.to_string());
     let gate = Open::new(
         "closed loop",
         "a fixed number of requests in flight, so that every step has the same batch",
-        "run with a concurrency and no request rate, such as serve-bench run --concurrency 16",
+        format!(
+            "run with a concurrency and no request rate, such as serve-bench run --concurrency {batch}"
+        ),
     );
     match (run.concurrency_asked, run.request_rate_asked) {
         (Some(asked), None) => gate.is(Some(true), format!("{asked} in flight asked")),

@@ -121,19 +121,18 @@ fn longer<'a>(comparison: &'a LinkComparison, of: &Difference) -> Option<&'a str
     Some(&side.name)
 }
 
-/// How much longer on the side that takes longer, or how little is told.
+/// How much longer on the side that takes longer, or how little is told. What is told from nothing takes its own side; what
+/// is not keeps its sign, on the side where the measured time is longer.
 fn apart(comparison: &LinkComparison, of: &Difference, b_less_a: &Range, unit: &str) -> String {
-    let range = match of.is_longer_on_a() {
-        Some(true) => b_less_a.turned(),
-        Some(false) | None => *b_less_a,
+    let on_a = match b_less_a.is_told() {
+        true => Some(b_less_a.mid < 0.0),
+        false => of.is_longer_on_a(),
     };
-    let range = range.with_decimals(2);
-    match longer(comparison, of) {
-        Some(side) => format!("{range}{unit} longer on {side}"),
-        None => format!(
-            "{} less {} {range}{unit}",
-            comparison.b.name, comparison.a.name
-        ),
+    let (a, b) = (&comparison.a.name, &comparison.b.name);
+    match on_a {
+        Some(true) => format!("{}{unit} longer on {a}", b_less_a.turned().with_decimals(2)),
+        Some(false) => format!("{}{unit} longer on {b}", b_less_a.with_decimals(2)),
+        None => format!("{b} less {a} {}{unit}", b_less_a.with_decimals(2)),
     }
 }
 

@@ -19,8 +19,8 @@ pub use inputs::{DESCRIBED, Link, PredictInputs};
 pub use peaks::Peak;
 pub use published::{PublishedAllReduce, between};
 pub use result::{
-    Level, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted, Prediction,
-    Serving,
+    Level, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted,
+    Prediction, Serving,
 };
 pub use text::prediction_text;
 pub use work::predict;

@@ -37,6 +37,9 @@ pub struct Prediction {
     /// Sizes that were asked about and are not predicted, each with why.
     #[serde(default)]
     pub not_predicted: Vec<NotPredicted>,
+    /// What the runs of the sizes that are asked about made over their whole time, by their files; empty without such a run.
+    #[serde(default)]
+    pub measured_rates: Vec<MeasuredRate>,
     /// The size that speed-ups are against: one GPU, or where it does not hold the load the smallest that does; `None` where there
     /// are no speed-ups.
     #[serde(default)]
@@ -60,6 +63,29 @@ pub struct NotPredicted {
     pub tp: u32,
     /// Why, and what to ask instead.
     pub reason: String,
+}
+
+/// The output rate of a run that the prediction starts from, as its file states it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredRate {
+    /// Number of GPUs.
+    pub tp: u32,
+    /// The file.
+    pub origin: String,
+    /// Requests that it is of.
+    pub requests: u64,
+    /// Output tokens per second over the whole run, prompts included.
+    pub tokens_per_s: f64,
+}
+
+impl std::fmt::Display for MeasuredRate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "TP{}: {:.0} tok/s over the run, prompts included, by {} (n = {} requests)",
+            self.tp, self.tokens_per_s, self.origin, self.requests
+        )
+    }
 }
 
 /// What one tensor parallel size will take.

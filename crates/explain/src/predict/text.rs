@@ -25,6 +25,9 @@ pub fn prediction_text(prediction: &Prediction) -> String {
         prediction.draws
     ));
     text.push_str(&sizes(prediction));
+    for rate in &prediction.measured_rates {
+        text.push_str(&format!(" {rate}\n"));
+    }
     for size in &prediction.not_predicted {
         text.push_str(&format!(" {}\n", size.reason));
     }
@@ -67,7 +70,7 @@ fn sizes(prediction: &Prediction) -> String {
         "TP",
         "step ms",
         "TPOT ms",
-        "tokens/s",
+        "tok/s while decoding",
         "TTFT alone ms",
         &speed_up,
         "from",

@@ -8,8 +8,8 @@ use super::inputs::PredictInputs;
 use super::parts::Drawn;
 use super::prepare::{Prepared, prepare};
 use super::result::{
-    Level, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted, Prediction,
-    Serving,
+    Level, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted,
+    Prediction, Serving,
 };
 use super::room;
 use crate::attribute::cost::Term;
@@ -130,6 +130,7 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         output_tokens: inputs.output_tokens,
         sizes,
         not_predicted,
+        measured_rates: measured_rates(inputs),
         speed_up_over,
         inputs: sources(inputs),
         priors,
@@ -328,6 +329,26 @@ impl Prepared<'_> {
             .find(|cost| cost.kind == CollectiveKind::AllGather);
         gather.map_or_else(String::new, |cost| cost.source.clone())
     }
+}
+
+/// What the runs of the sizes that are asked about made of output over their whole time.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "tokens of a run are far below 2^53"
+)]
+fn measured_rates(inputs: &PredictInputs) -> Vec<MeasuredRate> {
+    let asked = |(tp, _): &&(u32, ServeRun)| inputs.sizes.contains(tp);
+    let runs = inputs.base.serve.iter().filter(asked);
+    runs.filter(|(_, run)| run.duration_s > 0.0)
+        .filter_map(|(tp, run)| {
+            Some(MeasuredRate {
+                tp: *tp,
+                origin: run.origin.clone(),
+                requests: run.completed,
+                tokens_per_s: run.output_tokens? as f64 / run.duration_s,
+            })
+        })
+        .collect()
 }
 
 fn sources(inputs: &PredictInputs) -> Vec<InputSource> {

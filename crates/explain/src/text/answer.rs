@@ -215,6 +215,15 @@ fn by_curve(attribution: &Attribution, decimals: usize) -> String {
 /// The cause that is larger than every other, wherever in their intervals they lie; `None` where that cannot be said.
 fn main_cause(attribution: &Attribution) -> Option<String> {
     let named = |cause, words| Some((attribution.bar(cause)?.ms, words, cause));
+    let unexplained = match (&attribution.claim, attribution.misfit.is_some()) {
+        (Claim::AtMost { .. }, _) => {
+            "communication or something unexplained, which cannot be told apart without this box's curve"
+        }
+        (Claim::None { .. }, true) => {
+            "communication or something unexplained, which the curve does not tell apart"
+        }
+        (Claim::None { .. } | Claim::Estimated, _) => "something that is not explained",
+    };
     let causes = [
         named(Cause::Communication, "communication"),
         named(
@@ -223,7 +232,7 @@ fn main_cause(attribution: &Attribution) -> Option<String> {
         ),
         named(Cause::Unsharded, "work that never shards"),
         named(Cause::Host, "the host"),
-        named(Cause::Unexplained, "something that is not explained"),
+        named(Cause::Unexplained, unexplained),
     ];
     let causes: Vec<_> = causes.into_iter().flatten().collect();
     let (first, words, cause) = *causes.iter().max_by(|a, b| a.0.mid.total_cmp(&b.0.mid))?;

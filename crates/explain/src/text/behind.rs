@@ -8,9 +8,9 @@ use crate::attribute::{Attribution, Cause, Claim, Implied, PublishedTime};
 /// What the waterfall leads to.
 pub(super) fn behind(attribution: &Attribution) -> String {
     let mut text = format!(
-        "step speed-up {}x; {}x if links were free\n",
+        "step speed-up {}x; {}\n",
         attribution.speed_up.with_decimals(2),
-        attribution.free_links.with_decimals(2)
+        free_links(attribution)
     );
     if let Some(possible) = &attribution.possible {
         text.push_str(&format!(
@@ -48,6 +48,21 @@ pub(super) fn behind(attribution: &Attribution) -> String {
     }
     text.push('\n');
     text
+}
+
+/// What free links would bring, in words: nothing is told where communication is not told from nothing.
+#[must_use]
+pub fn free_links(attribution: &Attribution) -> String {
+    match &attribution.claim {
+        Claim::None { .. } => {
+            "what free links would give is not told, since communication is not told from nothing"
+                .to_owned()
+        }
+        Claim::Estimated | Claim::AtMost { .. } => format!(
+            "{}x if links were free and nothing were left unexplained",
+            attribution.free_links.with_decimals(2)
+        ),
+    }
 }
 
 /// How many draws sum to more than was measured, and what that means; `None` where it is none of them.

@@ -13,7 +13,7 @@ pub(crate) use gates::gates;
 pub(crate) use lists::{lines, list};
 
 pub use answer::answer;
-pub use behind::{half_width, implied, too_much};
+pub use behind::{free_links, half_width, implied, too_much};
 pub use gates::{gates_of_runs, heading, passed, warning};
 pub use lists::prior_shares;
 pub use topic::Topic;

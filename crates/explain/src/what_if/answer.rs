@@ -43,10 +43,14 @@ pub struct Substituted {
     pub change_ms: Range,
     /// Speed-up over the step of one GPU.
     pub speed_up: Range,
-    /// The step as it is over that: tokens a second over those of today, at the same batch.
+    /// The step as it is over that: tokens a second while decoding over those of today, at the same batch.
     pub gain: Range,
     /// Tokens a second of all sequences while they decode.
     pub tokens_per_s: Range,
+    /// The same of the step as it is, which is above the rate of a whole run with its prompts; `None` in explanations from before
+    /// it was told.
+    #[serde(default)]
+    pub today_tokens_per_s: Option<Range>,
     /// Communication of a step then, ms.
     pub communication_ms: Range,
     /// Speed-up where what such a curve leaves unexplained is communication, too, and is replaced with it; `None` where a curve of
@@ -102,9 +106,12 @@ impl std::fmt::Display for Substituted {
             Some(name) => format!(" (SIMULATED: of the soft box {name})"),
             None => String::new(),
         };
+        let today = self.today_tokens_per_s.map_or_else(String::new, |today| {
+            format!(" (today {})", today.with_decimals(0))
+        });
         write!(
             f,
-            "a step of {} ms (change {} ms), {}x the step rate of one GPU, {}x the tokens/s of today, {} tokens/s{simulated}",
+            "a step of {} ms (change {} ms), {}x the step rate of one GPU, {}x the steps of today, {} tokens/s while decoding{today}{simulated}",
             self.step_ms.with_decimals(1),
             self.change_ms.with_decimals(2),
             self.speed_up.with_decimals(2),

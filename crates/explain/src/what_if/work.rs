@@ -68,17 +68,23 @@ fn answered(bench: &Bench, attribution: &Attribution, by: &By) -> Result<Substit
         change_ms: range(|step| step.after - step.before)?,
         speed_up: range(|step| step.one / step.after)?,
         gain: range(|step| step.before / step.after)?,
-        tokens_per_s: Range {
-            low: batch * 1e3 / step_ms.high,
-            mid: batch * 1e3 / step_ms.mid,
-            high: batch * 1e3 / step_ms.low,
-        },
+        tokens_per_s: rate(batch, &step_ms),
+        today_tokens_per_s: Some(rate(batch, &range(|step| step.before)?)),
         communication_ms: range(|step| step.communication)?,
         if_all_is_communication: Range::of(&upper),
         simulated: put.simulated,
         assumed: assumed.iter().map(ToString::to_string).collect(),
         notes: put.notes.into_iter().chain(notes).collect(),
     })
+}
+
+/// Tokens a second of so many sequences with a token of each in every step of so many ms.
+fn rate(batch: f64, step_ms: &Range) -> Range {
+    Range {
+        low: batch * 1e3 / step_ms.high,
+        mid: batch * 1e3 / step_ms.mid,
+        high: batch * 1e3 / step_ms.low,
+    }
 }
 
 /// What to put in, with what to mind of it.

@@ -63,7 +63,7 @@ fn case_2_with_other_all_reduces_is_as_by_hand() {
         // First is what the published curve gives, and it says which; what that does not explain may be no communication at all.
         assert_eq!(got.taken_out, CommunicationFrom::AnotherCurve);
         assert!(got.speed_up.mid <= all.mid + 0.01, "{asked}: {got:?}");
-        let from = got.taken_from.unwrap();
+        let from = got.taken_from.clone().unwrap();
         assert!(
             from.contains("aiconfigurator rtx_pro_6000_server"),
             "{from}"
@@ -71,6 +71,18 @@ fn case_2_with_other_all_reduces_is_as_by_hand() {
         // 16 sequences in flight get a token each a step.
         let rate = 16e3 / got.step_ms.mid;
         assert!((got.tokens_per_s.mid - rate).abs() < 1.0);
+        // Today's by the same definition, times the gain, is that rate.
+        let today = got.today_tokens_per_s.unwrap().mid;
+        assert!((today * got.gain.mid / rate - 1.0).abs() < 0.03, "{got:?}");
+        let told = got.to_string();
+        assert!(
+            told.contains(&format!("{rate:.0} [")) && told.contains("x the steps of today, "),
+            "{told}"
+        );
+        assert!(
+            told.contains(&format!("tokens/s while decoding (today {today:.0} [")),
+            "{told}"
+        );
     }
 }
 

@@ -8,6 +8,7 @@ mod conditions;
 mod curves;
 mod evidence;
 mod field_case;
+mod launches;
 mod limits;
 mod planted;
 mod predicted;

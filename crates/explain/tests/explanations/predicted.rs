@@ -29,6 +29,9 @@ fn the_measured_size_is_told_with_the_time_per_token_that_its_result_states() {
     run.streamed = true;
     run.decode_gap_ms = known(60.6, 2000);
     run.tpot_ms = known(61.4, 64);
+    let output = 64 * 256;
+    run.output_tokens = Some(output);
+    let (duration_s, completed) = (run.duration_s, run.completed);
     let prediction = predict(
         &PredictInputs {
             base,
@@ -52,6 +55,19 @@ fn the_measured_size_is_told_with_the_time_per_token_that_its_result_states() {
         (serving.tokens_per_s.mid - 260.6).abs() < 0.5,
         "{serving:?}"
     );
+    // The file's own rate is of the whole run with its prompts: tokens over the duration.
+    let [rate] = prediction.measured_rates.as_slice() else {
+        panic!("{:?}", prediction.measured_rates)
+    };
+    assert_eq!(rate.tokens_per_s, output as f64 / duration_s);
+    let text = prediction_text(&prediction);
+    assert!(text.contains(" tok/s while decoding "), "{text}");
+    let told = format!(
+        "\n TP1: {:.0} tok/s over the run, prompts included, by {} (n = {completed} requests)\n",
+        output as f64 / duration_s,
+        rate.origin
+    );
+    assert!(text.contains(&told), "{told}{text}");
 }
 
 /// A prediction of TP1 from a result of 60.6 ms a step and what it was made with.

@@ -158,7 +158,7 @@ fn the_first_screen_answers_and_the_rest_is_behind_it() {
       step on 2          45.9  44.1  46.0  simulated
      grade C: curve of this box times count, D: prior knowledge only; medians of 20000 draws, each by itself, so that they need not add up
 
-    step speed-up 1.33 [1.32, 1.34]x; 1.76 [1.66, 1.85]x if links were free
+    step speed-up 1.33 [1.32, 1.34]x; 1.76 [1.66, 1.85]x if links were free and nothing were left unexplained
     speed-up possible at this batch 1.88 [1.80, 1.93]x: links free and GEMMs that lose nothing, so that only what never shards and the host are left
     communication, all-reduce and all-gather together, 9.0 [8.5, 9.5] ms (C): by hand
     12% of the draws that the bars are made of sum to more than was measured: what is unexplained lies below zero there

@@ -116,6 +116,22 @@ fn the_side_that_takes_longer_is_named_whichever_it_is() {
 }
 
 #[test]
+fn a_prediction_against_the_measurement_names_its_own_side() {
+    // The curves make A's collectives 161 * 40 us = 6.4 ms longer, and the step is 5 ms longer on B.
+    let comparison = compared(&decode("A", 60.0, &[40.0]), &decode("B", 20.0, &[45.0]));
+    let answer = &links_answer(&comparison)[0];
+    let (measured, by_curves) = answer
+        .split_once("(collectives by the two curves: ")
+        .unwrap();
+    let by_curves = by_curves.split_once(')').unwrap().0;
+    assert!(measured.contains(" ms longer on B"), "{answer}");
+    assert!(
+        by_curves.ends_with(" ms longer on A") && !by_curves.contains('-'),
+        "{answer}"
+    );
+}
+
+#[test]
 fn a_slower_step_over_the_faster_link_is_not_put_on_the_link() {
     // All-reduces take 40 us less on B, and the step takes 5 ms more.
     let comparison = compared(&decode("A", 60.0, &[40.0]), &decode("B", 20.0, &[45.0]));

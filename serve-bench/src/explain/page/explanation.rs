@@ -112,9 +112,9 @@ fn step(attribution: &Attribution) -> Vec<Block> {
     );
     let mut blocks = vec![waterfall(title, decimals, bars)];
     blocks.push(Block::Paragraph(format!(
-        "Speed-up of a step: {}x. With free links it would be {}x; with GEMMs that lose nothing, {}x; with both, {}x: this is what is possible at this batch.",
+        "Speed-up of a step: {}x; {}. With GEMMs that lose nothing it would be {}x; with both, {}x: this is what is possible at this batch.",
         attribution.speed_up.with_decimals(2),
-        attribution.free_links.with_decimals(2),
+        ::explain::free_links(attribution),
         attribution.halved_gemms.with_decimals(2),
         attribution
             .possible
