@@ -432,7 +432,7 @@ num_prompts = "1..2"
 fn an_explanation_replaces_its_own_and_no_file_of_somebody_else() {
     let scratch = Scratch::new();
     let [one, two] = good(&scratch);
-    let folder = scratch.path("mine");
+    let folder = scratch.join("mine");
     let out = ["--out", folder.to_str().unwrap()];
     explain(&scratch, &one, &two, &out).expect(0);
     explain(&scratch, &one, &two, &out).expect(0);
