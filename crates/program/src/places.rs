@@ -46,6 +46,9 @@ pub fn check_file(flag: &str, path: &Path) -> Result<(), String> {
 /// Says that there is a file in its place, or that the folder which is to hold it cannot be written.
 pub fn check_folder(flag: &str, path: &Path) -> Result<(), String> {
     let named = format!("{flag} {}", path.display());
+    // What stands above a name without a folder is the working folder.
+    let is_here = path.as_os_str().is_empty();
+    let path = if is_here { Path::new(".") } else { path };
     let whole = absolute(path).map_err(|error| format!("{named}: {error}; name a folder"))?;
     let Some(there) = whole.ancestors().find(|ancestor| ancestor.exists()) else {
         return Ok(());

@@ -106,7 +106,7 @@ fn an_ablation_beside_results_is_in_the_answer_the_page_and_the_inputs() {
     ran.expect(0);
     let first = ran.stdout.lines().next().unwrap();
     assert!(
-        first.contains("; the ablation bears communication out, 9.7 [")
+        first.contains("; the ablation bears out that the step follows the link, and gives more than that bar, 9.7 [")
             && first.contains("where only the link was varied, the step followed, with"),
         "{first}"
     );

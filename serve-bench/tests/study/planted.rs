@@ -1,6 +1,6 @@
 //! Studies on soft boxes whose truth the test plants: an all-reduce unlike any default, and an engine that does none.
 
-use crate::common::{Scratch, bar, can_study, own, range};
+use crate::common::{Scratch, bar, can_study, own, range, skipped};
 
 /// The shipped box with another time of an all-reduce of 256 KiB, which is what the model sends at 16 sequences.
 fn box_with_all_reduce(us: &str) -> String {
@@ -9,6 +9,15 @@ fn box_with_all_reduce(us: &str) -> String {
     let text = shipped.replacen("[262144, 62.9]", &format!("[262144, {us}]"), 1);
     assert!(text != shipped, "the table has changed");
     text
+}
+
+/// Whether this machine was too busy for the load generator, so that the study's figures are not the server's; it says so and exits 3.
+fn was_starved(ran: &crate::common::Ran) -> bool {
+    let starved = ran.code == 3 && ran.stderr.contains("the load generator was the limit");
+    if starved {
+        skipped("the load generator was the limit: this machine is too busy");
+    }
+    starved
 }
 
 /// A study of both sizes with few and short requests; `profile` is what the engine plays.
@@ -50,6 +59,9 @@ fn a_planted_all_reduce_is_found_by_the_whole_chain() {
     let scratch = Scratch::new();
     let box_file = scratch.write("planted.toml", &box_with_all_reduce("137.0"));
     let ran = study(&scratch, &box_file, "{}");
+    if was_starved(&ran) {
+        return;
+    }
     ran.expect(0);
     let explanation = scratch.json("study/explanation-tp2.json");
     // 1 embedding + 2 * 80 layers = 161 all-reduces of 16 * 8192 * 2 = 262144 B take 161 * 137 us = 22.06 ms. The all-gather

@@ -148,9 +148,16 @@ fn parts(attribution: &Attribution, tested: Option<&Tested<'_>>) -> Vec<String> 
         }
         (Claim::Estimated, Some(bar)) => [
             Some(format!(
-                "communication perhaps {} of the {} that it and what is unexplained take together",
+                "communication perhaps {}{}",
                 bar.ms.with_decimals(decimals),
-                remainder.with_decimals(decimals)
+                // The medians are of different draws: a whole that is less than its part tells nothing.
+                match bar.ms.mid <= remainder.mid {
+                    true => format!(
+                        " of the {} that it and what is unexplained take together",
+                        remainder.with_decimals(decimals)
+                    ),
+                    false => String::new(),
+                }
             )),
             middle(Cause::Unexplained, "unexplained"),
         ],
