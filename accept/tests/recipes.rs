@@ -60,11 +60,12 @@ fn of_yaml(text: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// A word of a recipe with its quotes off; where something is put in later, a word that is understood there: a level, or a path.
+/// A word of a recipe with its quotes off; where something is put in later, a word that is understood there: a level, a number, or a path.
 fn stand_in(word: &str) -> String {
     let word = word.trim_matches('"');
     match word {
         "$level" | "{{ level }}" => "quick".to_owned(),
+        "$nodes" => "4".to_owned(),
         _ if word.contains('$') || word.contains("{{") => "there".to_owned(),
         _ => word.to_owned(),
     }
