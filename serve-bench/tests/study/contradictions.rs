@@ -171,14 +171,9 @@ fn links_that_are_not_those_of_the_box_are_refused_by_explain_and_predict() {
     // The record says that it was made on the host `box`.
     let file = links(&scratch, "NVIDIA H200", None, false);
     let on = |host: &str| vec![("host", serde_json::json!(host))];
+    // What vLLM's client calls the host is where it connected, which may be a service's name: no other machine by itself.
     let ran = pair(&scratch, &on("node7"), &on("node7"), &["--links", &file]);
-    refused(
-        &ran,
-        &[
-            "was measured on the host box, but ",
-            "one.json was served on node7",
-        ],
-    );
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
     let ran = pair(&scratch, &on("box"), &on("box"), &["--links", &file]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     // The box whose links they are is taken.
