@@ -112,7 +112,7 @@ fn an_ablation_beside_results_is_in_the_answer_the_page_and_the_inputs() {
     );
     let page = page(&scratch);
     for part in [
-        "the ablation bears communication out, 9.7 [",
+        "the ablation bears out that the step follows the link, and gives more than that bar, 9.7 [",
         "Does the step follow the link",
         "planned: 161 all-reduces a step",
         "3 arms of an ablation, 15 launches",
