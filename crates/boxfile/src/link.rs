@@ -12,6 +12,12 @@ pub struct Link {
     pub width: u8,
 }
 
+impl std::fmt::Display for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&format!("Gen{} x{}", self.generation, self.width))
+    }
+}
+
 impl Link {
     /// Transfers per second and lane in GT/s; `None` for a generation that does not exist (PCIe base specification 6.0).
     #[must_use]

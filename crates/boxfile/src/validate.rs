@@ -2,6 +2,7 @@
 //! the devices' side in `gpus`; syntax is the parser's matter.
 
 mod collectives;
+mod ends;
 mod far;
 mod faults;
 mod gpus;
@@ -57,12 +58,11 @@ impl Keys<'_> {
 
     fn link(&self, key: &str, link: Option<Link>) -> Check {
         let Some(link) = link else { return Ok(()) };
-        let value = format!("Gen{} x{}", link.generation, link.width);
         let good = link.gigatransfers().is_some() && [1, 2, 4, 8, 12, 16, 32].contains(&link.width);
         self.require(
             good,
             key,
-            value,
+            link,
             "generations are 1 to 6, widths 1, 2, 4, 8, 12, 16 or 32",
         )
     }
@@ -127,6 +127,7 @@ impl BoxFile {
             self.check_device(&keys, index, device)?;
         }
         self.check_nics(&keys)?;
+        self.check_ends(&keys)?;
         self.check_far(&keys)?;
         self.check_peers(&keys)?;
         self.check_collectives(&keys)?;

@@ -236,6 +236,14 @@ fn errors_name_key_and_value() {
             ["node[1].cpus", "one node only"],
         ),
         (changed("node = 0\n", "node = 7\n"), ["port[0].node", "7"]),
+        // The slot's width edited at the port alone, which comes first in the text.
+        (
+            changed("width = 16", "width = 8"),
+            [
+                "device[0].link = Gen4 x16",
+                "port[0].link, the other end of this link, is Gen4 x8",
+            ],
+        ),
         (
             with("[[peer]]\npair = [0, 2]"),
             ["peer[0].pair", "devices 0 to 1"],
@@ -398,6 +406,41 @@ fn an_amd_card_shows_its_slot_at_its_own_switch() {
             .slot_link(0),
         None
     );
+}
+
+#[test]
+fn the_two_ends_of_a_link_are_the_same_and_a_switch_has_none_within() {
+    let refusal = |name: &str, change: &dyn Fn(&mut BoxFile)| {
+        let mut read = BoxFile::builtin(name).expect("built in");
+        change(&mut read);
+        read.validate("box").err().map(|error| error.to_string())
+    };
+    let x4 = Some(Link {
+        generation: 5,
+        width: 4,
+    });
+    // Port 0 is the root port, 1 the upper port of the card's switch, 2 its lower one, which the GPU is at.
+    let told = refusal("r9700-x8", &|read| read.port[1].link = x4).expect("refused");
+    assert!(
+        told.contains("port[1].link = Gen5 x4")
+            && told.contains("port[0].link")
+            && told.contains("is Gen5 x8"),
+        "{told}"
+    );
+    let told = refusal("r9700-x8", &|read| read.device[0].link = x4).expect("refused");
+    assert!(
+        told.contains("device[0].link = Gen5 x4") && told.contains("port[2].link"),
+        "{told}"
+    );
+    // Both ends of the slot at x4, the link within the card still at x16.
+    let both = refusal("r9700-x8", &|read| {
+        (read.port[0].link, read.port[1].link) = (x4, x4);
+    });
+    assert_eq!(both, None);
+    // An end that shows nothing, as in a guest, contradicts nothing.
+    assert_eq!(refusal("l40x4", &|read| read.port[0].link = None), None);
+    let told = refusal("l40x4", &|read| read.nic[1].link = x4).expect("refused");
+    assert!(told.contains("nic[1].link = Gen5 x4"), "{told}");
 }
 
 #[test]
