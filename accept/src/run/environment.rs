@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use measure::record::{ALLOWED_ENVIRONMENT, is_listed, is_secret};
 
 /// Names that are handed on beside those that change what is measured: where programs, libraries and this user's folders are.
-const KEPT: [&str; 13] = [
+const KEPT: [&str; 14] = [
     "PATH",
     "HOME",
     "USER",
@@ -21,7 +21,12 @@ const KEPT: [&str; 13] = [
     "HIP_PATH",
     "MACA_PATH",
     "TPLENS_SOFT_DIR",
+    STREAM,
 ];
+
+/// Names the noise of a process on a soft box: without it every process of a run would play the same again, and samples that are taken
+/// anew would be copies.
+pub(crate) const STREAM: &str = "TPLENS_SIM_STREAM";
 
 /// By which network interface ranks of one machine find each other: NCCL's and RCCL's variable, and MetaX's.
 const INTERFACE: [&str; 2] = ["NCCL_SOCKET_IFNAME", "MCCL_SOCKET_IFNAME"];

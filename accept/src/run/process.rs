@@ -107,13 +107,23 @@ pub(crate) fn start(
     arguments: &[String],
     sink: LineSink,
 ) -> Result<Worker> {
+    let mut spec = spec(name, file, arguments)?;
+    spec.noise = Some(sink);
+    Ok(Worker::spawn(spec)?)
+}
+
+/// How a program is started; on a soft box its name is that of its noise, too.
+fn spec(name: &str, file: &Path, arguments: &[String]) -> Result<WorkerSpec> {
     let words = [OsString::from(TIED), file.into()]
         .into_iter()
         .chain(arguments.iter().map(OsString::from));
     let mut spec = WorkerSpec::this_program(name, words)?;
     spec.environment = environment::added(|name| std::env::var_os(name).is_some());
-    spec.noise = Some(sink);
-    Ok(Worker::spawn(spec)?)
+    if arguments.iter().any(|word| word == "--sim") {
+        let stream = (environment::STREAM.into(), name.into());
+        spec.environment.push(stream);
+    }
+    Ok(spec)
 }
 
 /// Runs a program to its end.
@@ -202,4 +212,28 @@ fn log(path: &Path) -> Result<(LineSink, Arc<AtomicU64>)> {
 /// It is not there; the error says how to build it.
 pub(crate) fn file(program: &str) -> Result<PathBuf, String> {
     program::others::beside(program, "cargo xtask accept")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_program_on_a_soft_box_has_noise_of_its_own_and_none_elsewhere() {
+        let stream = |name: &str, words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let spec = spec(name, Path::new("/bin/p2p-bw"), &words).unwrap();
+            let set = spec.environment.into_iter();
+            set.filter(|(name, _)| name == "TPLENS_SIM_STREAM")
+                .map(|(_, value)| value)
+                .collect::<Vec<OsString>>()
+        };
+        let played = ["--cases", "h2d_pinned_ce", "--sim", "l40x4"];
+        assert_eq!(stream("host-links", &played), ["host-links"]);
+        assert_eq!(
+            stream("host-links-again-1", &played),
+            ["host-links-again-1"]
+        );
+        assert!(stream("host-links", &["--gpus", "0"]).is_empty());
+    }
 }

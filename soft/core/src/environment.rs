@@ -7,7 +7,14 @@ use std::sync::{LazyLock, Mutex};
 
 static DESCRIBED: LazyLock<Outcome<BoxFile>> = LazyLock::new(|| {
     let path = std::env::var_os("TPLENS_SOFT_BOX").ok_or(Code::NO_DEVICE)?;
-    BoxFile::read(Path::new(&path)).map_err(|_| Code::UNKNOWN.into())
+    let mut described = BoxFile::read(Path::new(&path)).map_err(|_| Code::UNKNOWN)?;
+    // A run that starts many processes names each, so that their noise is not the same over again.
+    if let (Some(noise), Some(stream)) =
+        (&mut described.noise, std::env::var_os("TPLENS_SIM_STREAM"))
+    {
+        noise.seed = crate::noise::of_stream(noise.seed, stream.as_encoded_bytes());
+    }
+    Ok(described)
 });
 
 static SYSFS: LazyLock<Option<PathBuf>> =
@@ -26,7 +33,7 @@ static DRIVER: LazyLock<Outcome<Mutex<SoftDriver>>> = LazyLock::new(|| {
     }
 });
 
-/// The box that `TPLENS_SOFT_BOX` names.
+/// The box that `TPLENS_SOFT_BOX` names; its noise is that of the stream that `TPLENS_SIM_STREAM` names.
 ///
 /// # Errors
 /// [`Code::NO_DEVICE`] where the variable is not set, [`Code::UNKNOWN`] where the file is not a valid box.

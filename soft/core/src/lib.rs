@@ -7,6 +7,8 @@
 //!
 //! `TPLENS_SOFT_BOX` names the box file; without it there is no device. `TPLENS_SOFT_SYSFS` names the generated sysfs tree,
 //! where link states are rewritten (a device that is opened leaves its idle link; a link that retrains shows it).
+//! `TPLENS_SIM_STREAM`, any words, mixes into the seed of the box's noise, so that processes which name another stream draw
+//! other noise, and those which name the same draw the same; without it the box's own seed holds.
 //!
 //! # The virtual clock
 //!

@@ -59,6 +59,15 @@ impl NoiseSource {
     }
 }
 
+/// The seed of a stream of noise by its name: the same for the same name, and another one for another.
+pub(crate) fn of_stream(seed: u64, name: &[u8]) -> u64 {
+    // FNV-1a (Fowler, Noll, Vo).
+    let hash = name.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    seed ^ hash
+}
+
 /// The noise factor of the numbered call of a collective library, the same in every process of the box.
 #[must_use]
 pub fn call_factor(noise: Option<&Noise>, call: u64) -> f64 {
@@ -67,7 +76,7 @@ pub fn call_factor(noise: Option<&Noise>, call: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::NoiseSource;
+    use super::{NoiseSource, of_stream};
     use boxfile::Noise;
 
     #[test]
@@ -117,5 +126,22 @@ mod tests {
         assert!((850..=1150).contains(&slow), "{slow}");
         assert_eq!(NoiseSource::of_call(None, 7), 1.0);
         assert_eq!(NoiseSource::new(None).factor(), 1.0);
+    }
+
+    #[test]
+    fn another_stream_of_a_box_has_other_noise_and_the_same_one_the_same() {
+        // FNV-1a of "a" is af63dc4c8601ec8c (the authors' test vectors).
+        assert_eq!(of_stream(0, b"a"), 0xaf63_dc4c_8601_ec8c);
+        let first = |name: &[u8]| {
+            let noise = Noise {
+                cv: 0.02,
+                slow_fraction: 0.0,
+                slow_extra: 0.0,
+                seed: of_stream(7, name),
+            };
+            NoiseSource::new(Some(&noise)).factor()
+        };
+        assert_eq!(first(b"peer-links"), first(b"peer-links"));
+        assert_ne!(first(b"peer-links"), first(b"peer-links-again-1"));
     }
 }
