@@ -35,6 +35,7 @@ use crate::profile::Profile;
 use crate::report::{Check, ReasonCode};
 use judging::Judging;
 use pool::Pool;
+pub(crate) use trouble::STARVED;
 
 /// Findings that cannot be judged together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

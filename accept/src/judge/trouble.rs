@@ -14,6 +14,9 @@ pub(super) struct Trouble {
     pub(super) text: String,
 }
 
+/// The words of the programs' processes that made no progress because they did not get a CPU.
+pub(crate) const STARVED: &str = "were waits for a CPU";
+
 /// What a failure's words hold, and what it then is; the first that fits.
 const FAILURES: &[(&str, Verdict, ReasonCode)] = &[
     (
@@ -22,6 +25,7 @@ const FAILURES: &[(&str, Verdict, ReasonCode)] = &[
         ReasonCode::DependencyFailed,
     ),
     ("device lost", Verdict::Fail, ReasonCode::DeviceLost),
+    (STARVED, Verdict::Inconclusive, ReasonCode::BusyHost),
     (
         "out of memory",
         Verdict::Inconclusive,
@@ -138,6 +142,12 @@ mod tests {
         assert_eq!(
             code("out of memory: 4096 bytes of device memory"),
             ReasonCode::OutOfMemory
+        );
+        // The very words of `supervisor::Silence`.
+        let starved = "rank 2 in `x`: no progress for 80 s, of which 75 s were waits for a CPU: other work has this machine's CPUs";
+        assert_eq!(
+            (Trouble::failed(starved).verdict, code(starved)),
+            (Verdict::Inconclusive, ReasonCode::BusyHost)
         );
         assert_eq!(
             code("the worker was killed by signal 11"),

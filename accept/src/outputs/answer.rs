@@ -247,6 +247,7 @@ pub(super) fn next(code: ReasonCode) -> Option<&'static str> {
             "see whether the vendor's own tool (nvidia-smi, amd-smi, mx-smi) still answers; a device that blocks it is often a failing one"
         }
         R::BusyDevice => "stop the other work on the device and run again",
+        R::BusyHost => "stop the other work on this machine and run again",
         R::VersionMismatch => {
             "capture a new baseline on this driver and box, or run without --baseline"
         }

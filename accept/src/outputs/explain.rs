@@ -15,6 +15,7 @@ const COMMON: &[ReasonCode] = &[
     ReasonCode::Rebooted,
     ReasonCode::Unreadable,
     ReasonCode::Permission,
+    ReasonCode::BusyHost,
     ReasonCode::WorkerFailed,
     ReasonCode::OutOfMemory,
     ReasonCode::Interrupted,

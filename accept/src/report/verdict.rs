@@ -119,6 +119,8 @@ reasons! {
     MonitorLost = "monitor_lost", OPEN;
     /// Others use the device.
     BusyDevice = "busy_device", OPEN;
+    /// Other work had this machine's CPUs, so that nothing is known of the devices.
+    BusyHost = "busy_host", OPEN;
     /// The baseline is of another driver, firmware or box.
     VersionMismatch = "version_mismatch", OPEN;
     /// It could not be read.

@@ -12,6 +12,7 @@ use super::process::Ended;
 use super::steps::Step;
 use crate::checks::Group;
 use crate::findings::Missing;
+use crate::judge::STARVED;
 use crate::report::ReasonCode;
 
 /// The words of a driver's error that says that its device is gone.
@@ -173,6 +174,8 @@ pub(super) fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Op
 fn refused(reason: &str) -> ReasonCode {
     if is_loss(reason) {
         ReasonCode::DeviceLost
+    } else if reason.contains(STARVED) {
+        ReasonCode::BusyHost
     } else if reason.contains("no progress") || reason.contains("no answer") {
         ReasonCode::Hang
     } else if reason.contains("not found") {
@@ -292,6 +295,10 @@ mod tests {
             (
                 "joining the communicator: no progress for 20 s",
                 ReasonCode::Hang,
+            ),
+            (
+                "joining the communicator: no progress for 80 s, of which 75 s were waits for a CPU: other work has",
+                ReasonCode::BusyHost,
             ),
             ("ranks 0 and 1 disagree", ReasonCode::WorkerFailed),
         ] {

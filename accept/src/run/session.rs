@@ -27,8 +27,9 @@ use crate::report::{Check, ReasonCode};
 /// deadlines for whatever can hang, and ends what hangs itself.
 const DEADLINES: u32 = 3;
 
-/// What a program may be silent besides, as while a driver starts.
-const BESIDE: Duration = Duration::from_secs(30);
+/// What a program may be silent besides: while a driver starts and a hang is ended, and while its own processes wait for a CPU, for
+/// which they have a minute more ([`supervisor::Patience`]).
+const BESIDE: Duration = Duration::from_secs(30 + 60);
 
 /// A run under way.
 pub(crate) struct Session<'a> {

@@ -69,6 +69,14 @@ impl<'a> Link<'a> {
         }
     }
 
+    /// Its process id; `None` on another machine.
+    pub(crate) fn process(&self) -> Option<u32> {
+        match self {
+            Self::Near(worker) => Some(worker.id()),
+            Self::Far(_) => None,
+        }
+    }
+
     /// Asks it to leave, and waits for nothing.
     pub(crate) fn abort(&mut self) {
         match self {

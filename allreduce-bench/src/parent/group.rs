@@ -11,7 +11,7 @@ use inventory::Built;
 use measure::quantity::TimeSource;
 use measure::record::LibraryFacts;
 use program::Stop;
-use supervisor::{Interrupt, Ladder, LineSink, Signal, WorkerSpec};
+use supervisor::{Interrupt, Ladder, LineSink, Patience, Signal, Silence, WorkerSpec};
 
 use crate::engine_probe::Probe;
 use crate::launch::{Heard, Leader, Link};
@@ -230,7 +230,8 @@ impl<'a> Group<'a> {
         let deadline = self.setup.deadline.saturating_add(longer);
         let mut replies: Vec<Option<RankReply>> = vec![None; count];
         let mut steps: Vec<String> = vec![doing.to_owned(); count];
-        let mut heard = Instant::now();
+        let processes = self.ranks.iter().take(count).filter_map(Link::process);
+        let mut patience = Patience::new(deadline, processes);
         while replies.iter().any(Option::is_none) {
             for rank in 0..count {
                 if replies[rank].is_some() {
@@ -239,14 +240,14 @@ impl<'a> Group<'a> {
                 match self.ranks[rank].next(TURN, self.setup.interrupt) {
                     Heard::Reply(RankReply::Doing { doing }) => {
                         steps[rank] = doing;
-                        heard = Instant::now();
+                        patience.heard();
                     }
                     Heard::Reply(RankReply::Failed { reason }) | Heard::Lost(reason) => {
                         return Err(self.failed(rank, format!("{}: {reason}", steps[rank])));
                     }
                     Heard::Reply(reply) => {
                         replies[rank] = Some(reply);
-                        heard = Instant::now();
+                        patience.heard();
                     }
                     Heard::Silent => {}
                     Heard::Interrupted(signal) => {
@@ -255,8 +256,8 @@ impl<'a> Group<'a> {
                     }
                 }
             }
-            if heard.elapsed() >= deadline {
-                return Err(self.hung(&replies, &steps, heard.elapsed()));
+            if let Some(silence) = patience.over() {
+                return Err(self.hung(&replies, &steps, silence));
             }
         }
         Ok(replies.into_iter().flatten().collect())
@@ -275,25 +276,24 @@ impl<'a> Group<'a> {
         None
     }
 
-    /// Says which ranks do not answer, and in which step.
+    /// Says which ranks do not answer, and in which step. Ranks that had no CPU do not hang, as far as is known.
     fn hung(
         &mut self,
         replies: &[Option<RankReply>],
         steps: &[String],
-        waited: Duration,
+        silence: Silence,
     ) -> Trouble {
         let silent: Vec<String> = (0..replies.len())
             .filter(|rank| replies[*rank].is_none())
             .map(|rank| format!("rank {rank} in `{}`", steps[rank]))
             .collect();
-        let mut doing = format!(
-            "no progress for {:.0} s: {}",
-            waited.as_secs_f64(),
-            silent.join(", ")
-        );
+        let mut doing = format!("{silence}: {}", silent.join(", "));
         let unkillable = self.end();
         if unkillable {
             doing.push_str("; a process cannot be ended");
+        }
+        if silence.is_starved && !unkillable {
+            return Trouble::Failed { reason: doing };
         }
         Trouble::Hang { doing, unkillable }
     }

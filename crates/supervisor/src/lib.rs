@@ -26,6 +26,7 @@
 pub mod child;
 mod interrupt;
 mod ladder;
+mod patience;
 mod poll;
 mod pump;
 mod tail;
@@ -34,5 +35,6 @@ mod worker;
 
 pub use interrupt::{Interrupt, Signal};
 pub use ladder::{Ending, Ladder};
+pub use patience::{Patience, Silence};
 pub use tail::TAIL_BYTES;
 pub use worker::{Event, LineSink, SupervisorError, Worker, WorkerSpec};

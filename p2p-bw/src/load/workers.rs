@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use program::Stop;
 use program::child::last_line;
-use supervisor::{Event, Interrupt, Ladder, Signal, Worker};
+use supervisor::{Event, Interrupt, Ladder, Patience, Signal, Worker};
 
 use super::messages::{Load, LoadReply, LoadRequest, Loaded};
 use crate::children::Child;
@@ -33,8 +33,8 @@ pub(super) enum Came {
 
 struct Loading {
     worker: Worker,
-    /// When it last said anything, and what.
-    moved: Instant,
+    /// Since it last said anything, and what that was.
+    patience: Patience,
     doing: String,
     /// What was wrong, should it not come to its end.
     wrong: Vec<(Load, String)>,
@@ -58,8 +58,8 @@ pub(super) fn load(
         // A child that is gone is seen at the first look.
         let _ = worker.send(request);
         all.push(Loading {
+            patience: Patience::new(deadline, [worker.id()]),
             worker,
-            moved: Instant::now(),
             doing: "starting".to_owned(),
             wrong: Vec::new(),
             came: None,
@@ -80,7 +80,7 @@ pub(super) fn load(
             }
             match one.worker.next::<LoadReply>(LOOK, heard) {
                 Event::Interrupted(came) => signal = Some(came),
-                event => one.take(event, deadline, &|text| say(number, text)),
+                event => one.take(event, &|text| say(number, text)),
             }
         }
         if told.elapsed() >= PROGRESS {
@@ -99,10 +99,10 @@ pub(super) fn load(
 }
 
 impl Loading {
-    fn take(&mut self, event: Event<LoadReply>, deadline: Duration, say: &dyn Fn(&str)) {
+    fn take(&mut self, event: Event<LoadReply>, say: &dyn Fn(&str)) {
         match event {
             Event::Message(reply) => {
-                self.moved = Instant::now();
+                self.patience.heard();
                 match reply {
                     LoadReply::Doing { doing } => self.doing = doing,
                     LoadReply::Wrong { of, seen } => {
@@ -121,15 +121,13 @@ impl Loading {
                 self.fail(format!("its answer was not understood: {error}"));
             }
             Event::Silent { .. } | Event::Interrupted(_) => {
-                let waited = self.moved.elapsed();
-                if waited >= deadline {
+                if let Some(silence) = self.patience.over() {
                     self.worker.end(LADDER);
-                    let what = format!(
-                        "{}: no progress for {:.0} s",
-                        self.doing,
-                        waited.as_secs_f64()
-                    );
-                    self.came = Some(Came::Hung(self.with_wrong(what)));
+                    let what = format!("{}: {silence}", self.doing);
+                    match silence.is_starved {
+                        true => self.fail(what),
+                        false => self.came = Some(Came::Hung(self.with_wrong(what))),
+                    }
                 }
             }
         }

@@ -39,10 +39,14 @@ impl Finding {
             JobEnd::Interrupted { signal, .. } => return Err(signal),
             JobEnd::Hang {
                 doing,
-                waited,
+                silence,
                 unkillable,
             } => {
-                let mut doing = format!("{doing}: no progress for {:.0} s", waited.as_secs_f64());
+                let mut doing = format!("{doing}: {silence}");
+                if silence.is_starved && !unkillable {
+                    // Nothing speaks against the device.
+                    return Ok(Self::without_numbers(Outcome::Failed { reason: doing }));
+                }
                 if unkillable {
                     doing.push_str("; its process cannot be ended");
                 }
@@ -117,6 +121,8 @@ impl Finding {
 mod tests {
     use std::time::Duration;
 
+    use supervisor::Silence;
+
     use super::*;
 
     fn of(end: JobEnd) -> Finding {
@@ -130,17 +136,30 @@ mod tests {
 
     #[test]
     fn hangs_crashes_and_losses_speak_against_a_device_and_refusals_do_not() {
-        let hang = |unkillable| JobEnd::Hang {
+        let ended = |for_cpu, is_starved, unkillable| JobEnd::Hang {
             doing: "copying".to_owned(),
-            waited: Duration::from_secs(20),
+            silence: Silence {
+                waited: Duration::from_secs(20),
+                for_cpu: Duration::from_secs(for_cpu),
+                is_starved,
+            },
             unkillable,
         };
+        let hang = |unkillable| ended(0, false, unkillable);
         let found = of(hang(false));
         let doing = "copying: no progress for 20 s";
         assert_eq!(blame(&found), Some((doing, false)));
         assert!(matches!(found.outcome, Outcome::Hang { doing: told } if told == doing));
         let at_once = "copying: no progress for 20 s; its process cannot be ended";
         assert_eq!(blame(&of(hang(true))), Some((at_once, true)));
+        // 19 of 20 s were the machine's.
+        let starved = of(ended(19, true, false));
+        assert_eq!(blame(&starved), None);
+        assert!(
+            matches!(&starved.outcome, Outcome::Failed { reason } if reason.contains("19 s were waits for a CPU")),
+            "{:?}",
+            starved.outcome
+        );
         let reason = || "why".to_owned();
         let crashed = of(JobEnd::Crashed { reason: reason() });
         assert_eq!(blame(&crashed), Some(("why", false)));

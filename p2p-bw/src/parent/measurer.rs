@@ -7,7 +7,7 @@ use std::time::Duration;
 use inventory::Built;
 use program::Stop;
 use program::child::last_line;
-use supervisor::{Ending, Event, Interrupt, Ladder, Signal, Worker};
+use supervisor::{Ending, Event, Interrupt, Ladder, Patience, Signal, Silence, Worker};
 
 use crate::cases::{Case, Memory};
 use crate::children::Child;
@@ -27,7 +27,7 @@ pub(crate) enum JobEnd {
     /// It made no progress; it was ended.
     Hang {
         doing: String,
-        waited: Duration,
+        silence: Silence,
         unkillable: bool,
     },
     /// It died.
@@ -105,16 +105,22 @@ impl<'a> Measurer<'a> {
         }
         .to_owned();
         let deadline = job.map_or(self.deadline, |job| limit(self.deadline, job));
+        let process = self.worker.as_ref().map(Worker::id);
+        let mut patience = Patience::new(deadline, process);
         loop {
             let Some(worker) = &mut self.worker else {
                 return Wait::End(self.crashed("it is gone".to_owned()));
             };
-            match worker.next::<WorkerReply>(deadline, self.interrupt) {
+            match worker.next::<WorkerReply>(patience.left(), self.interrupt) {
                 Event::Message(WorkerReply::Ready) => return Wait::Ready,
-                Event::Message(WorkerReply::Doing { doing: now, .. }) => doing = now,
+                Event::Message(WorkerReply::Doing { doing: now, .. }) => {
+                    doing = now;
+                    patience.heard();
+                }
                 Event::Message(WorkerReply::Timing { samples, .. }) => {
                     doing = format!("timed copies, {samples} samples so far");
                     on_sample();
+                    patience.heard();
                 }
                 Event::Message(WorkerReply::Done { outcome, .. }) => {
                     // Whatever failed may have left the driver in this process in any state.
@@ -127,11 +133,14 @@ impl<'a> Measurer<'a> {
                     self.end_worker();
                     return Wait::End(JobEnd::Done(JobOutcome::Failed { reason, lost: true }));
                 }
-                Event::Silent { waited } => {
+                Event::Silent { .. } => {
+                    let Some(silence) = patience.over() else {
+                        continue;
+                    };
                     let unkillable = self.end_worker() == Some(Ending::HangUnkillable);
                     return Wait::End(JobEnd::Hang {
                         doing,
-                        waited,
+                        silence,
                         unkillable,
                     });
                 }

@@ -10,7 +10,7 @@ use measure::record::{
 };
 use program::child::{SHORT_LADDER, last_line};
 use program::{Break, Recorder, Stop};
-use supervisor::{Ending, Event, Interrupt, Ladder, Worker};
+use supervisor::{Ending, Event, Interrupt, Ladder, Patience, Worker};
 use topology::{Machine, PeerSurroundings, Sysfs, peer_surroundings};
 
 use super::intent::{self, Remembered};
@@ -210,13 +210,20 @@ impl Probes<'_> {
         let (mut steps, mut step) = (Vec::new(), ProbeStep::Start);
         let mut behaved = false;
         let began = Instant::now();
+        let mut patience = Patience::new(self.deadline, [child.id()]);
         let judged = loop {
-            match child.next::<ProbeReply>(self.deadline, self.interrupt) {
-                Event::Message(ProbeReply::Begin { step: next }) => step = next,
-                Event::Message(ProbeReply::Step { step, outcome }) => steps.push(PeerStep {
-                    name: step.name().to_owned(),
-                    outcome,
-                }),
+            match child.next::<ProbeReply>(patience.left(), self.interrupt) {
+                Event::Message(ProbeReply::Begin { step: next }) => {
+                    step = next;
+                    patience.heard();
+                }
+                Event::Message(ProbeReply::Step { step, outcome }) => {
+                    steps.push(PeerStep {
+                        name: step.name().to_owned(),
+                        outcome,
+                    });
+                    patience.heard();
+                }
                 Event::Message(ProbeReply::End) => {
                     behaved = true;
                     break verdict::judge(self.backend, &steps);
@@ -224,10 +231,15 @@ impl Probes<'_> {
                 Event::Message(ProbeReply::Failed { reason }) => {
                     break verdict::failed(self.backend, &steps, step, format!("{step}: {reason}"));
                 }
-                Event::Silent { waited } => {
-                    let seconds = waited.as_secs_f64().round();
-                    let text = format!("step `{step}` made no progress for {seconds} s");
-                    break verdict::hang(&steps, step, text);
+                Event::Silent { .. } => {
+                    let Some(silence) = patience.over() else {
+                        continue;
+                    };
+                    let text = format!("step `{step}`: {silence}");
+                    break match silence.is_starved {
+                        true => verdict::failed(self.backend, &steps, step, text),
+                        false => verdict::hang(&steps, step, text),
+                    };
                 }
                 Event::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
                 Event::Exited(status) => {

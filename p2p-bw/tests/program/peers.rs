@@ -102,7 +102,7 @@ fn a_peer_copy_that_never_ends_is_a_hang_and_the_rest_is_measured() {
     assert!(
         kept.probe(0, 1)
             .rests_on
-            .contains("step `write` made no progress for 2 s")
+            .contains("step `write`: no progress for 2 s")
     );
     assert!(kept.probe(1, 0).rests_on.contains("step `read`"));
     assert!(not_applicable(&kept, "d2d_read_ce", 0, 1).contains("hang"));

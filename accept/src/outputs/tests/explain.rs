@@ -58,8 +58,9 @@ fn a_check_is_explained() {
       noisy            inconclusive  The interval lies across the limit after all samples that were allowed.
       too_few_samples  inconclusive  Too few samples for an interval.
       busy_device      inconclusive  Others use the device.
-     and what any check can have: device_lost, rebooted, unreadable, permission, worker_failed, out_of_memory, interrupted,
-     not_applicable, unsupported_by_device, missing_library, budget, dependency_failed, excluded_by_user, not_asked
+     and what any check can have: device_lost, rebooted, unreadable, permission, busy_host, worker_failed, out_of_memory,
+     interrupted, not_applicable, unsupported_by_device, missing_library, budget, dependency_failed, excluded_by_user,
+     not_asked
     ");
     insta::assert_snapshot!(of_reason(ReasonCode::Noisy), @r"
     noisy (inconclusive): The interval lies across the limit after all samples that were allowed.
