@@ -154,13 +154,13 @@ kinds! {
         "bind processes to the device's node (cargo xtask numa exec)";
     "allreduce", Collectives,
         "time of an all-reduce of all devices at small and large sizes",
-        "host-synced calls, results compared in full, against ceilings and, where there is one, the baseline",
+        "host-synced calls, from level standard on captured graphs, too, results compared in full, against ceilings and, where there is one, the baseline",
         "what an engine's own all-reduce takes",
         "compare the transport that was chosen with the profile's peer access";
     "data", Collectives,
         "whether any copy or collective delivered wrong data",
         "every byte of every measured case compared outside the timed part",
-        "memory that fails only hot or rarely: no march over all of it; collectives inside captured graphs",
+        "memory that fails only hot or rarely: no march over all of it; at level quick collectives inside captured graphs",
         "take the device out of service; run the vendor's memory test";
     "counters", Counters,
         "errors that links and memory counted during the run",

@@ -14,9 +14,15 @@ use crate::report::{Check, ReasonCode};
 
 const KIND: &str = "allreduce";
 
-/// The modes that are judged, the first that was measured and may be judged: a soft box plays host-synced calls in real time, which
-/// says nothing of the box where this machine is too slow for it.
-const MODES: [CallMode; 3] = [CallMode::HostSynced, CallMode::BackToBack, CallMode::Graph];
+/// The modes that are judged as one, by the first that was measured and may be judged: a soft box plays host-synced calls in real
+/// time, which says nothing of the box where this machine is too slow for it.
+const MODES: &[CallMode] = &[CallMode::HostSynced, CallMode::BackToBack];
+
+/// Calls in a captured graph, as serving engines make them: a check of its own where they were tried.
+const CAPTURED: &[CallMode] = &[CallMode::Graph];
+
+/// What such a check is about, behind the size.
+const GRAPH: &str = "graph";
 
 /// The two sizes.
 pub(super) fn allreduce(judging: &Judging<'_>) -> Vec<Check> {
@@ -41,42 +47,60 @@ fn of_size(judging: &Judging<'_>, of: &str, bytes: u64) -> Vec<Check> {
     let Some((most, fewer)) = ranks.split_first() else {
         return vec![judging.lacking(KIND, vec![of.to_owned()])];
     };
-    let mut checks = vec![of_ranks(judging, vec![of.to_owned()], bytes, &all, *most)];
-    for ranks in fewer {
-        let is_lost = |check: &Check| check.reason.code == ReasonCode::DeviceLost;
-        if !checks.last().is_some_and(is_lost) {
+    let mut checks = Vec::new();
+    for ranks in std::iter::once(most).chain(fewer) {
+        let about = |graph: Option<&str>| {
+            let fewer = (ranks != most).then(|| format!("{ranks} ranks"));
+            let words = [Some(of.to_owned()), graph.map(str::to_owned), fewer];
+            words.into_iter().flatten().collect()
+        };
+        let check = of_ranks(judging, about(None), (bytes, *ranks), &all, MODES);
+        let is_lost = check.reason.code == ReasonCode::DeviceLost;
+        checks.push(check);
+        if !is_lost {
+            let is_captured = |(point, _): &(&CollectivePoint, &str)| {
+                point.ranks == *ranks && CAPTURED.contains(&point.mode)
+            };
+            if all.iter().any(is_captured) {
+                let about = about(Some(GRAPH));
+                let check = of_ranks(judging, about, (bytes, *ranks), &all, CAPTURED);
+                checks.push(check);
+            }
             break;
         }
-        let about = vec![of.to_owned(), format!("{ranks} ranks")];
-        checks.push(of_ranks(judging, about, bytes, &all, *ranks));
     }
     checks
 }
 
+/// What calls of so many ranks came to in these modes.
 fn of_ranks(
     judging: &Judging<'_>,
     about: Vec<String>,
-    bytes: u64,
+    (bytes, ranks): (u64, u32),
     all: &[(&CollectivePoint, &str)],
-    ranks: u32,
+    modes: &[CallMode],
 ) -> Check {
     let own = |mode: CallMode| {
         all.iter()
             .filter(move |(point, _)| point.ranks == ranks && point.mode == mode)
     };
+    // A fault of one mode outweighs what another one came to.
+    let found = |(point, source): &(&CollectivePoint, &'_ str)| {
+        of_collective(&point.outcome).map(|found| (found, (*source).to_owned()))
+    };
+    let mut troubles = modes.iter().flat_map(|mode| own(*mode)).filter_map(found);
+    if let Some((fault, source)) = troubles.find(|(found, _)| found.is_fault()) {
+        return judging.troubled(KIND, about, &fault, &source);
+    }
+    let is_captured = modes == CAPTURED;
     let mut trouble: Option<(Trouble, &str)> = None;
     let mut refused = None;
-    for mode in MODES {
+    for mode in modes {
         let mut samples = Vec::new();
         let mut sources: Vec<&str> = Vec::new();
-        for (point, source) in own(mode) {
+        for (point, source) in own(*mode) {
             match (of_collective(&point.outcome), &point.outcome) {
-                (Some(found), _) => {
-                    if found.is_fault() {
-                        return judging.troubled(KIND, about, &found, source);
-                    }
-                    trouble = trouble.or(Some((found, source)));
-                }
+                (Some(found), _) => trouble = trouble.or(Some((found, source))),
                 (None, CollectiveOutcome::Measured { time, .. }) => match not_judged(point) {
                     Some(why) => refused = Some(why.to_owned()),
                     None => {
@@ -91,20 +115,26 @@ fn of_ranks(
         let Some(times) = Figure::of(samples) else {
             continue;
         };
-        let instead = refused.map_or_else(String::new, |why| {
+        let remark = refused.map_or_else(String::new, |why| {
             format!("; calls that the host waits for say nothing of a soft box here ({why}), so these follow each other")
         });
-        return of_times(
-            judging,
-            about,
-            (bytes, ranks),
-            times,
-            &sources.join(", "),
-            instead,
-        );
+        let of = Calls {
+            bytes,
+            ranks,
+            is_captured,
+            remark,
+        };
+        return of_times(judging, about, of, times, &sources.join(", "));
     }
     match (trouble, refused) {
-        (Some((trouble, source)), _) => judging.troubled(KIND, about, &trouble, source),
+        (Some((trouble, source)), _) => {
+            let trouble = if is_captured {
+                without_graphs(trouble)
+            } else {
+                trouble
+            };
+            judging.troubled(KIND, about, &trouble, source)
+        }
         (None, Some(why)) => {
             let text = format!("it was measured, and says nothing of the box: {why}");
             judging
@@ -112,6 +142,40 @@ fn of_ranks(
                 .inconclusive(ReasonCode::Noisy, text, None, vec![])
         }
         (None, None) => judging.lacking(KIND, about),
+    }
+}
+
+/// That a backend has no graphs is nothing that its devices lack.
+fn without_graphs(trouble: Trouble) -> Trouble {
+    let is_none = [ReasonCode::NotApplicable, ReasonCode::UnsupportedByDevice];
+    if !is_none.contains(&trouble.code) {
+        return trouble;
+    }
+    Trouble {
+        code: ReasonCode::NotApplicable,
+        text: format!("not covered: {}", trouble.text),
+        ..trouble
+    }
+}
+
+/// Which calls were timed.
+struct Calls {
+    bytes: u64,
+    ranks: u32,
+    is_captured: bool,
+    /// Said at the end of the reason.
+    remark: String,
+}
+
+impl Calls {
+    /// In words.
+    fn words(&self) -> String {
+        let (size, ranks) = (ByteCount(self.bytes), self.ranks);
+        let captured = match self.is_captured {
+            true => " in a captured graph",
+            false => "",
+        };
+        format!("an all-reduce of {size} by {ranks} ranks{captured}")
     }
 }
 
@@ -123,16 +187,16 @@ fn of_ranks(
 fn of_times(
     judging: &Judging<'_>,
     about: Vec<String>,
-    (bytes, ranks): (u64, u32),
+    of: Calls,
     times: Figure,
     source: &str,
-    instead: String,
 ) -> Check {
     let row = judging.row(KIND, about.first().map(String::as_str));
-    let size = ByteCount(bytes);
+    let calls = of.words();
     let labels = judging.pool.labels();
     let bus = |us: &f64| {
-        bytes as f64 / (us * 1e3) * CollectivePoint::bus_factor(CollectiveKind::AllReduce, ranks)
+        of.bytes as f64 / (us * 1e3)
+            * CollectivePoint::bus_factor(CollectiveKind::AllReduce, of.ranks)
     };
     let rates = || Figure::of(times.samples.iter().map(bus).collect());
     let held =
@@ -148,15 +212,11 @@ fn of_times(
                 ceiling,
                 bad,
                 source: source.to_owned(),
-                more: vec![times.evidence(
-                    format!("time of an all-reduce of {size} by {ranks} ranks"),
-                    "us",
-                    source,
-                )],
-                remark: instead.clone(),
+                more: vec![times.evidence(format!("time of {calls}"), "us", source)],
+                remark: of.remark.clone(),
             }
         };
-    let what = format!("bus bandwidth of an all-reduce of {size} by {ranks} ranks");
+    let what = format!("bus bandwidth of {calls}");
     match (row.map(|row| row.unit), rates()) {
         (Some(LimitUnit::GbPerS | LimitUnit::OfCeiling), Some(rates)) => {
             let ceiling = judging.smallest_ceiling(&labels);
@@ -186,7 +246,7 @@ fn of_times(
             with_baseline(judging, held, rates)
         }
         _ => {
-            let what = format!("time of an all-reduce of {size} by {ranks} ranks");
+            let what = format!("time of {calls}");
             let mut held = held(
                 times.clone(),
                 what,

@@ -144,7 +144,10 @@ fn verified(payload: &Payload) -> Vec<(String, String, Verification)> {
             .iter()
             .filter_map(|point| match &point.outcome {
                 CollectiveOutcome::Measured { verification, .. } => {
-                    let what = format!("{} of {} B", point.kind, point.bytes_per_rank);
+                    let what = format!(
+                        "{} of {} B, {}",
+                        point.kind, point.bytes_per_rank, point.mode
+                    );
                     Some(("collectives".to_owned(), what, verification.clone()))
                 }
                 _ => None,

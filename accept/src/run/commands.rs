@@ -3,6 +3,7 @@
 //! Which of them a run needs is in `steps`.
 
 use super::steps::{Bench, Named};
+use crate::cli::Level;
 
 /// Bytes of a copy within host memory.
 const HOST_BYTES: u64 = 16 << 20;
@@ -19,8 +20,12 @@ pub(super) const POINT_S: f64 = 0.6;
 /// Seconds that the probe of a pair takes, with its kernels.
 const PROBE_S: f64 = 1.0;
 
-/// Seconds that a size of a collective takes.
+/// Seconds that a size of a collective takes, and those that it takes besides in captured graphs.
 const SIZE_S: f64 = 2.0;
+const GRAPH_S: f64 = 1.0;
+
+/// The level from which on collectives are captured in graphs, too.
+pub(super) const GRAPHS_FROM: Level = Level::Standard;
 
 /// Seconds of a serving benchmark.
 const SERVING_S: f64 = 60.0;
@@ -102,13 +107,18 @@ impl Bench<'_> {
     ) -> (&'static str, Vec<String>, f64) {
         let mut words = self.common(devices);
         let listed: Vec<String> = sizes.iter().map(u64::to_string).collect();
-        let budget = sizes.len() as f64 * SIZE_S;
         // A soft box plays calls that the host waits for in real time, which says nothing of the box.
-        let modes = match self.args.sim {
-            Some(_) => "back-to-back",
-            None => "host-synced,back-to-back",
+        let mut modes = match self.args.sim {
+            Some(_) => "back-to-back".to_owned(),
+            None => "host-synced,back-to-back".to_owned(),
         };
-        words.extend(["--ops", "all_reduce", "--modes", modes, "--sizes"].map(str::to_owned));
+        let mut size_s = SIZE_S;
+        if self.args.level >= GRAPHS_FROM {
+            modes.push_str(",graph");
+            size_s += GRAPH_S;
+        }
+        let budget = sizes.len() as f64 * size_s;
+        words.extend(["--ops", "all_reduce", "--modes", &modes, "--sizes"].map(str::to_owned));
         words.extend([listed.join(","), "--budget".to_owned(), budget.to_string()]);
         let seconds = 2.0 * AROUND_S + budget * 2.0;
         ("allreduce-bench", words, seconds)

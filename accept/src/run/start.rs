@@ -10,12 +10,13 @@ use program::{Stop, provenance, result_folder, say, signal_name};
 use supervisor::{Interrupt, Signal};
 
 use super::asked::{check, level_word, loaded, matches};
+use super::commands::GRAPHS_FROM;
 use super::folder::Folder;
 use super::journal::{self, Kept};
 use super::{key, matching, scene, write};
 use crate::baseline;
 use crate::checks::KINDS;
-use crate::cli::RunArgs;
+use crate::cli::{Level, RunArgs};
 use crate::findings::{Findings, Missing};
 use crate::judge::judge;
 use crate::outputs;
@@ -25,13 +26,16 @@ use crate::report::{
 };
 
 /// What no run looks at, and what does.
-const NOT_COVERED: [&str; 5] = [
+const NOT_COVERED: [&str; 4] = [
     "no march over all of the devices' memory: DCGM (dcgmi diag -r 3) or RVS (mem) do one",
     "no power virus, and tensor or matrix cores are not loaded: DCGM (targeted_power, targeted_stress) or RVS (gst, iet) load chips to their limit",
     "no rows or pages that were taken out of service before: nvidia-smi -q -d ROW_REMAPPER,PAGE_RETIREMENT, amd-smi bad-pages",
-    "no collectives inside captured graphs: allreduce-bench --modes graph",
     "no network between machines",
 ];
+
+/// What this level does not look at, and another one does.
+const NO_GRAPHS: &str =
+    "no collectives inside captured graphs, as serving engines make them: --level standard";
 
 /// Runs, or goes on with a run, and gives the exit code.
 ///
@@ -221,8 +225,15 @@ impl Run<'_> {
             checks: Vec::new(),
             settings: Vec::new(),
             series: Vec::new(),
-            not_covered: NOT_COVERED.map(str::to_owned).to_vec(),
+            not_covered: not_covered(self.args.level),
             notes: Vec::new(),
         }
     }
+}
+
+/// What a run at this level does not look at, and what does.
+fn not_covered(level: Level) -> Vec<String> {
+    let no_graphs = (level < GRAPHS_FROM).then_some(NO_GRAPHS);
+    let all = no_graphs.into_iter().chain(NOT_COVERED);
+    all.map(str::to_owned).collect()
 }

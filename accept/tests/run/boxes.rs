@@ -145,6 +145,13 @@ fn a_soak_measures_round_after_round_and_tells_drift() {
         .filter(|(id, _)| id.starts_with("drift h2d_pinned_ce"))
         .collect();
     assert_eq!(drifts.len(), 2, "{found:?}");
+    // Each round has noise of its own: a round that plays another one again would be no further sample.
+    let all = report["checks"].as_array().unwrap();
+    let drift = all.iter().find(|check| check["id"] == *drifts[0].0);
+    let first = |evidence: &serde_json::Value| evidence["samples"].get(0)?.as_f64();
+    let rounds = drift.unwrap()["evidence"].as_array().unwrap();
+    let rounds: Vec<f64> = rounds.iter().filter_map(first).collect();
+    assert!(rounds.len() >= 2 && rounds[0] != rounds[1], "{rounds:?}");
     for id in [
         "memory GPU0",
         "memory GPU1",
@@ -206,6 +213,41 @@ fn a_soak_rejects_memory_that_loses_a_bit_and_sums_that_are_wrong() {
     assert_eq!(found["arithmetic GPU1"], came("fail", "data_mismatch"));
     // Copies were right.
     assert_eq!(found["data box"].0, "pass");
+}
+
+#[test]
+fn an_all_reduce_that_is_wrong_in_a_captured_graph_only_is_told_from_standard_on() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.two(vec![Fault::CollectiveWrong {
+        rank: 1,
+        after_calls: 0,
+        captured: true,
+    }]);
+    let file = scratch.join(TWO.0);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text + "\n[allreduce]\nlarge_bytes = 1048576\n").unwrap();
+    let others = "link,h2d_pinned,d2h_pinned,h2d_pageable,d2h_pageable,bidirectional,peer_access,p2p,p2p_staged,p2p_latency,\
+        symmetry,spread,concurrent,numa_penalty";
+    let on = |level: &str| {
+        let more = ["--exclude", others, "--level", level];
+        let code = scratch.on(TWO, level, &more).code;
+        let report = scratch.json(&format!("{level}/report.json"));
+        let text = report["not_covered"].to_string();
+        (code, checks(&report), text.contains("captured graphs"))
+    };
+    let (_, quick, is_named) = on("quick");
+    assert!(is_named && quick["data box"].0 == "pass", "{quick:?}");
+    let (code, found, is_named) = on("standard");
+    assert!(code == 1 && !is_named, "{found:?}");
+    for size in ["small", "large"] {
+        assert_eq!(found[&format!("allreduce {size}")].0, "pass", "{found:?}");
+        let captured = &found[&format!("allreduce {size} graph")];
+        assert_eq!(*captured, came("fail", "data_mismatch"), "{found:?}");
+    }
+    assert_eq!(found["data collectives"], came("fail", "data_mismatch"));
 }
 
 #[test]

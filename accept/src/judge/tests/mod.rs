@@ -1,5 +1,6 @@
 //! Tests of the judges, and the box that is played for them, which tests of other parts may use.
 
+mod captured;
 mod dice;
 mod known_answers;
 mod missing;
