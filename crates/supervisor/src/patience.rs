@@ -1,8 +1,8 @@
 //! How long workers may be silent: a deadline of time that they had, and not of time in which other work had the CPU they wanted. A
 //! worker that starves looks like one that hangs, and says nothing of what it waits for.
 //!
-//! What waited for a CPU is what the kernel counted for the workers' threads (`/proc/PID/task/TID/schedstat`); where it counts
-//! nothing, all time counts. CPUs that a hypervisor or a quota takes away are not seen. It ends nothing.
+//! What ran and what waited for a CPU is what the kernel counted for the workers' threads (`/proc/PID/task/TID/schedstat`); where it
+//! counts nothing, all time counts. CPUs that a hypervisor or a quota takes away are not seen. It ends nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,8 +17,17 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Less than this is not worth a word.
 const WORTH_TELLING: Duration = Duration::from_secs(1);
 
-/// For each thread by process and number, how long it has waited for a CPU since it began.
-type Waits = BTreeMap<(u32, u32), Duration>;
+/// What the kernel counts of a thread since it began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counted {
+    /// On a CPU.
+    ran: Duration,
+    /// Able to run, while others had the CPUs.
+    waited: Duration,
+}
+
+/// Threads by process and number.
+type Threads = BTreeMap<(u32, u32), Counted>;
 
 /// Waits for progress of one worker, or of several that need each other.
 #[derive(Debug)]
@@ -26,7 +35,7 @@ pub struct Patience {
     deadline: Duration,
     processes: Vec<u32>,
     since: Instant,
-    waits: Waits,
+    threads: Threads,
 }
 
 /// Workers made no progress for as long as they may.
@@ -34,7 +43,7 @@ pub struct Patience {
 pub struct Silence {
     /// How long nothing came.
     pub waited: Duration,
-    /// The part of it in which they waited for a CPU that other work had; what each of several waited is added up.
+    /// The part of it in which they waited for a CPU that other work had.
     pub for_cpu: Duration,
     /// Whether that leaves less than the deadline, so that nothing is known of what they wait for.
     pub is_starved: bool,
@@ -48,7 +57,7 @@ impl Patience {
         Self {
             deadline,
             since: Instant::now(),
-            waits: waits(&processes),
+            threads: threads(&processes),
             processes,
         }
     }
@@ -56,7 +65,7 @@ impl Patience {
     /// Begins anew: there was progress.
     pub fn heard(&mut self) {
         self.since = Instant::now();
-        self.waits = waits(&self.processes);
+        self.threads = threads(&self.processes);
     }
 
     /// How long to wait until [`Patience::over`] may have something to say.
@@ -66,7 +75,7 @@ impl Patience {
         // Nothing needs to be read before.
         let by_clock = self.deadline.saturating_sub(waited);
         match by_clock.is_zero() {
-            true => left(self.deadline, waited, self.for_cpu()).max(LOOK),
+            true => left(self.deadline, waited, self.had(waited)).max(LOOK),
             false => by_clock,
         }
     }
@@ -78,21 +87,17 @@ impl Patience {
         if waited < self.deadline {
             return None;
         }
-        let for_cpu = self.for_cpu().min(waited);
-        left(self.deadline, waited, for_cpu)
-            .is_zero()
-            .then(|| Silence {
-                waited,
-                for_cpu,
-                is_starved: waited - for_cpu < self.deadline,
-            })
+        let had = self.had(waited);
+        left(self.deadline, waited, had).is_zero().then(|| Silence {
+            waited,
+            for_cpu: waited - had,
+            is_starved: had < self.deadline,
+        })
     }
 
-    /// How long the workers have waited for a CPU since the last progress: of each the thread that waited longest. Workers that need
-    /// each other wait one after another.
-    fn for_cpu(&self) -> Duration {
-        let now = waits(&self.processes);
-        for_cpu(&self.waits, &now)
+    /// The part of some time that the workers had.
+    fn had(&self, waited: Duration) -> Duration {
+        had(waited, &self.threads, &threads(&self.processes))
     }
 }
 
@@ -116,50 +121,60 @@ impl fmt::Display for Silence {
 }
 
 /// What is left of a deadline, or of the longest wait.
-fn left(deadline: Duration, waited: Duration, for_cpu: Duration) -> Duration {
-    let own = waited.saturating_sub(for_cpu);
+fn left(deadline: Duration, waited: Duration, had: Duration) -> Duration {
     let at_most = deadline.saturating_add(LONGER);
-    let of_deadline = deadline.saturating_sub(own);
+    let of_deadline = deadline.saturating_sub(had);
     of_deadline.min(at_most.saturating_sub(waited))
 }
 
-/// Between two looks at the threads of some processes.
-fn for_cpu(before: &Waits, now: &Waits) -> Duration {
-    let mut longest: BTreeMap<u32, Duration> = BTreeMap::new();
-    for (thread, wait) in now {
-        let own = wait.saturating_sub(before.get(thread).copied().unwrap_or_default());
-        let known = longest.entry(thread.0).or_default();
-        *known = own.max(*known);
+/// The part of some time that workers had, of which these are the threads before and after it.
+///
+/// Workers that need each other wait one after another, so that what they waited for a CPU adds up, of each the thread that waited
+/// longest. But one that ran all that time made no progress with it, however many others waited.
+fn had(time: Duration, before: &Threads, after: &Threads) -> Duration {
+    let mut longest: BTreeMap<u32, Counted> = BTreeMap::new();
+    for (thread, counted) in after {
+        let known = before.get(thread).copied().unwrap_or_default();
+        let of_process = longest.entry(thread.0).or_default();
+        let ran = counted.ran.saturating_sub(known.ran);
+        let waited = counted.waited.saturating_sub(known.waited);
+        of_process.ran = ran.max(of_process.ran);
+        of_process.waited = waited.max(of_process.waited);
     }
-    longest
-        .into_values()
-        .fold(Duration::ZERO, Duration::saturating_add)
+    let all = longest.values();
+    let waited = all
+        .clone()
+        .fold(Duration::ZERO, |sum, one| sum.saturating_add(one.waited));
+    let ran = all.map(|one| one.ran).max().unwrap_or_default();
+    time.saturating_sub(waited).max(ran).min(time)
 }
 
-fn waits(processes: &[u32]) -> Waits {
-    let mut waits = Waits::new();
+fn threads(processes: &[u32]) -> Threads {
+    let mut all = Threads::new();
     for process in processes {
         let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else {
             continue;
         };
         for thread in threads.flatten() {
-            let number = thread
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse().ok());
+            let name = thread.file_name();
+            let number = name.to_str().and_then(|name| name.parse().ok());
             let text = std::fs::read_to_string(thread.path().join("schedstat")).ok();
-            if let Some((number, wait)) = number.zip(text.as_deref().and_then(wait_in)) {
-                waits.insert((*process, number), wait);
+            if let Some((number, counted)) = number.zip(text.as_deref().and_then(counted_in)) {
+                all.insert((*process, number), counted);
             }
         }
     }
-    waits
+    all
 }
 
-/// Of the kernel's three numbers (Documentation/scheduler/sched-stats.rst) the second: nanoseconds on a run queue.
-fn wait_in(text: &str) -> Option<Duration> {
-    let nanoseconds = text.split_whitespace().nth(1)?.parse().ok()?;
-    Some(Duration::from_nanos(nanoseconds))
+/// Of the kernel's three numbers (Documentation/scheduler/sched-stats.rst) the first two: nanoseconds on a CPU and on a run queue.
+fn counted_in(text: &str) -> Option<Counted> {
+    let mut numbers = text.split_whitespace().map(str::parse);
+    let mut next = || numbers.next()?.ok().map(Duration::from_nanos);
+    Some(Counted {
+        ran: next()?,
+        waited: next()?,
+    })
 }
 
 #[cfg(test)]
@@ -172,39 +187,62 @@ mod tests {
 
     #[test]
     fn only_time_that_a_worker_had_counts_and_a_minute_more_is_the_longest() {
-        // Waited 20 s, all its own: nothing is left of 20 s.
-        assert_eq!(left(s(20), s(20), s(0)), s(0));
-        // 15 of 20 s waiting for a CPU: 5 s were its own, 15 s are left.
-        assert_eq!(left(s(20), s(20), s(15)), s(15));
-        // 70 s, of which 65 on the queue: 15 s are left of the deadline, and 20 + 60 - 70 = 10 of the longest wait.
-        assert_eq!(left(s(20), s(70), s(65)), s(10));
-        assert_eq!(left(s(20), s(80), s(75)), s(0));
-        // Of several more than the time there was.
-        assert_eq!(left(s(2), s(10), s(30)), s(2));
-        assert_eq!(left(Duration::MAX, s(10), s(0)), Duration::MAX - s(10));
+        // All of 20 s were its own: nothing is left of 20 s.
+        assert_eq!(left(s(20), s(20), s(20)), s(0));
+        // 5 of 20 s were its own: 15 s are left.
+        assert_eq!(left(s(20), s(20), s(5)), s(15));
+        // 5 of 70 s: 15 s are left of the deadline, and 20 + 60 - 70 = 10 of the longest wait.
+        assert_eq!(left(s(20), s(70), s(5)), s(10));
+        assert_eq!(left(s(20), s(80), s(5)), s(0));
+        assert_eq!(left(Duration::MAX, s(10), s(10)), Duration::MAX - s(10));
+    }
+
+    fn counted(ran: u64, waited: u64) -> Counted {
+        Counted {
+            ran: s(ran),
+            waited: s(waited),
+        }
     }
 
     #[test]
-    fn of_each_process_the_thread_counts_that_waited_longest_and_processes_add_up() {
-        let before = Waits::from([((1, 1), s(3)), ((1, 2), s(0)), ((2, 2), s(5))]);
-        // 1: max(4 - 3, 2 - 0, 1 of a new thread) = 2; 2: 9 - 5 = 4; 6 s in all.
-        let now = Waits::from([
-            ((1, 1), s(4)),
-            ((1, 2), s(2)),
-            ((1, 3), s(1)),
-            ((2, 2), s(9)),
+    fn what_each_waited_longest_for_a_cpu_adds_up() {
+        let before = Threads::from([
+            ((1, 1), counted(1, 3)),
+            ((1, 2), counted(0, 0)),
+            ((2, 2), counted(7, 5)),
         ]);
-        assert_eq!(for_cpu(&before, &now), s(6));
-        assert_eq!(for_cpu(&now, &Waits::new()), s(0));
+        // Process 1 waited max(4 - 3, 2 - 0, 1 of a new thread) = 2, process 2 9 - 5 = 4: 6 of 10 s. Both ran 1 s at most.
+        let after = Threads::from([
+            ((1, 1), counted(2, 4)),
+            ((1, 2), counted(0, 2)),
+            ((1, 3), counted(0, 1)),
+            ((2, 2), counted(8, 9)),
+        ]);
+        assert_eq!(had(s(10), &before, &after), s(4));
+        // In 5 s they waited longer than there was time: what one of them ran is left.
+        assert_eq!(had(s(5), &before, &after), s(1));
+        // They are gone, or nobody counts.
+        assert_eq!(had(s(5), &after, &Threads::new()), s(5));
     }
 
     #[test]
-    fn the_second_number_is_the_wait() {
+    fn one_that_runs_all_the_time_hangs_however_many_wait() {
+        // Each of two that spin has a tenth of 60 s.
+        let before = Threads::from([((1, 1), counted(0, 0)), ((2, 2), counted(0, 0))]);
+        let after = Threads::from([((1, 1), counted(6, 54)), ((2, 2), counted(6, 54))]);
+        assert_eq!(had(s(60), &before, &after), s(6));
+    }
+
+    #[test]
+    fn the_first_two_numbers_are_what_ran_and_what_waited() {
         assert_eq!(
-            wait_in("5000000 1500000 12\n"),
-            Some(Duration::from_micros(1500))
+            counted_in("5000000000 2000000000 12\n"),
+            Some(counted(5, 2))
         );
-        assert_eq!([wait_in(""), wait_in("5"), wait_in("a b c")], [None; 3]);
+        assert_eq!(
+            [counted_in(""), counted_in("5"), counted_in("a b c")],
+            [None; 3]
+        );
     }
 
     #[test]
