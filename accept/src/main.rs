@@ -15,6 +15,7 @@ mod judge;
 #[cfg(test)]
 mod made;
 mod outputs;
+mod plural;
 mod profile;
 mod report;
 mod run;

@@ -159,8 +159,8 @@ fn every_check_is_listed_and_explained() {
     );
 }
 
-/// A journal of a run with these lines behind its first one.
-fn journal(folder: &Path, lines: &[Value]) {
+/// A journal of a run with these lines behind its first one, and this behind its last line.
+fn journal(folder: &Path, lines: &[Value], torn: &str) {
     let mut begun = report();
     begun["checks"] = json!([]);
     begun["verdict"] = json!("inconclusive");
@@ -168,63 +168,194 @@ fn journal(folder: &Path, lines: &[Value]) {
     let key = json!({"profile": "ab", "program": null, "measuring": null, "driver": "570", "devices": [], "asked": []});
     let begin = json!({"begin": {"schema": 1, "key": key, "report": begun}});
     let lines: Vec<String> = [begin].iter().chain(lines).map(Value::to_string).collect();
-    // The last line is torn.
-    let text = format!("{}\n{{\"check\": {{\"ch", lines.join("\n"));
+    let text = format!("{}\n{torn}", lines.join("\n"));
     fs::write(folder.join("journal.jsonl"), text).expect("the tests' folder can be written");
+}
+
+/// The beginning of a line.
+const TORN: &str = "{\"check\": {\"ch";
+
+/// A report with this in place of what stands there.
+fn edited(pointer: &str, value: Value) -> Value {
+    let mut report = report();
+    *report.pointer_mut(pointer).unwrap() = value;
+    report
+}
+
+/// What `accept` prints to these arguments, and its words on standard error, at this exit code.
+fn told(args: &[&str], code: i32) -> (String, String) {
+    let out = accept().args(args).output().unwrap();
+    assert_eq!(out.status.code(), Some(code), "{out:?}");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (text(out.stdout), text(out.stderr))
 }
 
 #[test]
 fn a_killed_run_is_shown_from_its_journal_and_never_accepted() {
     let folder = folder("killed", &report());
+    let run = folder.to_str().unwrap();
     let mut good = report()["checks"][0].clone();
-    journal(&folder, &[json!({"check": {"check": good}})]);
-    let shown = |args: &[&str]| {
-        let out = accept()
-            .arg("report")
-            .arg(&folder)
-            .args(args)
-            .output()
-            .unwrap();
-        assert_eq!(out.status.code(), Some(0), "{out:?}");
-        String::from_utf8(out.stdout).unwrap()
-    };
-    // The report beside it is of an earlier part of the run, and says accepted.
-    let text = shown(&[]);
+    journal(&folder, &[json!({"check": {"check": good}})], TORN);
+    // No run leaves a report without an end in its journal.
+    let (_, refused) = told(&["report", run], 2);
+    assert!(
+        refused.contains("report.json is refused: the journal beside it has no end"),
+        "{refused}"
+    );
+    fs::remove_file(folder.join("report.json")).unwrap();
+    let (text, _) = told(&["report", run], 0);
     assert!(
         text.contains("INCONCLUSIVE") && text.contains("broken off"),
         "{text}"
     );
+    // `{"check": {"ch` has 14 bytes.
+    assert!(text.contains("torn and passed over (14 bytes)"), "{text}");
     assert!(!text.contains("canary-host"), "{text}");
-    assert!(shown(&["--identify"]).contains("GPU-c0ffee00-1111"));
+    assert!(
+        told(&["report", run, "--identify"], 0)
+            .0
+            .contains("GPU-c0ffee00-1111")
+    );
     // A required check that failed before it was killed rejects.
     good["verdict"] = json!("fail");
     good["reason"] = json!({"code": "link_degraded", "text": "Gen4 x8"});
-    journal(&folder, &[json!({"check": {"check": good}})]);
-    assert!(shown(&[]).contains("REJECTED"));
-    // A run that ended by itself is shown from its report.
-    journal(&folder, &[json!({"end": {"report": report()}})]);
-    assert!(shown(&[]).contains("ACCEPTED"));
+    journal(&folder, &[json!({"check": {"check": good}})], TORN);
+    assert!(told(&["report", run], 0).0.contains("REJECTED"));
     // A journal that claims more than its checks is refused.
-    let mut claimed = report();
-    claimed["checks"] = json!([]);
-    journal(&folder, &[json!({"end": {"report": claimed}})]);
-    let out = accept()
-        .arg("report")
-        .arg(folder.join("journal.jsonl"))
-        .output()
-        .unwrap();
-    let told = String::from_utf8(out.stderr).unwrap();
-    assert_eq!(out.status.code(), Some(2), "{told}");
-    assert!(
-        told.contains("is refused: it is accepted without a single check"),
-        "{told}"
+    let claimed = edited("/checks", json!([]));
+    journal(&folder, &[json!({"end": {"report": claimed}})], "");
+    let (_, refused) = told(
+        &["report", folder.join("journal.jsonl").to_str().unwrap()],
+        2,
     );
+    assert!(
+        refused.contains("is refused: it is accepted without a single check"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_report_that_is_not_what_its_run_wrote_is_refused_by_name_wherever_it_is_read() {
+    let folder = folder("edited", &report());
+    let run = folder.to_str().unwrap();
+    let end = json!({"end": {"report": report()}});
+    journal(&folder, std::slice::from_ref(&end), "");
+    assert!(told(&["report", run], 0).0.contains("ACCEPTED"));
+    for (pointer, value, said) in [
+        (
+            "/level",
+            json!("soak"),
+            "level is \"soak\", and \"quick\" in the journal",
+        ),
+        ("/profile/name", json!("h200x8"), "profile.name is"),
+        ("/verdict", json!("accepted_with_warnings"), "verdict is"),
+        ("/simulated", json!(null), "simulated is null"),
+        (
+            "/checks/0/about/0",
+            json!("GPU1"),
+            "checks.`link GPU0`.about.1 is \"GPU1\", and \"GPU0\" in the journal",
+        ),
+        (
+            "/checks/0/reason/text",
+            json!("Gen5 x16 as expected"),
+            "checks.`link GPU0`.reason.text is",
+        ),
+    ] {
+        fs::write(
+            folder.join("report.json"),
+            edited(pointer, value).to_string(),
+        )
+        .unwrap();
+        for args in [
+            &["report", run][..],
+            &["report", folder.join("report.json").to_str().unwrap()],
+            &["report", run, "--identify"],
+            &["compare", run, run],
+            &["baseline", "capture", run, "--out", "never-written.json"],
+        ] {
+            let (shown, refused) = told(args, 2);
+            assert!(shown.is_empty(), "{shown}");
+            assert!(
+                refused.contains("report.json is refused: it is not what its run wrote: "),
+                "{refused}"
+            );
+            assert!(refused.contains(said), "{refused}");
+        }
+        let (listed, _) = told(&["fleet", run], 3);
+        assert!(listed.contains("it is not what its run wrote"), "{listed}");
+    }
+    // Moved away, the journal tells the same.
+    fs::remove_file(folder.join("report.json")).unwrap();
+    assert!(told(&["report", run], 0).0.contains("ACCEPTED"));
+}
+
+#[test]
+fn a_report_without_identities_is_what_its_run_wrote_and_an_edited_one_is_not() {
+    let folder = folder("withheld", &report());
+    let run = folder.to_str().unwrap();
+    let (withheld, _) = told(&["report", run, "--json"], 0);
+    journal(&folder, &[json!({"end": {"report": report()}})], "");
+    fs::write(folder.join("report.json"), &withheld).unwrap();
+    assert!(told(&["report", run], 0).0.contains("ACCEPTED"));
+    let other = withheld.replace("\"quick\"", "\"standard\"");
+    fs::write(folder.join("report.json"), other).unwrap();
+    assert!(
+        told(&["report", run], 2)
+            .1
+            .contains("level is \"standard\"")
+    );
+}
+
+#[test]
+fn what_stands_behind_the_end_of_a_run_is_refused() {
+    let folder = folder("behind", &report());
+    let run = folder.to_str().unwrap();
+    let end = json!({"end": {"report": report()}});
+    let check = json!({"check": {"check": report()["checks"][0]}});
+    let segment = json!({"segment": {"at": "2026-11-22T21:00:00Z", "boot": null}});
+    for (lines, torn, said) in [
+        (
+            vec![end.clone()],
+            TORN,
+            "line 3, stands behind the end of the run",
+        ),
+        (vec![end.clone()], "{\"check\": 1}\n", "line 3, is no line"),
+        (
+            vec![end.clone(), check.clone()],
+            "",
+            "line 3, stands behind",
+        ),
+        (
+            vec![end.clone(), segment.clone()],
+            "",
+            "line 3, stands behind",
+        ),
+        (vec![end.clone(), end.clone()], "", "line 3, stands behind"),
+    ] {
+        journal(&folder, &lines, torn);
+        let (_, refused) = told(&["report", run], 2);
+        assert!(refused.contains(said), "{refused}");
+    }
+    // A run that was told to stop is gone on with, and may be killed while it writes.
+    let mut stopped = edited("/verdict", json!("inconclusive"));
+    stopped["exit_code"] = json!(143);
+    stopped["status"] = json!({"state": "interrupted", "signal": "SIGTERM"});
+    fs::write(folder.join("report.json"), stopped.to_string()).unwrap();
+    let end = json!({"end": {"report": stopped}});
+    journal(&folder, &[end.clone(), segment, check], TORN);
+    let (text, _) = told(&["report", run], 0);
+    assert!(
+        text.contains("INCONCLUSIVE") && text.contains("torn and passed over"),
+        "{text}"
+    );
+    journal(&folder, &[end], TORN);
+    assert!(told(&["report", run], 0).0.contains("SIGTERM"));
 }
 
 #[test]
 fn no_form_replaces_what_the_run_reads() {
     let folder = folder("guarded", &report());
-    journal(&folder, &[json!({"end": {"report": report()}})]);
+    journal(&folder, &[json!({"end": {"report": report()}})], "");
     let before = fs::read(folder.join("journal.jsonl")).unwrap();
     for form in ["--html", "--junit", "--prometheus"] {
         for of in [folder.clone(), folder.join("journal.jsonl")] {

@@ -10,7 +10,8 @@ use program::say;
 
 use super::{BASELINE_SCHEMA, Baseline, Figure};
 use crate::figures::{figures, is_good};
-use crate::report::{BoxVerdict, Report, RunStatus, read};
+use crate::report::{BoxVerdict, Report, RunStatus};
+use crate::run::written;
 
 /// A baseline that was made, and what was left out of it.
 pub(super) struct Captured {
@@ -36,7 +37,7 @@ pub(crate) fn capture(run: &Path, out: &Path) -> u8 {
         say!("error: {error}");
         return exit::USAGE;
     }
-    let report = match read(run) {
+    let report = match written(run) {
         Ok(report) => report,
         Err(error) => {
             say!("error: {error}");

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::baseline::{self, BaselineError};
 use crate::figures::figures;
-use crate::report::{Fingerprint, ReasonCode, Report, Verdict, read};
+use crate::report::{Fingerprint, ReasonCode, Report, Verdict};
+use crate::run::written;
 
 /// What is compared.
 #[derive(Debug, Clone)]
@@ -56,15 +57,13 @@ pub(crate) struct Judged {
 /// Loads a side: a baseline where the file is one, else a report.
 pub(crate) fn load(path: &Path) -> Result<Side, String> {
     if path.is_dir() {
-        return read(path)
-            .map(|report| of_report(path, &report))
-            .map_err(|error| error.to_string());
+        return written(path).map(|report| of_report(path, &report));
     }
     let not_a_baseline = match baseline::load(path) {
         Ok(loaded) => return Ok(of_baseline(path, loaded.baseline)),
         Err(error) => error,
     };
-    match read(path) {
+    match written(path) {
         Ok(report) => Ok(of_report(path, &report)),
         // What begins as a baseline is not called a broken report.
         Err(_) if matches!(not_a_baseline, BaselineError::Newer { .. }) => {

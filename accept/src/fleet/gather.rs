@@ -13,7 +13,8 @@ use super::find::Found;
 use crate::bounded;
 use crate::figures::figures;
 use crate::outputs::NODE_WITHHELD;
-use crate::report::{BoxVerdict, Fingerprint, Report, RunStatus, Side, Verdict, read};
+use crate::report::{BoxVerdict, Fingerprint, Report, RunStatus, Side, Verdict};
+use crate::run::written;
 
 /// Readers at once, at most.
 const READERS: usize = 8;
@@ -199,8 +200,8 @@ fn one(path: &Path, claims: bool) -> Read {
     if !claims && bounded::head(path, HEAD).is_ok_and(|head| is_of_another(&head)) {
         return Read::Other;
     }
-    match read(path) {
-        Err(error) => Read::Unreadable(cut(&error.to_string())),
+    match written(path) {
+        Err(error) => Read::Unreadable(cut(&error)),
         Ok(report) => match digest(path, &report) {
             Ok(digested) => Read::Report(Box::new(digested)),
             Err(why) => Read::Unreadable(why),

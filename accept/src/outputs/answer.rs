@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{list, plural, without_stop};
+use super::words::{list, without_stop};
 use crate::checks;
+use crate::plural::plural;
 use crate::report::{BoxVerdict, Check, ReasonCode, Report, RunStatus, Verdict};
 
 /// Checks that the answer names; the others are counted.

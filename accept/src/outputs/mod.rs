@@ -5,6 +5,7 @@
 
 mod again;
 mod answer;
+mod differs;
 mod explain;
 mod forms;
 mod junit;
@@ -17,6 +18,7 @@ mod texts;
 mod words;
 
 pub(crate) use again::again;
+pub(crate) use differs::differs;
 pub(crate) use explain::explain;
 pub(crate) use forms::{check, check_not_read, json, write};
 pub(crate) use junit::junit;

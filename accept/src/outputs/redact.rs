@@ -51,6 +51,23 @@ pub(crate) fn redacted(mut report: Report, identify: bool) -> Report {
     report
 }
 
+/// A report as its run has it and as it was written, both as they are held against each other: with identities where the written one has
+/// them, else without. What an earlier version of this program left in words is taken out of both.
+pub(super) fn alike(kept: &Report, written: &Report) -> [Report; 2] {
+    if written.node.identified {
+        return [kept.clone(), written.clone()];
+    }
+    let stand_ins = StandIns::of(kept);
+    [redacted(kept.clone(), false), written.clone()].map(|mut report| {
+        texts::each(&mut report, &mut |place, text| {
+            if place == Place::Words {
+                *text = stand_ins.words(text);
+            }
+        });
+        report
+    })
+}
+
 /// What stands for the identities of one report.
 struct StandIns {
     /// The machine.

@@ -45,14 +45,6 @@ pub(super) fn without_stop(text: &str) -> &str {
     text.trim_end_matches('.')
 }
 
-/// `1 check`, `2 checks`.
-pub(super) fn plural(count: usize, thing: &str) -> String {
-    match count {
-        1 => format!("1 {thing}"),
-        _ => format!("{count} {thing}s"),
-    }
-}
-
 /// The first few of a list, and how many others there are.
 pub(super) fn list(words: &[&str]) -> String {
     const MOST: usize = 6;

@@ -5,7 +5,7 @@
 //! it stays where it is, and what is handed on is the report.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,7 @@ use super::counters::Reading;
 use super::key::Key;
 use crate::checks::Group;
 use crate::findings::Missing;
+use crate::plural::plural;
 use crate::report::{BoxVerdict, Check, Report, RunStatus, Verdict};
 
 /// Its name in the result folder.
@@ -29,6 +30,9 @@ const SCHEMA: u32 = 1;
 
 /// A journal above this is none of ours.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// A line above this is none of ours: the longest holds a report.
+const MAX_LINE: u64 = 64 << 20;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,6 +118,10 @@ pub(crate) struct Kept {
     pub(crate) checks: Vec<Check>,
     /// Whether the run ended by itself or was told to.
     pub(crate) is_ended: bool,
+    /// The reports with which it ended until now, the last two of them: the last is on the disk here before it is in a file of its own.
+    pub(crate) ends: Vec<Report>,
+    /// Bytes behind the last whole line, which are passed over.
+    pub(crate) torn_bytes: u64,
     /// Bytes up to the end of the last whole line.
     whole_bytes: u64,
 }
@@ -193,38 +201,46 @@ impl Journal {
     }
 }
 
-/// Reads a journal; a torn last line is passed over.
+/// Reads a journal; a torn last line is passed over, and counted.
 ///
 /// # Errors
-/// In one sentence: it cannot be read, has no first line, or a line that is none.
+/// In one sentence: it cannot be read, has no first line, or a line that is none or stands where no run writes it.
 pub(crate) fn read(path: &Path) -> Result<Kept, String> {
     let shown = path.display();
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|error| format!("cannot read {shown}: {error}"))?;
-    if bytes.len() as u64 > MAX_BYTES {
+    let unread = |error: std::io::Error| format!("cannot read {shown}: {error}");
+    let file = File::open(path).map_err(unread)?;
+    if file.metadata().map_err(unread)?.len() > MAX_BYTES {
         return Err(format!(
             "{shown} is larger than 256 MiB, which no journal of a run is"
         ));
     }
-    kept(&bytes).map_err(|why| format!("{shown}{why}"))
+    kept(BufReader::new(file.take(MAX_BYTES))).map_err(|why| format!("{shown}{why}"))
 }
 
-fn kept(bytes: &[u8]) -> Result<Kept, String> {
-    let end = bytes
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |at| at + 1);
-    let whole = String::from_utf8_lossy(&bytes[..end]);
+fn kept(mut lines: impl BufRead) -> Result<Kept, String> {
     let mut kept: Option<Kept> = None;
-    for (number, line) in whole.lines().enumerate() {
-        let entry: Entry = serde_json::from_str(line).map_err(|error| {
-            format!(
-                ", line {}, is no line of a run's journal: {error}",
-                number + 1
-            )
-        })?;
+    let (mut line, mut whole_bytes) = (Vec::new(), 0);
+    for number in 1.. {
+        line.clear();
+        let read = (&mut lines).take(MAX_LINE).read_until(b'\n', &mut line);
+        let length = read.map_err(|error| format!(", line {number}, cannot be read: {error}"))?;
+        let length = u64::try_from(length).unwrap_or(MAX_LINE);
+        if length == MAX_LINE {
+            return Err(format!(
+                ", line {number}, is longer than 64 MiB, which no line of a run's journal is"
+            ));
+        }
+        if line.last() != Some(&b'\n') {
+            if let Some(kept) = &mut kept {
+                (kept.torn_bytes, kept.whole_bytes) = (length, whole_bytes);
+                kept.not_torn_behind_its_end()
+                    .map_err(|what| format!(", line {number}, {what}"))?;
+            }
+            break;
+        }
+        whole_bytes += length;
+        let entry: Entry = serde_json::from_slice(&line)
+            .map_err(|error| format!(", line {number}, is no line of a run's journal: {error}"))?;
         match (entry, &mut kept) {
             (Entry::Begin { schema, .. }, None) if schema > SCHEMA => {
                 return Err(format!(
@@ -241,16 +257,19 @@ fn kept(bytes: &[u8]) -> Result<Kept, String> {
                     took_s: 0.0,
                     checks: Vec::new(),
                     is_ended: false,
-                    whole_bytes: end as u64,
+                    ends: Vec::new(),
+                    torn_bytes: 0,
+                    whole_bytes: 0,
                 });
             }
             (Entry::Begin { .. }, Some(_)) => {
                 return Err(format!(
-                    ", line {}, begins another run; was another journal appended?",
-                    number + 1
+                    ", line {number}, begins another run; was another journal appended?"
                 ));
             }
-            (entry, Some(kept)) => kept.apply(entry),
+            (entry, Some(kept)) => kept
+                .apply(entry)
+                .map_err(|what| format!(", line {number}, {what}"))?,
             (_, None) => break,
         }
     }
@@ -260,8 +279,16 @@ fn kept(bytes: &[u8]) -> Result<Kept, String> {
     })
 }
 
+/// What stands behind the end of a run, of which there is nothing more to tell.
+const BEHIND: &str = "stands behind the end of the run, where no run writes one: the journal was changed after it; a copy of it from before is what can be trusted";
+
 impl Kept {
-    fn apply(&mut self, entry: Entry) {
+    /// A run that is complete is not gone on with; one that was told to stop begins what follows by saying who took it up.
+    fn apply(&mut self, entry: Entry) -> Result<(), String> {
+        let goes_on = matches!(entry, Entry::Segment { .. }) && !self.is_complete();
+        if self.is_ended && !goes_on {
+            return Err(BEHIND.to_owned());
+        }
         match entry {
             // Told apart by the caller.
             Entry::Begin { .. } => {}
@@ -296,7 +323,24 @@ impl Kept {
                 self.checks.clone_from(&report.checks);
                 self.report = *report;
                 self.is_ended = true;
+                if self.ends.len() > 1 {
+                    self.ends.remove(0);
+                }
+                self.ends.push(self.report.clone());
             }
+        }
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.is_ended && self.report.status == RunStatus::Complete
+    }
+
+    /// A line that was begun and not ended may stand behind whatever is gone on with.
+    fn not_torn_behind_its_end(&self) -> Result<(), String> {
+        match self.torn_bytes > 0 && self.is_complete() {
+            true => Err(BEHIND.to_owned()),
+            false => Ok(()),
         }
     }
 
@@ -319,6 +363,12 @@ impl Kept {
         report.notes.push(
             "the run did not end by itself: killed, or the machine went down; `accept run --resume` goes on with it".to_owned(),
         );
+        if self.torn_bytes > 0 {
+            report.notes.push(format!(
+                "the last line of its journal is torn and passed over ({})",
+                plural(self.torn_bytes, "byte")
+            ));
+        }
         report
     }
 }

@@ -14,6 +14,7 @@ mod key;
 mod machine;
 mod matching;
 mod monitor;
+mod of_folder;
 mod outcome;
 mod plan;
 mod process;
@@ -27,7 +28,8 @@ mod watching;
 mod write;
 
 use asked::{level_word, loaded, matches, time_budget};
-pub(crate) use journal::{FILE as JOURNAL_FILE, read as read_journal};
+pub(crate) use journal::FILE as JOURNAL_FILE;
+pub(crate) use of_folder::{told, written};
 pub(crate) use plan::plan;
 pub(crate) use process::{TIED, become_tied};
 pub(crate) use start::run;

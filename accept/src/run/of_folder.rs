@@ -1,0 +1,78 @@
+//! The report of a run that left a folder, held against the journal beside it: the journal is what the run did, a report is a copy that
+//! anybody may change.
+//!
+//! A report that was handed on alone has no journal, and is taken for what it is.
+
+use std::path::{Path, PathBuf};
+
+use super::journal::{FILE, Kept, read};
+use crate::outputs;
+use crate::report::{self, REPORT_FILE, Report};
+
+/// The report of a result folder or a file, as it was written.
+///
+/// # Errors
+/// In one sentence: it cannot be read, it contradicts itself, or the journal beside it cannot be read or says something else.
+pub(crate) fn written(path: &Path) -> Result<Report, String> {
+    let report = report::read(path).map_err(|error| error.to_string())?;
+    if let Some(journal) = journal_of(path) {
+        agrees(&read(&journal)?, &report, &report::file_of(path))?;
+    }
+    Ok(report)
+}
+
+/// The report of a run, from its journal where there is one: where the run was broken off it tells more than a report that an earlier
+/// part of it wrote, and it alone has identities.
+///
+/// # Errors
+/// As [`written`].
+pub(crate) fn told(path: &Path) -> Result<Report, String> {
+    let Some(journal) = journal_of(path) else {
+        return report::read(path).map_err(|error| error.to_string());
+    };
+    let kept = read(&journal)?;
+    let beside = report::file_of(path);
+    if beside != journal && beside.exists() {
+        let written = report::read(&beside).map_err(|error| error.to_string())?;
+        agrees(&kept, &written, &beside)?;
+    }
+    let report = kept.report();
+    match report::unsound(&report) {
+        None => Ok(report),
+        Some(what) => Err(format!("{} is refused: {what}", journal.display())),
+    }
+}
+
+/// Whether a report is one with which the run ended. A run that was killed right behind its end left that of an earlier one.
+fn agrees(kept: &Kept, written: &Report, file: &Path) -> Result<(), String> {
+    let file = file.display();
+    let mut differs = kept
+        .ends
+        .iter()
+        .map(|end| outputs::differs(end, written))
+        .rev();
+    // What is told of is how it differs from the last.
+    let Some(last) = differs.next() else {
+        return Err(format!(
+            "{file} is refused: the journal beside it has no end of a run, which comes before every report; `accept report` shows what the journal holds once that file is moved away"
+        ));
+    };
+    match last {
+        Some(what) if differs.all(|other| other.is_some()) => Err(format!(
+            "{file} is refused: it is not what its run wrote: {what}; `accept report` makes it again from the journal once that file is moved away"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The journal of a run, where there is one: a file, as every journal is.
+fn journal_of(path: &Path) -> Option<PathBuf> {
+    let journal = match path.extension() {
+        Some(extension) if extension == "jsonl" => path.to_owned(),
+        _ if path.is_dir() => path.join(FILE),
+        _ if path.file_name()? == REPORT_FILE => path.with_file_name(FILE),
+        _ => return None,
+    };
+    let found = journal.symlink_metadata().ok()?;
+    found.file_type().is_file().then_some(journal)
+}
