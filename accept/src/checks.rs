@@ -168,14 +168,14 @@ kinds! {
         "counters that need root",
         "the bridge whose counter rose names the link: reseat, exchange riser or cable";
     "kernel_log", Counters,
-        "faults that the kernel logged during the run",
-        "Xid, amdgpu resets, AER and machine-check lines since the start",
+        "faults that the kernel logged during the run, and those that stood in its log before",
+        "Xid, amdgpu resets, AER and machine-check lines: those since the start fail, those of before warn",
         "a log that this user may not read",
         "look the event up with the vendor";
     "throttle", Watch,
         "whether heat or the power supply held clocks down",
-        "throttle reasons read at least ten times a second",
-        "devices that give no reasons",
+        "throttle reasons read at least ten times a second; the highest temperature is told and not judged",
+        "devices that give no reasons; how near a device is to the temperature that it slows down at",
         "look at airflow, power cables and the supply";
     "memory", Soak,
         "whether a device's memory keeps what is written while copies and arithmetic run beside it",

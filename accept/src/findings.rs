@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use measure::record::{MonitorLine, Record};
+use program::kernel_log::Logged;
 use serde::{Deserialize, Serialize};
 
 use crate::checks::Group;
@@ -26,6 +27,8 @@ pub(crate) struct Findings {
     pub(crate) counters: Option<Counters>,
     /// Lines of the kernel log since the start that tell of a fault; `None` where it may not be read.
     pub(crate) kernel_log: Option<Result<Vec<String>, String>>,
+    /// What stood in it before; `None` where it is not this machine's.
+    pub(crate) kernel_log_before: Option<Result<Vec<Logged>, String>>,
     /// Devices that stopped answering while groups ran, by their labels, each with the words that say so and their place.
     pub(crate) lost: BTreeMap<String, Found<String>>,
     /// Groups that have no evidence, and why.
@@ -79,7 +82,7 @@ pub(crate) struct Counter {
     pub(crate) devices: Vec<String>,
     /// Where it was read: a PCI address or the device's label.
     pub(crate) place: String,
-    /// `aer_correctable`, `aer_nonfatal`, `aer_fatal`, `pcie_replays`, `ecc_correctable`, `ecc_uncorrectable`, `rows_remapped`.
+    /// `aer_correctable`, `aer_nonfatal`, `aer_fatal`, `pcie_replays`, `ecc_correctable`, `ecc_uncorrectable`.
     pub(crate) key: String,
     /// Before; the error says why it was not read.
     pub(crate) before: Result<u64, String>,

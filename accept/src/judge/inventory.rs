@@ -6,6 +6,7 @@ use measure::unit::ByteCount;
 use super::judging::{Judging, in_use};
 use super::pool::Device;
 use crate::findings::Found;
+use crate::plural::plural;
 use crate::profile::Match;
 use crate::report::{Check, Evidence, Fingerprint, ReasonCode, Seen, Verdict};
 
@@ -103,13 +104,49 @@ fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
         )
     };
     let evidence = Seen::new(one(first), found.iter().skip(1).map(one));
-    let came = if wrong.is_empty() {
-        let text = format!("{count} devices as the profile expects them");
-        (Verdict::Pass, ReasonCode::AsExpected, text)
-    } else {
+    let unequal = unequal(found);
+    let came = if !wrong.is_empty() {
+        wrong.extend(unequal);
         (Verdict::Fail, ReasonCode::DeviceMissing, wrong.join("; "))
+    } else if !unequal.is_empty() {
+        (Verdict::Warn, ReasonCode::Outlier, unequal.join("; "))
+    } else {
+        let is = plural(count, "device");
+        let text = format!("{is} as the profile expects");
+        (Verdict::Pass, ReasonCode::AsExpected, text)
     };
     judging.judged("inventory", about(), came, None, evidence)
+}
+
+/// Memory of two devices of one kind that differs by more than this part is not the same memory (our choice: what a driver keeps for
+/// itself is below it, and the part that ECC takes on cards that keep it in the same memory, a sixteenth, is above).
+const UNEQUAL: f64 = 0.01;
+
+/// Devices with less memory than the largest of their kind, by its name, and of a MIG instance its profile.
+fn unequal(found: &[Device]) -> Vec<String> {
+    let kind = |device: &Device| {
+        let mig = device.it.mig.as_ref().map(|mig| mig.profile.clone());
+        (device.it.name.clone(), mig)
+    };
+    let less = |device: &Device| {
+        let bytes = device.it.memory_bytes?;
+        let like = found.iter().filter(|other| kind(other) == kind(device));
+        let most = like.filter_map(|other| Some((other.it.memory_bytes?, other)));
+        let (largest, other) = most.max_by_key(|(bytes, _)| *bytes)?;
+        #[expect(clippy::cast_precision_loss, reason = "memory is far below 2^53 bytes")]
+        let is_less = (bytes as f64) < largest as f64 * (1.0 - UNEQUAL);
+        is_less.then(|| {
+            format!(
+                "{} has {} and {} {}, both {}: ECC may be on in one and off in the other, or one is another card",
+                device.it.label,
+                ByteCount(bytes),
+                other.it.label,
+                ByteCount(largest),
+                device.it.name
+            )
+        })
+    };
+    found.iter().filter_map(less).collect()
 }
 
 /// What of a device is other than the profile has it.

@@ -226,9 +226,16 @@ pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
             .iter()
             .filter_map(|sample| sample.values.throttle.as_ref())
             .collect();
+        let hottest = samples
+            .iter()
+            .filter_map(|sample| sample.values.temperature_c)
+            .max();
+        let heat = hottest.map_or_else(String::new, |hottest| {
+            format!("; at most {hottest} degrees Celsius")
+        });
         let subject = || judging.subject(KIND, about.clone());
         if told.is_empty() {
-            let text = "the driver does not say what holds clocks down".to_owned();
+            let text = format!("the driver does not say what holds clocks down{heat}");
             let code = if judging.is_guest() {
                 ReasonCode::Virtualized
             } else {
@@ -246,13 +253,6 @@ pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
             .map(|(reason, verdict)| (*reason, *verdict, times(reason)))
             .filter(|(.., times)| *times > 0)
             .collect();
-        let hottest = samples
-            .iter()
-            .filter_map(|sample| sample.values.temperature_c)
-            .max();
-        let heat = hottest.map_or_else(String::new, |hottest| {
-            format!("; at most {hottest} degrees Celsius")
-        });
         let words: Vec<String> = held
             .iter()
             .map(|(reason, _, times)| format!("{reason} in {times} of {} readings", told.len()))

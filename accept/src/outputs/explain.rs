@@ -157,7 +157,12 @@ fn is_of(kind: &str, code: ReasonCode) -> bool {
     let figure = ratio || FIGURE.contains(&code);
     let is_any = |codes: &[ReasonCode]| codes.contains(&code);
     match kind {
-        "inventory" => is_any(&[R::AsExpected, R::DeviceMissing, R::VersionMismatch]),
+        "inventory" => is_any(&[
+            R::AsExpected,
+            R::DeviceMissing,
+            R::Outlier,
+            R::VersionMismatch,
+        ]),
         "idle" => is_any(&[R::AsExpected, R::BusyDevice]),
         "numa_node" => is_any(&[R::AsExpected, R::NumaMisbound]),
         "link" => is_any(&[

@@ -66,7 +66,6 @@ const COUNTERS: &[&str] = &[
     "pcie_replays",
     "ecc_correctable",
     "ecc_uncorrectable",
-    "rows_remapped",
 ];
 
 /// What is wrong in a file, and the byte where, as far as that is known.

@@ -84,7 +84,7 @@ reasons! {
     Hang = "hang", &[Verdict::Fail];
     /// The two directions of a pair differ by more than the limit.
     Asymmetric = "asymmetric", BAD;
-    /// One pair or device is slower than its like.
+    /// One pair or device is slower, or has less, than its like.
     Outlier = "outlier", BAD;
     /// Memory of the far node is slower than the limit allows.
     NumaPenalty = "numa_penalty", BAD;

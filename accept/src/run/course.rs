@@ -153,6 +153,10 @@ impl Run<'_> {
         }
         session.expect();
         session.take_up();
+        if !scene.is_soft() {
+            let stood = KernelLog::kept().and_then(|mut log| log.logged());
+            session.findings.kernel_log_before = Some(stood);
+        }
         let mut log = match scene.is_soft() {
             // Lines of this machine's kernel say nothing of a soft box.
             true => None,

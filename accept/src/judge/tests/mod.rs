@@ -9,6 +9,7 @@ mod played;
 mod rates;
 mod reduced;
 mod single;
+mod stood;
 mod watched;
 
 pub(crate) use plant::Plant;
