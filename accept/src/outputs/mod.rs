@@ -10,6 +10,7 @@ mod explain;
 mod forms;
 mod junit;
 mod page;
+mod paths;
 mod pictures;
 mod prometheus;
 mod redact;

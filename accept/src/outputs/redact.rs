@@ -7,21 +7,19 @@
 //! their maker) can recognise the machine.
 //!
 //! PCI addresses stay: they name a slot of a board of which there are many. Words about things that this program does not know are only
-//! searched for what has the form of a UUID, a serial, a MAC address, a host in a URL or a home folder.
+//! searched for what has the form of a UUID, a serial, a MAC address, a host in a URL or a path of the user's own.
 
 use sha2::{Digest, Sha256};
 
+use super::paths;
 use super::texts::{self, Place};
 use crate::report::Report;
 
 /// In place of what has no stand-in.
-const WITHHELD: &str = "(withheld)";
+pub(super) const WITHHELD: &str = "(withheld)";
 
 /// A machine whose name can only be withheld.
 pub(crate) const NODE_WITHHELD: &str = "node-withheld";
-
-/// The folder of users' folders.
-const HOMES: &str = "/home";
 
 /// Characters of a UUID.
 const UUID: usize = 36;
@@ -138,9 +136,8 @@ impl StandIns {
         let text = self.known_words(text);
         let text = forms(&text, uuid, |found| self.of_identity(found));
         let text = forms(&text, mac_address, |_| WITHHELD.to_owned());
-        let text = after(&text, "://", ends_word);
-        let text = after(&text, &[HOMES, "/"].concat(), |c| c == '/' || ends_word(c));
-        serials(&text)
+        let text = hosts(&text);
+        serials(&paths::withheld(&text))
     }
 }
 
@@ -226,17 +223,18 @@ fn forms(
 }
 
 /// Whether a character ends what stands in a text without blanks, as a URL does.
-fn ends_word(c: char) -> bool {
+pub(super) fn ends_word(c: char) -> bool {
     c.is_whitespace() || "\"'`)>;,".contains(c)
 }
 
-/// A text with what follows a mark withheld, up to a character that ends it.
-fn after(text: &str, mark: &str, ends: impl Fn(char) -> bool) -> String {
-    let mut parts = text.split(mark);
+/// A text with what follows the mark of a URL withheld.
+fn hosts(text: &str) -> String {
+    const MARK: &str = "://";
+    let mut parts = text.split(MARK);
     let mut made = parts.next().unwrap_or_default().to_owned();
     for rest in parts {
-        made.push_str(mark);
-        let end = rest.find(&ends).unwrap_or(rest.len());
+        made.push_str(MARK);
+        let end = rest.find(ends_word).unwrap_or(rest.len());
         if end > 0 {
             made.push_str(WITHHELD);
         }

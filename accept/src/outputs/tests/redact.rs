@@ -26,7 +26,7 @@ fn with_canaries() -> Report {
     let homes = "/home";
     let words = format!(
         "on {HOST} (CANARY-NODE-017): {UUID} serial {SERIAL}; root=UUID=deadbeef-0000-4000-8000-feedfacef00d, asked http://alice:s3cret@intranet.example:8000/v1 \
-         from {homes}/alice/run, mac 04:3f:72:aa:bb:cc; NVRM: GPU Board Serial Number: 0323518081234"
+         from {homes}/alice/run, /mnt/users/alice/x.log, mac 04:3f:72:aa:bb:cc; NVRM: GPU Board Serial Number: 0323518081234"
     );
     for check in &mut report.checks {
         check.reason.text.clone_from(&words);
