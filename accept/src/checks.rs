@@ -91,12 +91,12 @@ kinds! {
         "bandwidth from pinned host memory of the near node to a device",
         "16 MiB and larger copies by the copy engine, data compared, median with its 95% interval against a fraction of what the negotiated link carries",
         "",
-        "compare `link`; then payload size, IOMMU and memory channels (cargo xtask doctor)";
+        "compare `link`; then payload size, IOMMU and memory channels (p2p-bw doctor)";
     "d2h_pinned", HostLinks,
         "bandwidth from a device to pinned host memory of the near node",
         "as h2d_pinned, the other way",
         "",
-        "compare `link`; then payload size, IOMMU and memory channels (cargo xtask doctor)";
+        "compare `link`; then payload size, IOMMU and memory channels (p2p-bw doctor)";
     "h2d_pageable", HostLinks,
         "bandwidth from pageable host memory to a device",
         "as h2d_pinned; one host thread copies through the driver's buffer, so that the CPU decides",
@@ -116,7 +116,7 @@ kinds! {
         "whether devices reach each other's memory as the profile expects, and whether what they write arrives",
         "a probe in a process of its own for each ordered pair: write, read, compared by the owner, kernels and graphs too where they load",
         "paths that only a collective library takes",
-        "see the probe's words; ACS, IOMMU and the hypervisor decide it (cargo xtask doctor)";
+        "see the probe's words; ACS, IOMMU and the hypervisor decide it (p2p-bw doctor)";
     "p2p", PeerLinks,
         "bandwidth of each ordered pair of devices, direct",
         "copies with peer access, data compared, against a fraction of what the narrower link carries, by path class",
@@ -146,12 +146,12 @@ kinds! {
         "bandwidth of several copies at once",
         "host to all, all to host, ring",
         "",
-        "look which links share a switch or root port (cargo xtask topo)";
+        "look which links share a switch or root port (p2p-bw topo)";
     "numa_penalty", Numa,
         "what copies from the far node lose",
         "bandwidth of far over near memory, placement proven",
         "",
-        "bind processes to the device's node (cargo xtask numa exec)";
+        "bind processes to the device's node (p2p-bw numa exec)";
     "allreduce", Collectives,
         "time of an all-reduce of all devices at small and large sizes",
         "host-synced calls, from level standard on captured graphs, too, results compared in full, against ceilings and, where there is one, the baseline",
@@ -196,7 +196,7 @@ kinds! {
         "whether a server on this box keeps its time per token and fails no request",
         "serve-bench run against the server of --serve-url: 32 requests of 128 tokens for 64, 4 in flight; no request may fail, and TPOT and TTFT are held against limits where the profile has some",
         "whether the server is as fast as it could be: no profile that is shipped has a limit, since that depends on model and engine",
-        "explain it: cargo xtask study";
+        "explain it: serve-bench study";
 }
 
 /// The kind of this key.

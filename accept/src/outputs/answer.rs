@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::words::{list, without_stop};
 use crate::checks;
 use crate::plural::plural;
-use crate::report::{BoxVerdict, Check, ReasonCode, Report, RunStatus, Verdict};
+use crate::report::{BoxVerdict, Check, ProfileUsed, ReasonCode, Report, RunStatus, Verdict};
 
 /// Checks that the answer names; the others are counted.
 const NAMED: usize = 3;
@@ -61,16 +61,7 @@ pub(super) fn answer(report: &Report) -> Vec<String> {
         Verdict::Fail | Verdict::Inconclusive => !check.required,
         Verdict::Pass | Verdict::Skip => false,
     });
-    let against = format!(
-        "held against {} {} ({}) at level {}",
-        match report.profile.shipped {
-            true => "the profile",
-            false => "the user's own profile",
-        },
-        report.profile.name,
-        report.profile.title,
-        report.level
-    );
+    let against = against(report);
     let word = report.verdict.words();
     let mut answer = Vec::new();
     match report.verdict {
@@ -128,6 +119,46 @@ pub(super) fn answer(report: &Report) -> Vec<String> {
         answer.push(format!("To look at: {}", named(&noticed)));
     }
     answer
+}
+
+/// What a box was held against.
+fn against(report: &Report) -> String {
+    let whose = match report.profile.shipped {
+        true => "the profile",
+        false => "the user's own profile",
+    };
+    let ProfileUsed { name, title, .. } = &report.profile;
+    format!(
+        "held against {whose} {name} ({title}) at level {}",
+        report.level
+    )
+}
+
+/// All that is to be said of a run that never came to a device: what was looked for and not found, and what to do; `None` of any other.
+pub(super) fn without_devices(report: &Report) -> Option<Vec<String>> {
+    if !report.devices.is_empty() {
+        return None;
+    }
+    let (why, to_do) = match &report.status {
+        RunStatus::Complete | RunStatus::Broken => return None,
+        RunStatus::Failed { reason } => (
+            format!("No device could be looked at: {reason}"),
+            "mend that and start again with another --out; `p2p-bw doctor` says what this machine shows of its GPUs",
+        ),
+        RunStatus::Interrupted { signal } => (
+            format!("No device was looked at: the run was interrupted by {signal} before"),
+            "start again with another --out",
+        ),
+    };
+    let word = report.verdict.words();
+    Some(vec![
+        why,
+        format!(
+            "{word}: nothing was measured, {}. This is no word for or against the hardware.",
+            against(report)
+        ),
+        format!("What to do: {to_do}."),
+    ])
 }
 
 fn all_good(all: usize) -> String {
@@ -252,9 +283,9 @@ pub(super) fn next(code: ReasonCode) -> Option<&'static str> {
         R::VersionMismatch => {
             "capture a new baseline on this driver and box, or run without --baseline"
         }
-        R::Unreadable => "look at what the reason names (cargo xtask doctor)",
+        R::Unreadable => "look at what the reason names (p2p-bw doctor)",
         R::NumaInversion => {
-            "look on which node the card really hangs (cargo xtask topo): firmware may name a wrong one"
+            "look on which node the card really hangs (p2p-bw topo): firmware may name a wrong one"
         }
         R::NotStated => "state it in a profile of your own that extends this one",
         R::WorkerFailed => {

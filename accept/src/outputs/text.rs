@@ -11,10 +11,18 @@ use crate::report::{Check, Evidence, Report, Setting, Verdict};
 /// Columns of a page of text.
 const WIDTH: usize = 120;
 
-/// The whole text.
+/// The whole text; a few lines where no device was looked at, of which all that there is to say is why.
 pub(crate) fn text(report: &Report) -> String {
     let report = &super::texts::cleaned(report);
     let mut text = String::new();
+    if let Some(sentences) = answer::without_devices(report) {
+        for sentence in sentences {
+            wrapped(&mut text, "", &sentence);
+        }
+        wrapped(&mut text, "", &words::made_by(report));
+        wrapped(&mut text, "", &words::ending(report));
+        return text;
+    }
     wrapped(&mut text, "", &answer::opening(report));
     text.push('\n');
     for sentence in answer::answer(report) {

@@ -114,10 +114,15 @@ fn chosen(args: &RunArgs, backend: &str) -> Vec<String> {
 /// What was looked for and not found, in the program's own words.
 fn refusal(said: &str) -> String {
     const BEFORE: &str = "nothing was measured: ";
+    // Host memory is no substitute for the box that is to be judged.
+    const INSTEAD: &str = ", or use --backend host";
     let lines: Vec<&str> = said.lines().collect();
     let first = lines.iter().rposition(|line| line.starts_with(BEFORE));
     match first {
-        Some(first) => lines[first..].join("\n").replacen(BEFORE, "", 1),
+        Some(first) => lines[first..]
+            .join("\n")
+            .replacen(BEFORE, "", 1)
+            .replace(INSTEAD, ""),
         None => last_error(said),
     }
 }
@@ -269,6 +274,10 @@ mod tests {
             "no GPU driver was found:\n  cuda: libcuda.so.1 not found"
         );
         assert_eq!(refusal("error: x\n"), "error: x");
+        assert_eq!(
+            refusal("nothing was measured: no libcuda.so.1; install it, or use --backend host"),
+            "no libcuda.so.1; install it"
+        );
         assert_eq!(
             whole_error(
                 "caution: a\nerror: box.toml: line 87\n  | ^^^^\nunknown field `nmae`, expected `name`\n"

@@ -140,7 +140,10 @@ impl Run<'_> {
         };
         let lack = (ReasonCode::Unreadable, "no device could be looked at");
         let code = self.without_devices(folder, status, lack, exit::INCONCLUSIVE)?;
-        say!("nothing was measured: {why}");
+        // The text says it on standard output.
+        if self.args.forms.json {
+            say!("nothing was measured: {why}");
+        }
         say!("result: {}", folder.path().display());
         Ok(code)
     }

@@ -45,10 +45,17 @@ fn where_no_driver_answers_it_says_what_it_looked_for_and_leaves_a_report() {
     let scratch = Scratch::new();
     let ran = scratch.run(&["run", "--profile", "l40x4", "--out", "out"]);
     ran.expect(3);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
     assert!(
-        ran.stderr.contains("libcuda.so.1 not found"),
+        lines[0].starts_with("No device could be looked at: cuda: libcuda.so.1 not found"),
         "{}",
-        ran.stderr
+        ran.stdout
+    );
+    assert!((3..=8).contains(&lines.len()), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("`p2p-bw doctor`") && !ran.stdout.contains("xtask"),
+        "{}",
+        ran.stdout
     );
     let report = scratch.json("out/report.json");
     assert_eq!(

@@ -62,7 +62,7 @@ fn a_bad_box_says_what_rejects_it_and_what_to_do() {
 
     What to do
       - link GPU1: reseat the card, look at riser, cable and the slot's setting in the BIOS
-      - h2d_pinned GPU1, h2d_pinned GPU0: compare `link`; then payload size, IOMMU and memory channels (cargo xtask doctor)
+      - h2d_pinned GPU1, h2d_pinned GPU0: compare `link`; then payload size, IOMMU and memory channels (p2p-bw doctor)
       - p2p GPU0->GPU1, p2p GPU1->GPU0: compare the pair's path class and links; look at ACS
       - counters 0000:20:01.1: reseat GPU1 and look at its riser
       - allreduce small: stop everything else on this machine and run again; more samples alone did not decide it
@@ -204,4 +204,23 @@ fn many_good_checks_of_a_kind_are_one_line() {
             .count(),
         12
     );
+}
+
+#[test]
+fn a_run_that_came_to_no_device_says_why_in_a_few_lines() {
+    let mut report = sample::good();
+    report.devices.clear();
+    report.verdict = BoxVerdict::Inconclusive;
+    report.exit_code = 3;
+    report.status = RunStatus::Failed {
+        reason: "cuda: libcuda.so.1 not found; install NVIDIA's driver".to_owned(),
+    };
+    insta::assert_snapshot!(text(&report), @r"
+    No device could be looked at: cuda: libcuda.so.1 not found; install NVIDIA's driver
+    INCONCLUSIVE: nothing was measured, held against the profile l40x2 (two L40, PCIe Gen4 x16) at level quick. This is no
+    word for or against the hardware.
+    What to do: mend that and start again with another --out; `p2p-bw doctor` says what this machine shows of its GPUs.
+    accept 0.1.0, 2026-11-22T20:00:00Z, level quick, 93.40 s; profile l40x2 (came with the program, sha256 0123456789ab)
+    failed; exit code 3
+    ");
 }
