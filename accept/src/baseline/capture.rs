@@ -10,6 +10,7 @@ use program::say;
 
 use super::{BASELINE_SCHEMA, Baseline, Figure};
 use crate::figures::{figures, is_good};
+use crate::plural::plural;
 use crate::report::{BoxVerdict, Report, RunStatus};
 use crate::run::written;
 
@@ -83,11 +84,12 @@ fn words(captured: &Captured, out: &Path) -> String {
     let left = match (not_good, too_few) {
         (0, 0) => String::new(),
         _ => format!(
-            "; left out: {not_good} of checks that did not pass, {too_few} with fewer than {MIN_FOR_INTERVAL} samples"
+            "; figures left out: {not_good} of checks that did not pass, {too_few} with fewer than {MIN_FOR_INTERVAL} samples"
         ),
     };
     measure::control::replaced(&format!(
-        "{shown}: {figures} figures of profile {}{left}",
+        "{shown}: {} of profile {}{left}",
+        plural(figures, "figure"),
         baseline.profile.0
     )) + "\n"
         + &simulated

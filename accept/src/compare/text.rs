@@ -6,6 +6,8 @@ use measure::exit;
 
 use super::judge::{CameTo, Compared, Head, Row, Rows, too_few};
 
+use crate::plural::plural;
+
 /// The comparison as text; what others wrote is cleaned.
 pub(super) fn text(compared: &Compared) -> String {
     let mut lines = Vec::new();
@@ -78,13 +80,15 @@ fn answer(compared: &Compared) -> String {
     let told = rows.figures.len() - count(CameTo::NotTold);
     let tolerance = compared.tolerance_percent;
     let figures = format!(
-        "of {told} figures, {} slower by more than {tolerance}% with their whole 95% interval, {} maybe, {} faster by as much",
+        "of {}, {} slower by more than {tolerance}% with the whole 95% interval, {} maybe, {} faster by as much",
+        plural(told, "figure"),
         count(CameTo::Regression),
         count(CameTo::MaybeWorse),
         count(CameTo::Faster)
     );
     let checks = format!(
-        "{worse} verdicts worse, {} no longer given",
+        "{} worse, {} no longer given",
+        plural(worse, "verdict"),
         rows.checks.len() - worse
     );
     let word = match compared.exit_code {
@@ -110,13 +114,13 @@ fn tail(rows: &Rows, lines: &mut Vec<String>) -> String {
     }
     if !rows.only_in_a.is_empty() {
         lines.push(format!(
-            "{} figures of A are not in B: {}",
-            rows.only_in_a.len(),
+            "only in A: {}: {}",
+            plural(rows.only_in_a.len(), "figure"),
             rows.only_in_a.join("; ")
         ));
     }
     if rows.only_in_b > 0 {
-        lines.push(format!("{} figures of B are not in A", rows.only_in_b));
+        lines.push(format!("only in B: {}", plural(rows.only_in_b, "figure")));
     }
     if rows.figures.is_empty() {
         return String::new();

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 use measure::exit;
 use measure::stats::median;
 
-use super::gather::{self, Fleet, Kind, Member, Value};
+use super::gather::Fleet;
+use super::member::{self, Kind, Member, Value};
 use super::outcome::{Figure, Group, Named, NotAccepted, Outcome, Outlier, Scope, Unreadable};
 use super::outliers::{Centre, MIN_ALIKE};
 use crate::report::{BoxVerdict, Side};
@@ -72,7 +73,7 @@ fn exit_code(outcome: &Outcome) -> u8 {
     exit::DONE
 }
 
-fn group(group: &gather::Group) -> Group {
+fn group(group: &member::Group) -> Group {
     let mut kinds: BTreeMap<&Kind, Vec<(usize, &Value)>> = BTreeMap::new();
     for (index, member) in group.boxes.iter().enumerate() {
         for value in &member.figures {

@@ -5,6 +5,7 @@
 mod find;
 mod gather;
 mod judge;
+mod member;
 mod outcome;
 mod outliers;
 mod page;

@@ -5,6 +5,8 @@ use report::{Axis, Block, Page, Plot, PlotPoint, PlotSeries, Section, Shape, Tab
 use super::outcome::{Figure, Group, Outcome, Outlier};
 use super::text::{HEADS, answer, cells, head, meant, refused};
 
+use crate::plural::plural;
+
 /// Rows of a table that are shown; the JSON has them all.
 const MOST_ROWS: usize = 500;
 /// Pictures of a group; figures with outliers come first.
@@ -127,8 +129,12 @@ fn table(heads: &[&str], mut rows: Vec<Vec<String>>) -> Vec<Block> {
         heads: heads.iter().map(|head| (*head).to_owned()).collect(),
         rows,
     });
-    let more =
-        (more > 0).then(|| Block::Paragraph(format!("and {more} more rows; --json has them all")));
+    let more = (more > 0).then(|| {
+        Block::Paragraph(format!(
+            "and {}; --json has them all",
+            plural(more, "more row")
+        ))
+    });
     std::iter::once(table).chain(more).collect()
 }
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use measure::stats::SplitMix;
 
 use super::find::find;
-use super::gather::{self, Fleet, Kind, Member, Value, gather};
+use super::gather::{Fleet, gather};
 use super::judge::judge;
+use super::member::{self, Kind, Member, Value};
 use super::outcome::{Outcome, Scope};
 use super::page::page;
 use super::text::text;
@@ -54,7 +55,7 @@ fn fleet(boxes: usize, devices: usize, cv: f64, slow: f64, seed: u64) -> Fleet {
     let fingerprint = report("x", vec![]).node.fingerprint;
     let profile = ("l40x4".to_owned(), "aa".to_owned());
     Fleet {
-        groups: vec![gather::Group {
+        groups: vec![member::Group {
             profile,
             fingerprint,
             soft_box: None,

@@ -4,6 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::judge::too_few;
 use super::outcome::{Figure, Group, Named, NotAccepted, Outcome, Outlier, Scope};
+use crate::plural::plural;
 use crate::report::BoxVerdict;
 
 /// Lines of a list that are shown; the rest is in the JSON.
@@ -94,7 +95,7 @@ pub(super) fn answer(outcome: &Outcome) -> String {
     let told = if judged == 0 {
         too_few()
     } else {
-        format!("{judged} figures beside their like")
+        format!("{} beside their like", plural(judged, "figure"))
     };
     let slower = match (judged, &slower[..]) {
         (0, _) => String::new(),
@@ -110,11 +111,12 @@ pub(super) fn answer(outcome: &Outcome) -> String {
         groups => format!(" in {groups} groups that are not compared with each other"),
     };
     format!(
-        "{slower}{boxes} boxes{expected}{apart}: {} rejected, {} inconclusive; {told}; {} unreadable or not ended, {} files of other programs passed over",
+        "{slower}{}{expected}{apart}: {} rejected, {} inconclusive; {told}; {} unreadable or not ended, {} of other programs passed over",
+        plural(boxes, "box"),
         verdicts(BoxVerdict::Rejected),
         verdicts(BoxVerdict::Inconclusive),
         outcome.unreadable.len(),
-        outcome.passed_over
+        plural(outcome.passed_over, "file")
     )
 }
 
@@ -142,12 +144,15 @@ fn slower(outcome: &Outcome, scope: Scope) -> Vec<String> {
         .iter()
         .take(NAMED)
         .map(|(node, _, figures)| {
-            let word = if *figures == 1 { "figure" } else { "figures" };
-            format!("box {node} {what} ({figures} {word})")
+            let figures = plural(*figures, "figure");
+            format!("box {node} {what} ({figures})")
         })
         .collect();
     if boxes.len() > NAMED {
-        told.push(format!("{} more boxes {what}", boxes.len() - NAMED));
+        told.push(format!(
+            "{} {what}",
+            plural(boxes.len() - NAMED, "more box")
+        ));
     }
     told
 }
@@ -166,9 +171,9 @@ pub(super) fn head(group: &Group) -> String {
     let sha: String = group.profile_sha256.chars().take(SHORT).collect();
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!(
-        "{} boxes with {} devices, profile {} ({sha}), {} {}{}{}",
-        group.boxes,
-        group.devices,
+        "{} with {}, profile {} ({sha}), {} {}{}{}",
+        plural(group.boxes, "box"),
+        plural(group.devices, "device"),
         group.profile,
         of.backend,
         of.devices.join(", "),
@@ -212,7 +217,8 @@ pub(super) fn outlier(outlier: &Outlier) -> String {
             meant(outlier)
         ),
         _ => format!(
-            "SLOW {node}, the whole box: {check}, {what}: {worse_percent:.1}% worse than the median of {alike} boxes, by the median over what was measured of it; {tail}"
+            "SLOW {node}, the whole box: {check}, {what}: {worse_percent:.1}% worse than the median of {}, by the median over what was measured of it; {tail}",
+            plural(*alike, "box")
         ),
     }
 }

@@ -5,6 +5,7 @@
 
 use super::judging::Judging;
 use crate::findings::{Counter, Counters};
+use crate::plural::plural;
 use crate::profile::{LimitRow, LimitUnit};
 use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Verdict};
 
@@ -85,8 +86,8 @@ fn of_devices(judging: &Judging<'_>, counters: &Counters, about: &[String]) -> C
         .collect();
     let mut text = if all.is_empty() {
         format!(
-            "{} counters did not rise beyond their limits in {:.0} s",
-            came.len(),
+            "{} within the limits in {:.0} s",
+            plural(came.len(), "counter"),
             counters.over_s
         )
     } else {

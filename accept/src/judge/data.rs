@@ -6,6 +6,7 @@ use super::copies::arrow;
 use super::inventory::seen;
 use super::judging::Judging;
 use super::trouble::Trouble;
+use crate::plural::plural;
 use crate::report::{Check, Evidence, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "data";
@@ -102,7 +103,7 @@ pub(super) fn data(judging: &Judging<'_>) -> Vec<Check> {
         };
     }
     let rest = if not_asked > 0 {
-        format!("; {not_asked} were not compared")
+        format!("; {not_asked} not compared")
     } else {
         String::new()
     };
@@ -113,7 +114,10 @@ pub(super) fn data(judging: &Judging<'_>) -> Vec<Check> {
         n: right,
         source: "all records".to_owned(),
     };
-    let text = format!("{right} measured points were compared in full and were right{rest}");
+    let text = format!(
+        "{} compared in full, all of them right{rest}",
+        plural(right, "measured point")
+    );
     let came = (Verdict::Pass, ReasonCode::AsExpected, text);
     vec![judging.judged(KIND, about, came, None, Seen::new(evidence, []))]
 }

@@ -64,10 +64,14 @@ fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
     }
     let count = found.len();
     if count < matches.count {
-        wrong.push(format!("{count} of {} devices are there", matches.count));
+        wrong.push(format!(
+            "{count} of {} there",
+            plural(matches.count, "device")
+        ));
     } else if count > matches.count && matches.more != Some(true) {
         wrong.push(format!(
-            "{count} devices are there where the profile expects {}: choose with --gpus",
+            "{} there where the profile expects {}: choose with --gpus",
+            plural(count, "device"),
             matches.count
         ));
     }
@@ -312,9 +316,9 @@ pub(super) fn numa_node(judging: &Judging<'_>) -> Vec<Check> {
     };
     if devices.len() != numa.nodes.len() && !devices.is_empty() {
         let text = format!(
-            "the profile gives {} nodes for {} devices",
-            numa.nodes.len(),
-            devices.len()
+            "the profile gives {} for {}",
+            plural(numa.nodes.len(), "node"),
+            plural(devices.len(), "device")
         );
         let subject = judging.subject(KIND, ["box".to_owned()]);
         return vec![subject.skipped(ReasonCode::DependencyFailed, text)];

@@ -9,6 +9,7 @@ use topology::PcieLink;
 use super::inventory::seen;
 use super::judging::Judging;
 use super::pool::Device;
+use crate::plural::plural;
 use crate::report::{Check, Evidence, ReasonCode, Seen, Verdict};
 
 /// Generation and width under load.
@@ -88,7 +89,8 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
         (Some(slot), [first, rest @ ..]) => {
             let readings: u32 = read().map(|reading| reading.readings).sum();
             let text = format!(
-                "{slot} at the slot under load, read {readings} times; {wanted} is expected"
+                "{slot} at the slot under load, read {}; {wanted} is expected",
+                plural(readings, "time")
             );
             let came = (Verdict::Pass, ReasonCode::AsExpected, text);
             judging.judged(

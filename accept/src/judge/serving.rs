@@ -6,6 +6,7 @@ use super::held::{Ceiling, Held};
 use super::inventory::seen;
 use super::judging::Judging;
 use super::three_way::Figure;
+use crate::plural::plural;
 use crate::report::{Check, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "serving";
@@ -93,8 +94,8 @@ fn words(load: &ServeLoad) -> String {
         .concurrency
         .map_or(String::new(), |n| format!(", {n} in flight"));
     format!(
-        "{} requests of {} tokens for {} each{at_once}",
-        load.requests,
+        "{} of {} tokens for {} each{at_once}",
+        plural(load.requests, "request"),
         tokens(load.input_tokens),
         tokens(load.output_tokens)
     )

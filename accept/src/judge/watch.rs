@@ -9,6 +9,7 @@ use super::inventory::seen;
 use super::judging::Judging;
 use crate::checks::Group;
 use crate::findings::Missing;
+use crate::plural::plural;
 use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Side, Verdict};
 
 /// Reasons that hold clocks down for a fault of cooling or power, by the words of `nvidia-smi -q`; the others are settings, idleness
@@ -113,9 +114,9 @@ fn of_devices(
             return check;
         }
         let text = format!(
-            "{label} was watched for {:.0}% of the time only, {} readings: the driver's calls blocked",
+            "{label} was watched for {:.0}% of the time only, {}: the driver's calls blocked",
             part * 100.0,
-            own.len()
+            plural(own.len(), "reading")
         );
         judging
             .unwatched(kind, [label])
@@ -192,8 +193,9 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
             )
         });
         let text = format!(
-            "{count} changes in {} readings; {allowed} are borne",
-            read.len()
+            "{} in {}, {allowed} allowed",
+            plural(count, "change"),
+            plural(read.len(), "reading")
         );
         let came = if count > allowed as usize {
             (Verdict::Fail, ReasonCode::LinkTransitions, text)
@@ -255,7 +257,9 @@ pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
             .collect();
         let words: Vec<String> = held
             .iter()
-            .map(|(reason, _, times)| format!("{reason} in {times} of {} readings", told.len()))
+            .map(|(reason, _, times)| {
+                format!("{reason} in {times} of {}", plural(told.len(), "reading"))
+            })
             .collect();
         let value = if words.is_empty() {
             "nothing for heat or power".to_owned()
@@ -275,7 +279,7 @@ pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
             None => (
                 Verdict::Pass,
                 ReasonCode::AsExpected,
-                format!("{value} in {} readings{heat}", told.len()),
+                format!("{value} in {}{heat}", plural(told.len(), "reading")),
             ),
         };
         judging.judged(KIND, about, came, None, Seen::new(evidence, []))

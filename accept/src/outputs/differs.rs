@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::redact;
+use crate::plural::plural;
 use crate::report::Report;
 
 /// Characters of a value that are told.
@@ -49,8 +50,8 @@ fn first(place: String, kept: &Value, written: &Value) -> Option<String> {
             found.or_else(|| {
                 (kept.len() != written.len()).then(|| {
                     format!(
-                        "{place} has {} rows, and {} in the journal",
-                        written.len(),
+                        "{place} has {}, and {} in the journal",
+                        plural(written.len(), "row"),
                         kept.len()
                     )
                 })

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use measure::unit::ByteCount;
 
 use crate::checks::{self, Group};
+use crate::plural::plural;
 use crate::report::{
     BoxVerdict, Check, Evidence, Limit, Report, RunStatus, Setting, Side, Verdict,
 };
@@ -152,9 +153,13 @@ pub(super) fn sentence(evidence: &Evidence) -> String {
         Evidence::Counted { .. } => figure,
         Evidence::Seen {
             expected: Some(expected),
+            n: read,
             ..
-        } => format!("{figure}, expected {expected}, read {n} times"),
-        Evidence::Seen { expected: None, .. } => format!("{figure}, read {n} times"),
+        } => format!(
+            "{figure}, expected {expected}, read {}",
+            plural(*read, "time")
+        ),
+        Evidence::Seen { n: read, .. } => format!("{figure}, read {}", plural(*read, "time")),
     }
 }
 

@@ -4,6 +4,7 @@ use super::error::nearest;
 use super::model::{LimitRow, LimitUnit, Profile};
 use super::part::Part;
 use crate::checks::{self, KINDS};
+use crate::plural::plural;
 use crate::report::Side;
 
 /// Backends that a box can have.
@@ -151,7 +152,9 @@ pub(super) fn whole(profile: &Profile) -> Result<(), String> {
         {
             let (nodes, count) = (numa.nodes.len(), matches.count);
             return Err(format!(
-                "[numa] gives {nodes} nodes for {count} devices; give one for each, in the order of their PCI addresses"
+                "[numa] gives {} for {}; give one for each device, in the order of their PCI addresses",
+                plural(nodes, "node"),
+                plural(count, "device")
             ));
         }
     }

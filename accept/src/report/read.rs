@@ -16,6 +16,8 @@ use thiserror::Error;
 
 use super::{BoxVerdict, Check, Evidence, Limit, REPORT_SCHEMA, Report, RunStatus, Side, Verdict};
 
+use crate::plural::plural;
+
 /// Name of the report in a result folder.
 pub(crate) const REPORT_FILE: &str = "report.json";
 
@@ -347,8 +349,8 @@ fn unsound_evidence(evidence: &Evidence) -> Option<String> {
             }
             if samples.len() != *n {
                 return Some(format!(
-                    "has n={n} for `{what}` and {} samples",
-                    samples.len()
+                    "has n={n} for `{what}` and {}",
+                    plural(samples.len(), "sample")
                 ));
             }
             let median = median(samples)?;

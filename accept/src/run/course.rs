@@ -17,6 +17,7 @@ use super::steps::Bench;
 use super::{counters, environment, machine};
 use crate::checks::Group;
 use crate::findings::{Counter, Findings, Found};
+use crate::plural::plural;
 use crate::report::RunStatus;
 
 impl Run<'_> {
@@ -64,11 +65,13 @@ impl Run<'_> {
             report.settings.clone_from(&kept.report.settings);
             let done = kept.done.len();
             report.notes.push(format!(
-                "the run was broken off and gone on with: {done} steps were done before"
+                "the run was broken off and gone on with: {} done before",
+                plural(done, "step")
             ));
             say!(
-                "going on with the run in {}: {done} steps are done",
-                folder.path().display()
+                "going on with the run in {}: {} done",
+                folder.path().display(),
+                plural(done, "step")
             );
         }
         let mut session = self.session(scene, folder, journal, kept.as_ref());

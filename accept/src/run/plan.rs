@@ -45,7 +45,10 @@ struct Planned {
     name: String,
     group: &'static str,
     command: Vec<String>,
+    /// How long it runs; one that runs beside another takes none of the run's time.
     seconds: f64,
+    /// The step that it runs beside.
+    beside: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -87,19 +90,18 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
         nodes: None,
     };
     let mut all = steps::steps(&bench);
+    let mut loaded = None;
     if let (Level::Soak, Some(duration)) = (args.level, args.duration) {
         let round = bench.round(1);
         let seconds: f64 = round.iter().map(|step| step.seconds).sum();
-        let beside = round.first().map(|step| bench.load(1, step.seconds));
+        let load = round.first().map(|step| bench.load(1, step.seconds));
+        let first = all.len();
         all.extend(round.into_iter().map(|step| Step {
             seconds: duration.as_secs_f64() * step.seconds / seconds,
             name: step.name.replace("-1", ", round after round"),
             ..step
         }));
-        all.extend(beside.map(|step| Step {
-            name: step.name.replace("-1", ", beside soak-links"),
-            ..step
-        }));
+        loaded = load.zip(all.get(first).map(|step| (step.name.clone(), step.seconds)));
     }
     let budget_s = time_budget(args, profile).as_secs_f64();
     let mut total_s = INVENTORY_S;
@@ -111,6 +113,27 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
             total_s += step.seconds;
         }
     }
+    let planned = |step: Step, beside| Planned {
+        name: step.name,
+        group: step.group.word(),
+        command: std::iter::once(step.program.to_owned())
+            .chain(step.arguments)
+            .collect(),
+        seconds: step.seconds,
+        beside,
+    };
+    let loaded = loaded.map(|(load, (beside, seconds))| {
+        let name = load.name.replace("-1", ", beside soak-links");
+        if does_not_fit.contains(&beside) {
+            does_not_fit.push(name.clone());
+        }
+        let load = Step {
+            name,
+            seconds,
+            ..load
+        };
+        planned(load, Some(beside))
+    });
     let required = profile.required.get(level_word(args.level));
     let check = |kind: &'static crate::checks::Kind| PlannedCheck {
         kind: kind.key,
@@ -133,14 +156,8 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
         checks: KINDS.iter().map(check).collect(),
         steps: all
             .into_iter()
-            .map(|step| Planned {
-                name: step.name,
-                group: step.group.word(),
-                command: std::iter::once(step.program.to_owned())
-                    .chain(step.arguments)
-                    .collect(),
-                seconds: step.seconds,
-            })
+            .map(|step| planned(step, None))
+            .chain(loaded)
             .collect(),
         does_not_fit,
         total_s,

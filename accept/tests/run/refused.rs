@@ -30,6 +30,22 @@ fn a_plan_says_commands_and_times_and_looks_at_nothing() {
     let total = 6.0 + kept.map(seconds).sum::<f64>();
     assert!(!fits.is_empty() && total <= 40.0, "{plan}");
     assert!((plan["total_s"].as_f64().unwrap() - total).abs() < 1e-6);
+    let soak = ["--level", "soak", "--duration", "10m", "--json"];
+    let soak = scratch.run(&[&["plan", "--profile", "l40x4"], &soak[..]].concat());
+    let plan: serde_json::Value = serde_json::from_str(&soak.expect(0).stdout).unwrap();
+    let of = |begins: &str| {
+        let steps = plan["steps"].as_array().unwrap().iter();
+        let is_it = |step: &&serde_json::Value| step["name"].as_str().unwrap().starts_with(begins);
+        steps.filter(is_it).collect::<Vec<_>>()
+    };
+    let (links, load) = (of("soak-links")[0], of("soak-load")[0]);
+    // The load runs as long as what it runs beside, and the two soak steps take the ten minutes by themselves.
+    assert!(
+        seconds(links) > 0.0 && load["seconds"] == links["seconds"],
+        "{plan}"
+    );
+    assert_eq!(load["beside"], links["name"]);
+    assert!((seconds(links) + seconds(of("soak-collectives")[0]) - 600.0).abs() < 1e-6);
     assert_eq!(
         std::fs::read_dir(scratch.join(".")).unwrap().count(),
         0,

@@ -153,7 +153,7 @@ fn a_box_of_other_or_fewer_devices_is_rejected() {
     assert!(told(
         &checks,
         "inventory",
-        "4 of 8 devices are there",
+        "4 of 8 devices there",
         R::DeviceMissing
     ));
     assert!(told(
