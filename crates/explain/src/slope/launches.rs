@@ -42,6 +42,14 @@ impl Timed {
             deviation: (range.high - range.low) / (2.0 * Z90),
         })
     }
+
+    /// A step that a busy machine played longer than it is, is known no better than that.
+    fn late_by(self, late: Option<f64>) -> Self {
+        Self {
+            deviation: self.deviation.hypot(late.unwrap_or(0.0)),
+            ..self
+        }
+    }
 }
 
 impl<'a> Measured<'a> {
@@ -51,7 +59,7 @@ impl<'a> Measured<'a> {
         let steps: Vec<(Option<Timed>, Timed)> = in_time()
             .filter_map(|launch| {
                 let us = launch.collective_us.as_ref().and_then(Timed::of);
-                let ms = Timed::of(&launch.step_ms)?;
+                let ms = Timed::of(&launch.step_ms)?.late_by(launch.late_ms);
                 (us.is_some() || !needs_collective).then_some((us, ms))
             })
             .collect();

@@ -4,8 +4,9 @@ use measure::stats::Interval;
 
 use super::arms::{Ablation, Change};
 use super::fitted::Fitted;
-use super::launches::{FEWEST, Measured};
+use super::launches::{FEWEST, Measured, count};
 use super::result::{DelayControl, NegativeControl, SlopeFit, SlopeVerdict};
+use super::student::f99;
 
 /// A slope that is off by less is as planned, however well it is known.
 pub(super) const MARGIN: f64 = 0.02;
@@ -16,9 +17,8 @@ const WIDEST: f64 = 0.25;
 /// A step follows where its whole 90% interval lies within this part of the planned slope: 15% of overlap is no rarity.
 const EQUAL: f64 = 0.15;
 
-/// Mean squared distance from the line, in standard errors, beyond which arms do not lie on one: the 99% point of F for 3 and 20
-/// degrees of freedom is 4.9, and the distance's own error makes it wider.
-const NO_LINE: f64 = 6.0;
+/// How far above the 99% point of F a mean squared distance from the line must lie, since it has errors of its own.
+const BEYOND: f64 = 1.2;
 
 /// Whether the interval holds the planned slope, within [`MARGIN`].
 pub(super) fn holds(interval: &Interval, planned: f64) -> bool {
@@ -45,9 +45,10 @@ pub(super) fn verdict(
     }
     let planned = f64::from(ablation.planned);
     let ratio = fit.slope.mid / planned;
-    if let Some(chi) = fit.residual.reduced_chi_square.filter(|chi| *chi > NO_LINE) {
+    let limit = farthest(fit.arms.len(), fit.launches);
+    if let Some(chi) = fit.residual.reduced_chi_square.filter(|chi| *chi > limit) {
         return undecided(format!(
-            "the arms do not lie on one line (mean squared distance {chi:.0} times what launches differ by): {} lies farthest off, so it changes more than the link or the engine took another path in it than was timed; run it again, or leave it out",
+            "the arms do not lie on one line (mean squared distance {chi:.0} times what launches differ by, and chance makes it {limit:.0} at most): {} lies farthest off, so it changes more than the link or the engine took another path in it than was timed; run it again, or leave it out",
             fit.residual.worst
         ));
     }
@@ -78,6 +79,13 @@ pub(super) fn verdict(
             why: above(fit, planned, negative),
         }
     }
+}
+
+/// Mean squared distance from a line through so many arms, in standard errors, beyond which they do not lie on one. Few launches
+/// tell their own spread so roughly that chance alone puts an arm far off: 6 for five arms of five launches, 17 for three of three.
+fn farthest(arms: usize, launches: u32) -> f64 {
+    let within = f64::from(launches) - count(arms);
+    BEYOND * f99(count(arms) - 2.0, within)
 }
 
 fn no_line(ablation: &Ablation, measured: &[Measured<'_>]) -> String {
@@ -136,5 +144,17 @@ fn above(fit: &SlopeFit, planned: f64, negative: &NegativeControl) -> String {
         _ => format!(
             "a confounder: the host (NUMA placement, launches) or skew between ranks changes with the link, {extra}; run the arms with one GPU as a negative control"
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fewer_launches_the_farther_off_a_line_chance_puts_an_arm() {
+        // 1.2 times the 99% points of F(3, 20), 4.94, and of F(1, 6), 13.7.
+        assert!((farthest(5, 25) - 5.93).abs() < 0.2);
+        assert!((farthest(3, 9) - 16.5).abs() < 0.5);
     }
 }
