@@ -11,6 +11,7 @@ use crate::inputs::{Inputs, MEASURED};
 use crate::next::{NextStep, next};
 use crate::slope::{Change, EMBEDDED, SAME_LOAD, Slope, SlopeVerdict};
 use crate::what_if::{Substitution, WhatIf, what_if};
+use crate::words::number_of;
 
 /// The version of this form; a reader refuses a higher one.
 pub const SCHEMA: u32 = 1;
@@ -148,8 +149,9 @@ fn taken(slope: &Slope) -> String {
     let launches: u32 = slope.arms.iter().map(|arm| arm.launches).sum();
     let marked = slope.simulated.as_ref().map_or("", |_| ", simulated");
     format!(
-        "{} arms of an ablation, {launches} launches{marked}",
-        slope.arms.len()
+        "{} of an ablation, {}{marked}",
+        number_of(slope.arms.len() as u64, "arm"),
+        number_of(launches.into(), "launch")
     )
 }
 
@@ -311,7 +313,10 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
         let marked = run.simulated.as_ref().map_or("", |_| ", simulated");
         add(
             &run.origin,
-            format!("{what}: {taken} of {} requests{marked}", run.completed),
+            format!(
+                "{what}: {taken} of {}{marked}",
+                number_of(run.completed, "request")
+            ),
         );
     }
     for origin in inputs.curve.iter().map(|point| point.origin.as_str()) {

@@ -16,6 +16,17 @@ pub(crate) fn simulated(soft: Option<&str>) -> String {
     })
 }
 
+/// So many of something, such as `1 launch` and `3 launches`.
+#[must_use]
+pub fn number_of(count: u64, noun: &str) -> String {
+    let ending = match count {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{count} {noun}{ending}")
+}
+
 /// A name, or that there is none.
 pub(crate) fn or_unknown(name: Option<&str>) -> &str {
     name.unwrap_or("unknown")
@@ -46,4 +57,17 @@ pub(crate) fn warned(judged: bool, gates: &[Gate]) -> String {
 /// Names come from files of others; an escape sequence in one must not reach a terminal, nor turn its line around.
 pub(crate) fn printable(text: &str) -> String {
     text.replace(|c: char| is_unseen(c) && c != '\n', "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_something_is_not_told_as_several() {
+        assert_eq!(number_of(1, "arm"), "1 arm");
+        assert_eq!(number_of(0, "arm"), "0 arms");
+        assert_eq!(number_of(1, "launch"), "1 launch");
+        assert_eq!(number_of(3, "launch"), "3 launches");
+    }
 }

@@ -152,10 +152,19 @@ impl Plan<'_> {
         };
         let mut all = Self::binding(arm);
         all.extend(command.for_size(arm.tp, port));
-        if self.library_only(arm) && command.is_known() && !command.says(NO_OWN_ALL_REDUCE) {
+        if self.is_told_to_leave(arm) && !command.says(NO_OWN_ALL_REDUCE) {
             all.push(NO_OWN_ALL_REDUCE.to_owned());
         }
         Ok(all)
+    }
+
+    /// Whether the server of an arm is told to leave every all-reduce to the library: by the user, or here.
+    fn is_told_to_leave(&self, arm: &Arm) -> bool {
+        let command = self.command.as_ref();
+        let by_user = command.is_some_and(|command| command.says(NO_OWN_ALL_REDUCE));
+        // The embedded engine knows the flag.
+        let takes_it = command.is_none_or(ServerCommand::is_known);
+        by_user || (self.library_only(arm) && takes_it)
     }
 
     /// The load of a launch.
@@ -173,8 +182,7 @@ impl Plan<'_> {
                 .iter()
                 .map(|(name, value)| format!("{name}={value}")),
         );
-        let own = self.place.own_is_off(arm.tp).is_none();
-        if own && self.library_only(arm) {
+        if self.is_told_to_leave(arm) {
             parts.push(NO_OWN_ALL_REDUCE.to_owned());
         }
         parts.extend(arm.group.as_ref().map(|group| format!("devices {group}")));

@@ -16,6 +16,7 @@ use supervisor::Interrupt;
 use tp_plan::ModelFacts;
 
 use super::args::AblateArgs;
+use super::arm::Arm;
 use super::collect::{self, Steps};
 use super::launch::{self, Launcher, Measured};
 use super::place::Place;
@@ -36,6 +37,9 @@ const SCHEMA: u32 = 1;
 
 /// An arm that failed so often without one good launch is not tried again.
 const GIVE_UP: usize = 2;
+
+/// So often is a launch of a soft box played again that this machine was too busy to play in time.
+const AGAIN: usize = 2;
 
 /// Runs an ablation, or goes on with one, and gives the exit code.
 ///
@@ -200,7 +204,7 @@ impl Ablate<'_> {
                 arm.name,
                 text::minutes(each * left as f64)
             ));
-            match launcher.launch(number, arm)? {
+            match self.in_time(&launcher, number, arm)? {
                 Ok(launch) => {
                     (self.say)(&format!("  {}", text::launched(&launch)));
                     done[number] = Some(launch);
@@ -248,6 +252,25 @@ impl Ablate<'_> {
             }
         };
         Ok(exit::fold([printed, missing, decided]))
+    }
+
+    /// Does a launch; one of a soft box again where this machine played it late, since such a one is left out of the line.
+    fn in_time(
+        &self,
+        launcher: &Launcher<'_>,
+        number: usize,
+        arm: &Arm,
+    ) -> Result<Result<Measured, String>, Stop> {
+        let mut launch = launcher.launch(number, arm)?;
+        for _ in 0..AGAIN {
+            let why = launch.as_ref().ok().and_then(text::late);
+            let Some(why) = why.filter(|_| self.plan.place.soft.is_some()) else {
+                break;
+            };
+            (self.say)(&format!("  played again: {why}"));
+            launch = launcher.launch(number, arm)?;
+        }
+        Ok(launch)
     }
 
     /// Writes what is known now, whole or not at all.

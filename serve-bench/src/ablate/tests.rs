@@ -310,3 +310,21 @@ fn what_cannot_be_run_is_refused_where_it_was_named() {
         assert!(reason.contains(says), "{reason}");
     }
 }
+
+#[test]
+fn an_arm_is_told_by_the_flag_that_its_server_gets() {
+    let args = args("--sim mxc500x4 --model qwen3-14b --arms delay --delays 5 --launches 1");
+    let plan = soft(&args).unwrap();
+    let flag = "--disable-custom-all-reduce";
+    for arm in &plan.arms {
+        let server = plan.server(arm, 1, None).unwrap();
+        assert!(server.iter().any(|word| word == flag), "{server:?}");
+        assert!(plan.how(arm).starts_with(flag), "{}", plan.how(arm));
+    }
+    let shown = super::text::plan(&plan, Path::new("out")).unwrap();
+    // 2 x 40 + 1 all-reduces.
+    assert!(
+        shown.contains("\n2 arms of 1 launch each: 2 launches, seed 1; 81 all-reduces in a step\n"),
+        "{shown}"
+    );
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use explain::{Ablation, Change};
+use explain::{Ablation, Change, number_of};
 use program::Stop;
 use program::command_line::quoted;
 use tp_plan::Vendor;
@@ -48,12 +48,12 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<String, Stop> {
     let simulated = soft.map(|described| described.name.as_str());
     let mut text = heading(&plan.model.name, args.tp, args.load.concurrency, simulated);
     text.push_str(&format!(
-        "\n{} arms of {} launches each: {} launches, seed {}; {} all-reduces in a step\n",
-        plan.arms.len(),
-        args.launches,
-        plan.order.len(),
+        "\n{} of {} each: {}, seed {}; {} in a step\n",
+        number_of(plan.arms.len() as u64, "arm"),
+        number_of(args.launches.into(), "launch"),
+        number_of(plan.order.len() as u64, "launch"),
         args.seed,
-        plan.count()
+        number_of(plan.count().into(), "all-reduce")
     ));
     if args.engine_python.is_none() && plan.place.own_is_off(args.tp).is_none() {
         text.push_str("the engine's own all-reduce is off in every arm: its time is not known without --engine-python\n");
@@ -78,6 +78,9 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<String, Stop> {
             word(arm.change()),
             plan.how(arm)
         ));
+    }
+    if plan.arms.iter().any(|arm| arm.controlled().is_some()) {
+        text.push_str("  --arms takes these names but for the controls, which --controls adds, and arms of NUMA nodes always have\n");
     }
     if !plan.refused.is_empty() {
         text.push_str("\nnot possible here\n");
@@ -131,9 +134,9 @@ pub(super) fn result(ablation: &Ablation) -> String {
         |metric| format!("a step is {} of a launch", metric_in_words(metric)),
     );
     format!(
-        "{}; {} all-reduces in a step; {step}\n",
+        "{}; {} in a step; {step}\n",
         heading(&ablation.model, ablation.tp, ablation.batch, simulated),
-        ablation.planned
+        number_of(ablation.planned.into(), "all-reduce")
     )
 }
 
@@ -145,20 +148,20 @@ pub(super) fn launched(launch: &Measured) -> String {
     let step = launch.steps.best().map_or_else(String::new, |mean| {
         format!("step {} ms", mean.ms.with_decimals(3))
     });
-    format!("{collective}{step}{}", late(launch).unwrap_or_default())
+    let late = late(launch).map(|why| format!("; kept, and left out of the line: {why}"));
+    format!("{collective}{step}{}", late.unwrap_or_default())
 }
 
 /// What this machine made of a launch of a soft box; `None` where it was quiet enough.
-fn late(launch: &Measured) -> Option<String> {
+pub(super) fn late(launch: &Measured) -> Option<String> {
     let shown = METRICS.iter().find_map(|metric| launch.by(*metric))?;
-    let why = match (&shown.limited, shown.late_ms) {
-        (Some(limited), _) => limited.clone(),
+    match (&shown.limited, shown.late_ms) {
+        (Some(limited), _) => Some(limited.clone()),
         (None, Some(ms)) if shown.is_late() => {
-            format!("{ms:.2} ms of a step are this machine's lateness")
+            Some(format!("{ms:.2} ms of a step are this machine's lateness"))
         }
-        (None, _) => return None,
-    };
-    Some(format!("; kept, and left out of the line: {why}"))
+        (None, _) => None,
+    }
 }
 
 /// A time as people say it.

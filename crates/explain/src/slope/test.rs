@@ -12,6 +12,7 @@ use super::launches::{FEWEST, Measured};
 use super::result::{ArmSummary, LateLaunches, Slope};
 use super::sample::Sample;
 use super::verdict::verdict;
+use crate::words::number_of;
 
 /// An arm whose name is this share of the slope bears it alone.
 const BEARS: f64 = 0.9;
@@ -112,14 +113,14 @@ fn left_out(measured: &[Measured<'_>]) -> Vec<String> {
         let name = &of.arm.name;
         if of.late > 0 {
             words.push(format!(
-                "{} launches of the arm {name} were played late: left out",
-                of.late
+                "left out of the arm {name}: {}, which this machine played late",
+                number_of(of.late as u64, "launch")
             ));
         }
         if of.unusable > 0 {
             words.push(format!(
-                "{} launches of the arm {name} have no usable time: left out",
-                of.unusable
+                "left out of the arm {name}: {} without a usable time",
+                number_of(of.unusable as u64, "launch")
             ));
         }
         let is_point = matches!(
@@ -128,8 +129,8 @@ fn left_out(measured: &[Measured<'_>]) -> Vec<String> {
         );
         if is_point && of.len() < FEWEST {
             words.push(format!(
-                "the arm {name} has {} usable launches and is left out: {FEWEST} or more show what launches differ by",
-                of.len()
+                "the arm {name} has {} and is left out: {FEWEST} or more show what launches differ by",
+                number_of(of.len() as u64, "usable launch")
             ));
         }
     }

@@ -237,7 +237,7 @@ fn launches_that_a_busy_machine_played_late_are_left_out_and_counted() {
     let text = slope_text(&found);
     for says in [
         "3 of 25 launches are left out, because this machine was too busy",
-        "reservation: 2 launches of the arm arm-4 were played late: left out",
+        "reservation: left out of the arm arm-4: 2 launches, which this machine played late",
     ] {
         assert!(text.contains(says), "no `{says}` in {text}");
     }
