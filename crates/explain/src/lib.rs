@@ -49,7 +49,7 @@ pub use links::{
 pub use next::{Narrowing, NextStep, next};
 pub use predict::{
     DESCRIBED, Level, Link, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, Peak,
-    PredictError, PredictInputs, Predicted, Prediction, PublishedAllReduce, Serving, between,
+    PredictError, PredictInputs, Predicted, Prediction, PublishedAllReduce, Room, Serving, between,
     predict, prediction_text,
 };
 pub use priors::{Basis, Override, Prior, PriorError, Priors, Shape};
@@ -68,6 +68,7 @@ pub use what_if::{
     Answer, By, CommunicationFrom, LinkRate, Substituted, Substitution, WhatIf, WhatIfError,
     what_if,
 };
+pub use words::number_of;
 
 /// Draws that are enough for intervals that do not move in their second digit.
 pub const DRAWS: u32 = 20_000;

@@ -54,7 +54,11 @@ pub(crate) fn of_study(sizes: &[OfSize], folder: &Path, say: &dyn Fn(&str)) -> R
     told.dedup();
     told.iter().for_each(|line| say(line));
     let mut shown = Vec::new();
-    for size in &sizes {
+    // Where none of several ran on one GPU, because it has no room, there is no speed-up over one to explain.
+    let has_one = sizes
+        .iter()
+        .any(|size| size.sources.serving.iter().any(|(tp, _)| *tp == 1));
+    for size in sizes.iter().filter(|_| has_one || sizes.len() == 1) {
         let (inputs, explanation) = with_slope(size, say)?;
         let name = format!("explanation-tp{}", size.tp);
         let page = page::page(&inputs, &explanation, None);

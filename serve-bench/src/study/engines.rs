@@ -32,6 +32,27 @@ const KNOWN: [Known; 3] = [
     },
 ];
 
+/// Flags of vLLM and SGLang by which weights or cache take other room than by the model's files, or lie elsewhere.
+const KEEP_OTHERWISE: [&str; 17] = [
+    "--quantization",
+    "-q",
+    "--dtype",
+    "--hf-overrides",
+    "--json-model-override-args",
+    "--kv-cache-dtype",
+    "--kv-cache-memory-bytes",
+    "--num-gpu-blocks-override",
+    "--max-total-tokens",
+    "--cpu-offload-gb",
+    "--pipeline-parallel-size",
+    "-pp",
+    "--pp-size",
+    "--decode-context-parallel-size",
+    "-dcp",
+    "--enable-dp-attention",
+    "--torchao-config",
+];
+
 /// A server command as the user gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerCommand {
@@ -120,6 +141,22 @@ impl ServerCommand {
     pub(crate) fn logs_are_read(&self) -> bool {
         self.known
             .is_some_and(|known| ["vllm", "sglang"].contains(&known.word))
+    }
+
+    /// The part of a GPU's memory that it is told to fill.
+    pub(crate) fn memory_share(&self) -> Option<f64> {
+        let flags = ["--gpu-memory-utilization", "--mem-fraction-static"];
+        let value = flags.iter().find_map(|flag| self.value_of(flag))?;
+        let share: f64 = value.parse().ok()?;
+        (share > 0.0 && share <= 1.0).then_some(share)
+    }
+
+    /// Whether it keeps weights or cache otherwise than the model's own files say, or elsewhere, so that what they take of a GPU is
+    /// not known.
+    pub(crate) fn keeps_otherwise(&self) -> bool {
+        KEEP_OTHERWISE
+            .iter()
+            .any(|flag| self.says(flag) || self.value_of(flag).is_some())
     }
 
     /// Whether its flags are known.
@@ -235,6 +272,14 @@ mod tests {
         assert_eq!(eager.number("--max-num-seqs"), Some(32));
         assert_eq!(eager.number("--max-num-batched-tokens"), None);
         assert!(!eager.flags().library_only);
+        // What a GPU holds is known by the model's files alone.
+        let kept = |flags: &str| {
+            let command = command(&format!("vllm serve m {flags}"), &[2]).unwrap();
+            (command.memory_share(), command.keeps_otherwise())
+        };
+        assert_eq!(kept("--gpu-memory-utilization=0.95"), (Some(0.95), false));
+        assert_eq!(kept("--kv-cache-dtype fp8"), (None, true));
+        assert_eq!(kept("--quantization=fp8"), (None, true));
         let plain = command("vllm serve m --disable-custom-all-reduce", &[2]).unwrap();
         assert!(plain.flags().library_only);
     }

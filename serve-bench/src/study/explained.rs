@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::engines::ServerCommand;
+use super::room::Sizes;
 use super::{Extras, Study};
 use crate::explain::{EvidenceFiles, OfSize, Sources};
 
@@ -13,9 +14,13 @@ impl Study<'_> {
         links: &Path,
         collectives: &[(u32, PathBuf)],
         serving: &[(u32, PathBuf)],
+        sizes: &Sizes,
         extras: &Extras,
     ) -> Vec<OfSize> {
-        let is_shown = |tp: &&u32| **tp > 1 || self.settings.tp.len() == 1;
+        let is_shown = |tp: &&u32| **tp > 1 || sizes.fit.len() == 1;
+        let left_out = sizes.left_out().map(|line| format!("{line}."));
+        let notes: Vec<String> = extras.note.iter().cloned().chain(left_out).collect();
+        let note = (!notes.is_empty()).then(|| notes.join(" "));
         let of_size = |tp: &u32| {
             let tp = *tp;
             let of = |all: &[(u32, PathBuf)]| -> Vec<(u32, PathBuf)> {
@@ -36,7 +41,7 @@ impl Study<'_> {
                     engine: self.engine_flags(),
                     what_if: Vec::new(),
                     engine_logs: Vec::new(),
-                    note: extras.note.clone(),
+                    note: note.clone(),
                     sim: self.settings.sim.clone(),
                     off_by_us: extras.off_by_us,
                     serving,
@@ -44,12 +49,7 @@ impl Study<'_> {
                 ablation: self.kept_ablation(tp),
             }
         };
-        self.settings
-            .tp
-            .iter()
-            .filter(is_shown)
-            .map(of_size)
-            .collect()
+        sizes.fit.iter().filter(is_shown).map(of_size).collect()
     }
 
     /// What a server of a size said, where it is an engine whose log is read.

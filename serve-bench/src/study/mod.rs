@@ -13,6 +13,7 @@ mod explained;
 pub(crate) mod load_args;
 mod plan;
 mod ready;
+mod room;
 pub(crate) mod server;
 pub(crate) mod serving;
 pub(crate) mod settings;
@@ -80,6 +81,8 @@ fn run_in(
     let study = Study::new(args, settings, folder.to_owned(), interrupt, say)?;
     study.ask_servers()?;
     study.check_machine()?;
+    // What is known before anything is measured.
+    study.fitting()?;
     if study.settings.keep(folder)? {
         say(&format!("going on with the study in {}", folder.display()));
     }
@@ -132,8 +135,7 @@ struct Study<'a> {
     args: &'a StudyArgs,
     settings: Settings,
     command: Option<ServerCommand>,
-    /// Token ids that the model has.
-    vocab: u32,
+    model: tp_plan::ModelFacts,
     folder: PathBuf,
     interrupt: &'a Interrupt,
     say: &'a dyn Fn(&str),
@@ -165,7 +167,7 @@ impl<'a> Study<'a> {
         }
         Ok(Self {
             args,
-            vocab: model.vocab,
+            model,
             settings,
             command,
             folder,
@@ -206,14 +208,16 @@ impl<'a> Study<'a> {
         let mut codes = Vec::new();
         let links = self.links()?;
         codes.push(links.code);
+        let sizes = self.fitting()?;
+        sizes.left_out().for_each(|line| (self.say)(&line));
         let mut collectives = Vec::new();
-        for tp in self.settings.tp.iter().filter(|tp| **tp > 1) {
+        for tp in sizes.fit.iter().filter(|tp| **tp > 1) {
             let step = self.collectives(*tp)?;
             codes.push(step.code);
             collectives.push((*tp, step.folder));
         }
         let mut serving = Vec::new();
-        for tp in &self.settings.tp {
+        for tp in &sizes.fit {
             let step = self.serving(*tp)?;
             codes.push(step.code);
             serving.push((*tp, step.folder));
@@ -222,7 +226,7 @@ impl<'a> Study<'a> {
             codes.push(self.ablate(*tp, words)?);
         }
         codes.push(explain::of_study(
-            &self.sizes(&links.folder, &collectives, &serving, extras),
+            &self.sizes(&links.folder, &collectives, &serving, &sizes, extras),
             &self.folder,
             self.say,
         )?);

@@ -34,9 +34,10 @@ impl Study<'_> {
         if self.folder.join(settings::FILE).exists() {
             self.settings.keep(&self.folder)?;
         }
-        let steps = self.planned()?;
+        let sizes = self.fitting()?;
+        let steps = self.planned(&sizes.fit)?;
         let settings = &self.settings;
-        let sizes: Vec<String> = settings.tp.iter().map(|tp| format!("TP{tp}")).collect();
+        let asked: Vec<String> = settings.tp.iter().map(|tp| format!("TP{tp}")).collect();
         let mut text = match &settings.sim {
             Some(sim) => {
                 format!("SIMULATED on the soft box {sim}: nothing of it is real hardware\n")
@@ -46,12 +47,15 @@ impl Study<'_> {
         text.push_str(&format!(
             "study of {} at {}: {} in flight, {} requests of {} tokens in and {} out; nothing is run now\n",
             settings.model,
-            sizes.join(", "),
+            asked.join(", "),
             settings.concurrency,
             settings.requests,
             settings.input_tokens,
             settings.output_tokens
         ));
+        for line in sizes.left_out().chain(sizes.told.iter().cloned()) {
+            text.push_str(&format!("{line}\n"));
+        }
         let lacks = self.lacks()?;
         for why in &lacks {
             text.push_str(&format!("not on this machine as it is: {why}\n"));
@@ -97,8 +101,7 @@ impl Study<'_> {
         Ok(lacks)
     }
 
-    fn planned(&self) -> Result<Vec<Planned>, Stop> {
-        let sizes = &self.settings.tp;
+    fn planned(&self, sizes: &[u32]) -> Result<Vec<Planned>, Stop> {
         let program = |program: &str, words: Vec<String>, folder: &str| {
             let out = self.folder.join(folder).display().to_string();
             let all = [
@@ -132,10 +135,14 @@ impl Study<'_> {
             let seconds = self.serving_seconds(tp)?;
             steps.push(self.step_of(&name, &about_serving(tp), commands, seconds));
         }
+        let against = match sizes.first() {
+            Some(first) if *first > 1 && sizes.len() > 1 => "the size before it",
+            _ => "one GPU",
+        };
         let several = sizes.iter().filter(|tp| **tp > 1).count();
         steps.push(Planned {
             name: "explanation".to_owned(),
-            about: "of each size against one GPU, from the files above".to_owned(),
+            about: format!("of each size against {against}, from the files above"),
             commands: Vec::new(),
             seconds: Part::explanation(several).seconds,
             is_done: false,
@@ -182,10 +189,8 @@ impl Study<'_> {
         let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("--sim: {error}"));
         let described = BoxFile::resolve(sim).map_err(|error| usage(&error))?;
         let around = engine::surroundings(&described, tp).map_err(|error| usage(&error))?;
-        let model = tp_plan::ModelFacts::resolve(&self.settings.model)
-            .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
         let facts = self.engine_flags().facts(tp, &around);
-        let step_ms = soft_step_ms(&described, &model, facts, &load);
+        let step_ms = soft_step_ms(&described, &self.model, facts, &load);
         Ok(step_ms.map_or_else(
             || load.assumed_seconds(),
             |ms| Part::serving(tp, load.seconds(ms)).seconds,

@@ -100,7 +100,7 @@ impl Study<'_> {
             requests: settings.requests,
             input_tokens: settings.input_tokens,
             output_tokens: settings.output_tokens,
-            vocab: self.vocab,
+            vocab: self.model.vocab,
         }
     }
 

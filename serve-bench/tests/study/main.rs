@@ -10,5 +10,6 @@ mod pages;
 mod planted;
 mod real;
 mod resumed;
+mod room;
 mod two_links;
 mod watched;

@@ -22,5 +22,6 @@ pub use result::{
     Level, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted,
     Prediction, Serving,
 };
+pub use room::Room;
 pub use text::prediction_text;
 pub use work::predict;
