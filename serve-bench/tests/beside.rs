@@ -229,12 +229,13 @@ impl Drop for Scratch {
     }
 }
 
-/// A monitor of one process that holds the pipe, writes what a monitor does, and stays until it is ended.
+/// A monitor of one process that holds the pipe, writes what a monitor does, and stays until it is ended. All lines are one write,
+/// because the load, which begins with the header and is short, ends it on a busy machine before it could write another.
 fn monitor(pipe: &Path) -> String {
-    let header = r#"{"line":"header","schema":1,"program":"p2p-bw","version":"9","started":"2026-01-02T03:04:05Z","started_unix_ns":1,"hz":2.0,"duration_s":null,"soft_box":null,"backend":{"name":"cuda","driver":null,"interface":null,"management":"nvml"},"devices":[{"label":"GPU0","name":"a GPU","uuid":null,"address":null,"node":0,"mig":null}],"processes":[{"pid":77,"command":"server"}],"values":[],"unavailable":[]}"#;
+    let header = r#"{"line":"header","schema":1,"program":"p2p-bw","version":"9","started":"2026-01-02T03:04:05Z","started_unix_ns":1,"boot_id":"b00t","hz":2.0,"duration_s":null,"soft_box":null,"backend":{"name":"cuda","driver":null,"interface":null,"management":"nvml"},"devices":[{"label":"GPU0","name":"a GPU","uuid":null,"address":null,"node":0,"mig":null}],"processes":[{"pid":77,"command":"server"}],"values":[],"unavailable":[]}"#;
     let cpu = r#"{"line":"cpu","pid":77,"at_ns":1000,"over_ns":500000000,"threads":3,"by_node":[{"node":1,"cpus":1.5}],"unplaced":0.0}"#;
     format!(
-        "#!/bin/sh\nexec 3>'{}'\necho '{header}'\necho '{cpu}'\necho '{{\"line\":\"of a later version\"}}'\nexec sleep 1000\n",
+        "#!/bin/sh\nexec 3>'{}'\nprintf '%s\\n' '{header}' '{cpu}' '{{\"line\":\"of a later version\"}}'\nexec sleep 1000\n",
         pipe.display()
     )
 }
@@ -402,6 +403,7 @@ fn a_monitor_is_kept_beside_the_load_and_ended_with_it() {
     reader.join().unwrap();
     let machine = serve.server.unwrap().machine.unwrap();
     assert_eq!(machine.header.devices[0].label, "GPU0");
+    assert_eq!(machine.header.boot_id.as_deref(), Some("b00t"));
     assert!(
         matches!(machine.lines[..], [MonitorLine::Cpu(_)]),
         "{:?}",

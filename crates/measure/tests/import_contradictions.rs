@@ -300,6 +300,23 @@ fn a_record_names_its_servers_machine_and_not_the_clients_where_they_differ() {
     assert_eq!((host.name.as_str(), &host.boot), ("node1", &None));
     // A record's own machine is one, and what a URL names may be a service on one.
     assert!(host.in_url && !here.in_url);
+    // A monitor that saw the server's processes was on its machine: node1 is another name of the machine of that boot.
+    let monitored = |processes: Value| {
+        let mut record = record.clone();
+        record["payload"]["serve"]["target"]["base_url"] = json!("http://node1:8000/v1");
+        record["payload"]["serve"]["server"] = json!({"counters": null, "machine": {
+            "header": {
+                "schema": 1, "program": "p2p-bw", "version": "0", "started": "x", "started_unix_ns": null, "boot_id": "b00t",
+                "hz": 2.0, "duration_s": null, "soft_box": null, "devices": [], "processes": processes, "values": [],
+                "backend": {"name": "cuda", "driver": null, "interface": null, "management": "nvml"}, "unavailable": [],
+            },
+            "began_ms": -1.0, "lines": [], "processes": "who listens on port 8000",
+        }});
+        conditions("r.json", &record.to_string()).host.unwrap()
+    };
+    let seen = monitored(json!([{"pid": 7, "command": "vllm"}]));
+    assert_eq!(seen.is_another(&here), Some(false));
+    assert_eq!(monitored(json!([])).boot, None);
     assert_eq!(there.engine.as_deref(), Some("vllm"));
     assert_eq!(there.version.as_deref(), Some("0.13.0"));
 }

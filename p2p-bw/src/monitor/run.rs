@@ -83,7 +83,8 @@ fn watch<'a>(
         watch,
     };
     let devices = devices(&found, &chosen, &sysfs, &machine);
-    let header = header(args, &chosen, devices, &session.stream, gaps, &processes);
+    let mut header = header(args, &chosen, devices, &session.stream, gaps, &processes);
+    header.boot_id = machine.boot_id;
     processes.begin();
     let ended = session
         .stream
@@ -132,6 +133,7 @@ fn header(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started: provenance::now(),
         started_unix_ns: stream.started_unix_ns(),
+        boot_id: None,
         hz: args.hz,
         duration_s: args.duration.map(|duration| duration.as_secs_f64()),
         soft_box: chosen.inventory.soft_box.clone(),

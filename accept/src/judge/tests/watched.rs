@@ -34,6 +34,7 @@ pub(crate) fn monitor(played: &Played) -> Vec<MonitorLine> {
         version: "0".to_owned(),
         started: "2026-11-22T10:00:00Z".to_owned(),
         started_unix_ns: None,
+        boot_id: None,
         hz: 10.0,
         duration_s: None,
         soft_box: Some(played.described.name.clone()),

@@ -147,6 +147,7 @@ fn threads_on_a_node_without_the_gpus_are_told_to_move() {
             version: String::new(),
             started: String::new(),
             started_unix_ns: None,
+            boot_id: None,
             hz: 1.0,
             duration_s: None,
             soft_box: None,

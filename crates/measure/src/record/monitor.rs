@@ -55,6 +55,9 @@ pub struct MonitorHeader {
     pub started: String,
     /// The same in nanoseconds since 1970, to lay other logs beside; `None` where the clock stands before that.
     pub started_unix_ns: Option<u64>,
+    /// The boot it ran in, from the kernel's boot id; `None` where that could not be read, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
     /// Readings a second that are aimed at.
     pub hz: f64,
     /// Seconds that it is to last; `None` until it is stopped.

@@ -82,7 +82,7 @@ pub struct Conditions {
 pub struct Host {
     /// Its name or address.
     pub name: String,
-    /// The boot it ran in, where the client was on the same machine.
+    /// The boot it ran in, where the client, or a monitor of the server's processes, was on the same machine.
     pub boot: Option<String>,
     /// Whether it is only what a URL names: a machine, or a container, a pod or a service on one.
     #[serde(default)]
@@ -279,11 +279,17 @@ fn plain_version(said: &str) -> Option<String> {
     is_one.then(|| control::shortened(bare))
 }
 
-/// The host of a base URL; the client's own machine, where that is what the URL names.
+/// The host of a base URL; the client's own machine, where that is what the URL names. A monitor that saw the server's processes
+/// tells that machine's boot, whatever it is called.
 fn host_of_record(record: &Record, serve: &Serve) -> Option<Host> {
     let url = &serve.target.as_ref()?.base_url;
+    let monitor = serve.server.as_ref().and_then(|of| of.machine.as_ref());
+    let saw = monitor.filter(|monitor| !monitor.header.processes.is_empty());
     Host::named(url)
-        .map(Host::asked_there)
+        .map(|host| Host {
+            boot: saw.and_then(|monitor| monitor.header.boot_id.clone()),
+            ..host.asked_there()
+        })
         .or_else(|| Host::of(&record.header.provenance))
 }
 

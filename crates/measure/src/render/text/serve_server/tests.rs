@@ -82,6 +82,7 @@ fn a_machine_is_averaged_over_the_measured_part() {
             version: "0.1.0".to_owned(),
             started: String::new(),
             started_unix_ns: None,
+            boot_id: None,
             hz: 2.0,
             duration_s: None,
             soft_box: None,
