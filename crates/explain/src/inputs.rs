@@ -13,6 +13,9 @@ use crate::seen::Seen;
 /// What stands for the name of a soft box where there is none.
 pub(crate) const MEASURED: &str = "measured";
 
+/// So many starts of a server show themselves what starts differ by.
+const FEWEST_STARTS: usize = 3;
+
 /// Everything that an explanation starts from.
 #[derive(Debug, Clone)]
 pub struct Inputs {
@@ -172,6 +175,15 @@ impl Inputs {
     pub(crate) fn prior(&self, name: &str) -> Option<Prior> {
         let weights = self.model.weights.name();
         self.priors.get(name, self.known.gpu.as_deref(), weights)
+    }
+
+    /// What one start of a server may differ by from another, of a side that was started so often: on CPUs starts differ by more, and
+    /// [`FEWEST_STARTS`] of them show it themselves.
+    pub(crate) fn start_to_start(&self, starts: usize) -> Option<Prior> {
+        self.prior(match self.is_on_cpus() && starts < FEWEST_STARTS {
+            true => "start_to_start_on_cpus",
+            false => "start_to_start",
+        })
     }
 
     /// Requests in flight at the size under explanation: as asked for, else as Little's law has them.

@@ -115,10 +115,11 @@ impl Deck {
             (Knob::Host, host),
             (Knob::Executor, "executor_ms"),
             (Knob::KvRead, "kv_read_factor"),
-            (Knob::StartOfOne, "start_to_start"),
-            (Knob::StartOfSeveral, "start_to_start"),
         ] {
             deck.add(knob, inputs.prior(name)?);
+        }
+        for (knob, tp) in [(Knob::StartOfOne, 1), (Knob::StartOfSeveral, inputs.tp)] {
+            deck.add(knob, inputs.start_to_start(inputs.runs(tp).count())?);
         }
         Some(deck)
     }

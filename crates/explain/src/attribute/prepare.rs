@@ -57,7 +57,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         runs => {
             // What GEMMs gain is in its step.
             deck.drop(Knob::GemmSpeedup);
-            deck.add(Knob::StartOfHalf, inputs.prior("start_to_start")?);
+            deck.add(Knob::StartOfHalf, inputs.start_to_start(runs.len())?);
             Some(StepTime::new(
                 runs.iter(),
                 step_from,
@@ -86,13 +86,16 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         caveats.push("the step is not measured but worked out, since replies were not streamed: the step is the latency less an assumed prefill, over the tokens; run with a stream".to_owned());
     }
     let unstated = inputs.prior("unstated_spread")?;
-    let offset = inputs.prior("start_to_start")?.high;
-    let deviation = |step: &StepTime| step.deviation_ms(unstated.at(0.5), offset);
+    let deviation = |step: &StepTime| {
+        let offset = inputs.start_to_start(step.repeats())?.high;
+        Some(step.deviation_ms(unstated.at(0.5), offset))
+    };
     // What is compared is the step on several with the one share, or with the half-width model.
-    let other = half
-        .as_ref()
-        .map_or_else(|| deviation(&one) / f64::from(tp), deviation);
-    let tolerance = DEVIATIONS * other.hypot(deviation(&several));
+    let other = match &half {
+        Some(half) => deviation(half)?,
+        None => deviation(&one)? / f64::from(tp),
+    };
+    let tolerance = DEVIATIONS * other.hypot(deviation(&several)?);
     if sides.iter().any(|side| side.has_unstated_spread()) {
         deck.add(Knob::UnstatedSpread, unstated);
     }

@@ -109,7 +109,11 @@ fn attribution(
         runs.filter_map(|run| step_time(&RunShape::new(run), run, from, false))
             .collect()
     };
-    let measured = Measured::new(more, "start_to_start", &times(fewer), &times(more))
+    let start = match more.is_on_cpus() {
+        true => "start_to_start_on_cpus",
+        false => "start_to_start",
+    };
+    let measured = Measured::new(more, start, &times(fewer), &times(more))
         .ok_or_else(|| why("a size has no time of a step"))?;
     let batch = more.batch().ok_or_else(|| why("the batch is not known"))?;
     let eager = more.is_eager(batch);

@@ -138,13 +138,14 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let prefill_known = rate.basis != Basis::Assumed || peak.is_none();
     let measured: Vec<&StepTime> = one.iter().chain(&tpot_of_one).chain(&half).collect();
     let from_latency = measured.iter().any(|step| step.wave_tokens().is_some());
+    if half.is_some() {
+        let prior = of_tp.start_to_start(halves.len());
+        deck.add(Knob::StartOfHalf, prior.ok_or_else(|| lacks("a prior"))?);
+    }
     let mut add = |knob: Knob, name: &str| -> Result<(), PredictError> {
         deck.add(knob, prior(name)?);
         Ok(())
     };
-    if half.is_some() {
-        add(Knob::StartOfHalf, "start_to_start")?;
-    }
     add(Knob::GemmStart, "gemm_start_us")?;
     add(Knob::MemoryRate, "memory_efficiency")?;
     add(Knob::ExpertRate, "expert_memory_efficiency")?;
@@ -316,7 +317,7 @@ impl Prepared<'_> {
             "memory_efficiency" | "math_efficiency" => !roofline,
             "expert_memory_efficiency" => !roofline || size.model.experts.is_none(),
             "prefill_tflops" => !size.prefill_known,
-            "start_to_start" => roofline,
+            "start_to_start" | "start_to_start_on_cpus" => roofline,
             "executor_ms" => size.tp == 1,
             "segment_jitter_us" => !size.waits,
             "attention_us_per_layer" => size.peak.is_some(),

@@ -391,6 +391,18 @@ fn on_cpus_the_engines_own_collectives_are_the_curve_and_our_ranks_in_host_memor
         .unwrap();
     assert_eq!((reduces.us, reduces.grade), (60.0, Grade::C));
     assert!(says(&got, "ranks in host memory"), "{:?}", got.caveats);
+    // Starts on CPUs differ by more than on GPUs, and three of them show it.
+    let starts = |inputs: &Inputs| {
+        let got = attribute(inputs, 1, DRAWS).unwrap();
+        let listed = |name: &str| got.priors.iter().any(|prior| prior.name == name);
+        (listed("start_to_start"), listed("start_to_start_on_cpus"))
+    };
+    assert_eq!(starts(&inputs), (false, true));
+    let mut repeated = inputs.clone();
+    for _ in 0..2 {
+        repeated.serve.extend(inputs.serve.clone());
+    }
+    assert_eq!(starts(&repeated), (true, false));
     // Beside GPUs they are left out, as they were.
     inputs.around.vendor = Vendor::Nvidia;
     let got = attribute(&inputs, 1, DRAWS).unwrap();
