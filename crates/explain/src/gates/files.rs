@@ -143,11 +143,14 @@ pub(super) fn same_model(inputs: &Inputs) -> Gate {
     }
 }
 
+/// Name of the gate on the model that is asked about.
+pub(crate) const MODEL_ASKED: &str = "the model asked about";
+
 /// The model that is asked about against those that the files name.
 pub(super) fn model_asked(inputs: &Inputs) -> Gate {
     let asked = &inputs.model;
     let gate = Open::new(
-        "the model asked about",
+        MODEL_ASKED,
         "the files' model is the one whose messages are counted",
         "name with --model what was served",
     );

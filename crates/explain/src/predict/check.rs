@@ -6,7 +6,9 @@ use measure::import::ServeRun;
 
 use super::inputs::PredictInputs;
 use super::result::PredictError;
-use crate::gates::{CURVE_GROWS, ENGINE_ASKED, Gate, RunShape, failed, gates, reservations};
+use crate::gates::{
+    CURVE_GROWS, ENGINE_ASKED, Gate, MODEL_ASKED, RunShape, failed, gates, reservations,
+};
 use crate::inputs::{Inputs, MEASURED};
 
 /// How far a result's load may lie from the one that is asked about.
@@ -39,7 +41,7 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<String>, PredictError>
         .next()
         .map_or("these files", |run| &run.origin);
     broken(reasons.map(told).collect(), file)?;
-    let mut doubts: Vec<String> = in_doubt(all);
+    let mut doubts: Vec<String> = in_doubt(all, &[MODEL_ASKED, ENGINE_ASKED, CURVE_GROWS]);
     for half in &inputs.half {
         // What is known of the whole model does not hold of the half, and the run's own gates do.
         let of_half = Inputs {
@@ -50,7 +52,7 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<String>, PredictError>
         let of_run = |gate: &&Gate| gate.name == ENGINE_ASKED || gate.name.contains(", TP1");
         let reasons = failed(&all).filter(of_run);
         broken(reasons.map(told).collect(), &half.origin)?;
-        doubts.extend(in_doubt(all));
+        doubts.extend(in_doubt(all, &[ENGINE_ASKED, CURVE_GROWS]));
         let soft = half.simulated.as_deref().unwrap_or(MEASURED);
         let others = of_one.serve.iter().map(|(_, run)| run.simulated.as_deref());
         let curve = of_one.curve.iter().map(|point| point.simulated.as_deref());
@@ -62,12 +64,27 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<String>, PredictError>
     }
     let mut runs = inputs.base.runs(1).chain(&inputs.half);
     runs.try_for_each(|run| same_load(inputs, run))?;
+    doubts.extend(unnamed(inputs));
     Ok(doubts)
 }
 
-/// The doubts of those gates that a prediction rests on as much as an explanation.
-fn in_doubt(mut all: Vec<Gate>) -> Vec<String> {
-    all.retain(|gate| [ENGINE_ASKED, CURVE_GROWS].contains(&gate.name.as_str()));
+/// What is assumed of results that do not say which model they are of, a sentence each.
+fn unnamed(inputs: &PredictInputs) -> impl Iterator<Item = String> {
+    let asked = &inputs.base.model.name;
+    let whole = inputs.base.runs(1).map(|run| (run, ""));
+    let half = inputs.half.iter().map(|run| (run, "a rank's share of "));
+    let unnamed = whole.chain(half).filter(|(run, _)| run.model.is_none());
+    unnamed.map(move |(run, part)| {
+        format!(
+            "{} names no model: assumed to be of {part}{asked}, which nothing here checks",
+            run.origin
+        )
+    })
+}
+
+/// The doubts of those of these gates that a prediction rests on as much as an explanation.
+fn in_doubt(mut all: Vec<Gate>, names: &[&str]) -> Vec<String> {
+    all.retain(|gate| names.contains(&gate.name.as_str()));
     reservations(&all).collect()
 }
 
