@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use super::error::PriorError;
-use super::known::{Basis, Prior, PublishedCurve, PublishedPath, Shape};
+use super::known::{PublishedCurve, PublishedPath};
+use super::prior::{Basis, Prior, Shape};
 
 /// The version of the format that this crate reads.
 const SCHEMA: u32 = 1;

@@ -4,8 +4,10 @@ mod error;
 mod file;
 mod known;
 mod nearest;
+mod prior;
 
 pub use error::PriorError;
-pub use known::{Basis, Override, Prior, Priors, Shape};
+pub use known::Priors;
+pub use prior::{Basis, Override, Prior, Shape};
 
 pub(crate) use known::{PublishedCurve, PublishedPath};
