@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod begun;
 mod cases;
 mod children;
 mod cli;

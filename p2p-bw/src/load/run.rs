@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Context;
-use inventory::{Built, Chosen, Found, caveats, choose, played};
+use inventory::{Built, Chosen, Found, caveats, played};
 use measure::caveat::Caveat;
 use measure::record::{LinkDevice, Links, LinksEvent};
 use program::{Break, Ended, Recorder, Stop, result_folder, sim};
@@ -14,6 +13,7 @@ use topology::Machine;
 use super::args::LoadArgs;
 use super::messages::LoadRequest;
 use super::{points, workers};
+use crate::begun::{Asked, Begun};
 use crate::parent::exit_code;
 
 /// Memory that is host memory is not all loaded by default.
@@ -50,32 +50,35 @@ fn run_in(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<Ended, Stop> {
-    let sysfs = played::sysfs(args.sim.as_deref(), folder, &[])?;
-    let machine = Machine::read(&sysfs).context("reading sysfs")?;
-    let header = |soft| {
-        let (name, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-        program::header(name, version, &machine, soft)
+    let asked = Asked {
+        sim: args.sim.as_deref(),
+        backend: args.backend,
+        deadline: args.deadline,
+        folder,
+        program: env!("CARGO_PKG_NAME"),
     };
-    let chosen = match choose(args.backend, &machine, args.deadline, interrupt) {
-        Err(Stop::Refused(reason)) => {
-            let recorder = Recorder::<Links>::begin(folder, header(sim::box_name()))?;
-            return Ok(recorder.refuse(reason));
-        }
-        chosen => chosen?,
+    let begun = match Begun::find::<Links>(&asked, |_| Ok(()), interrupt)? {
+        Ok(begun) => begun,
+        Err(refused) => return Ok(*refused),
     };
-    played::expect_soft(args.sim.as_deref(), &chosen)?;
+    let Begun {
+        sysfs,
+        machine,
+        chosen,
+    } = begun;
     let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
         .map_err(Stop::Usage)?;
     let describe = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
     let devices: Vec<LinkDevice> = found.iter().map(describe).collect();
     chosen.said.iter().for_each(|line| say(line));
     let soft = chosen.inventory.soft_box.clone();
+    let header = program::header(asked.program, env!("CARGO_PKG_VERSION"), &machine, soft);
     let mut session = Session {
         args,
         chosen: &chosen,
         found: &found,
         interrupt,
-        recorder: Recorder::begin(folder, header(soft))?,
+        recorder: Recorder::begin(folder, header)?,
     };
     let outcome = session.load(&machine, devices, say);
     session.recorder.end(outcome, exit_code)

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Context;
-use inventory::{Built, choose, played};
+use inventory::{Built, played};
 use measure::exit;
 use measure::record::{HostMemoryOutcome, LinkDevice, NUMA_PROGRAM, Numa, Outcome};
 use measure::unit::ByteCount;
@@ -15,6 +14,7 @@ use topology::Machine;
 use super::args::MeasureArgs;
 use super::plan::{Asked, plan};
 use super::session::{BUFFERS, Session};
+use crate::begun::{self, Begun};
 use crate::numa::free;
 use crate::parent::{DEFAULT_SOFT_BYTES, default_host_bytes, of_outcome};
 use crate::selection::selected;
@@ -45,18 +45,23 @@ fn run_in(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<Ended, Stop> {
-    let sysfs = played::sysfs(args.sim.as_deref(), folder, &[])?;
-    let machine = Machine::read(&sysfs).context("reading sysfs")?;
-    check_nodes(args.nodes.as_deref(), &machine)?;
-    let header = |soft| program::header(NUMA_PROGRAM, env!("CARGO_PKG_VERSION"), &machine, soft);
-    let chosen = match choose(args.backend, &machine, args.deadline, interrupt) {
-        Err(Stop::Refused(reason)) => {
-            let recorder = Recorder::<Numa>::begin(folder, header(sim::box_name()))?;
-            return Ok(recorder.refuse(reason));
-        }
-        chosen => chosen?,
+    let place = begun::Asked {
+        sim: args.sim.as_deref(),
+        backend: args.backend,
+        deadline: args.deadline,
+        folder,
+        program: NUMA_PROGRAM,
     };
-    played::expect_soft(args.sim.as_deref(), &chosen)?;
+    let check = |machine: &Machine| check_nodes(args.nodes.as_deref(), machine);
+    let begun = match Begun::find::<Numa>(&place, check, interrupt)? {
+        Ok(begun) => begun,
+        Err(refused) => return Ok(*refused),
+    };
+    let Begun {
+        sysfs,
+        machine,
+        chosen,
+    } = begun;
     let soft = chosen.inventory.soft_box.clone();
     let found = selected(args.gpus.as_deref(), &chosen)?;
     let devices: Vec<LinkDevice> = found
@@ -78,7 +83,9 @@ fn run_in(
     };
     let planned = plan(&asked, &machine, &devices);
     chosen.said.iter().for_each(|line| say(line));
-    let recorder = Recorder::begin(folder, header(soft.clone()))?;
+    let version = env!("CARGO_PKG_VERSION");
+    let header = program::header(NUMA_PROGRAM, version, &machine, soft.clone());
+    let recorder = Recorder::begin(folder, header)?;
     // Read once, before buffers that are kept from one point to the next count as taken.
     let free = match soft {
         Some(_) => BTreeMap::new(),
