@@ -26,7 +26,8 @@ pub(crate) struct StudyArgs {
     #[arg(long, default_value = "auto", value_parser = backends())]
     pub(crate) backend: String,
 
-    /// Tensor parallel sizes, ascending; 1 is what the others are compared with.
+    /// Tensor parallel sizes, ascending; 1 is what the others are compared with. One whose weights and cache do not go into the GPUs'
+    /// memory, where that is known, is left out.
     #[arg(long, value_name = "LIST", default_value = "1,2", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) tp: Vec<u32>,
 

@@ -1,6 +1,6 @@
 //! Inputs that are bad, missing, mixed or contradict each other: one clear sentence, exit code 2 or 3, and never a guess.
 
-use crate::common::{Ran, Scratch, can_study};
+use crate::common::{Ran, Scratch};
 
 /// 64 requests of 256 tokens, not streamed; `seconds` each on average.
 fn result(concurrency: u32, seconds: f64) -> serde_json::Value {
@@ -286,31 +286,6 @@ fn an_engine_that_was_told_to_leave_all_reduces_to_the_library_is_planned_so() {
 }
 
 #[test]
-fn a_study_says_what_is_missing_before_it_measures() {
-    if !can_study() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let study = |more: &[&str]| {
-        let begin = ["study", "--model", "llama-3.1-8b", "--out", "s"];
-        let ran = scratch.run(&[&begin, more].concat());
-        assert!(!scratch.join("s").exists(), "{}", ran.stderr);
-        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
-        ran
-    };
-    let engine = study(&["--", "vllm-that-is-not-there", "serve", "m", "{tp}"]);
-    engine.expect(2);
-    let says = "vllm-that-is-not-there, which serves, is not installed here";
-    assert!(engine.stderr.contains(says), "{}", engine.stderr);
-    // A driver that no machine of these tests has.
-    let driver = study(&["--backend", "maca", "--", "sh", "{tp}", "{port}"]);
-    driver.expect(3);
-    for says in ["no GPU driver answers (maca: ", "--sim BOX"] {
-        assert!(driver.stderr.contains(says), "{}", driver.stderr);
-    }
-}
-
-#[test]
 fn a_curve_of_another_gpu_is_refused_in_both_forms_of_nccl_tests() {
     let scratch = Scratch::new();
     let [one, two] = good(&scratch);
@@ -329,40 +304,6 @@ fn a_curve_of_another_gpu_is_refused_in_both_forms_of_nccl_tests() {
                 "was measured on NVIDIA L40, but the box has NVIDIA RTX Pro 6000",
             ],
         );
-    }
-}
-
-#[test]
-fn a_study_that_is_planned_names_every_step_with_its_time_and_measures_nothing() {
-    let scratch = Scratch::new();
-    let words = "study --plan --sim l40x4 --model llama-3.1-8b --tp 1,2 --budget 20 --out planned";
-    let words: Vec<&str> = words.split(' ').collect();
-    let ran = scratch.run(&words);
-    ran.expect(0);
-    for says in [
-        "SIMULATED on the soft box l40x4",
-        "study of llama-3.1-8b at TP1, TP2: 16 in flight, 64 requests of 128 tokens in and 128 out",
-        // 20 s and 1.5 s for each of two ranks.
-        "2. allreduce-tp2: collectives at the sizes that the model sends, about 23 s",
-        "allreduce-bench --gpus 0,1 --model llama-3.1-8b --tp 2",
-        "--tensor-parallel-size 2 --port 8000",
-        "serve-bench run --base-url http://127.0.0.1:8000 --tp 1 --concurrency 16 --requests 64",
-        "5. explanation",
-    ] {
-        assert!(ran.stdout.contains(says), "{says}: {}", ran.stdout);
-    }
-    assert!(!scratch.join("planned").exists());
-    // A program that is not there is said, and the plan is told all the same: 4 waves and the warm-up of 128 steps of 30 ms are
-    // 19.2 s, and 60 s for the start.
-    let real = "study --plan --backend host --model llama-3.1-8b --tp 1 -- /no/such/vllm serve m";
-    let real: Vec<&str> = real.split(' ').collect();
-    let ran = scratch.run(&real);
-    ran.expect(0);
-    for says in [
-        "not on this machine as it is: /no/such/vllm, which serves, is not installed here",
-        "serve-tp1: load on the server with 1 GPU(s), about 79 s",
-    ] {
-        assert!(ran.stdout.contains(says), "{says}: {}", ran.stdout);
     }
 }
 

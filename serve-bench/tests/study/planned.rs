@@ -1,0 +1,118 @@
+//! A study before anything is measured: its plan, what this machine lacks, and sizes that the GPUs' memory does not hold.
+
+use crate::common::{Scratch, can_study};
+
+/// 16 requests of 512 tokens on GPUs of 46068 MiB.
+const LINE: &str =
+    "study --plan --sim l40x4 --model qwen2.5-72b-fp8 --input-tokens 384 --out planned";
+
+#[test]
+fn a_size_without_room_is_left_out_of_the_plan_with_its_figures() {
+    let scratch = Scratch::new();
+    let plan = |more: &str| {
+        let line = format!("{LINE} {more}");
+        scratch.run(&line.split(' ').collect::<Vec<_>>())
+    };
+    let ran = plan("--tp 1,2,4");
+    ran.expect(0);
+    // 80 layers of keys and values of 8 heads of 128 numbers of 2 B are 320 KiB a token: times 512 x 16 2.5 GiB. 90% of 44.99 GiB
+    // are 40.5.
+    for says in [
+        "left out: TP1 does not fit: a GPU needs",
+        "the cache of 16 requests of 512 tokens 2.5, and the engine fills 40.5 GiB of it\n",
+        "\nTP2 fits: ",
+        "1. links: ",
+        "2. allreduce-tp2: ",
+        "4. serve-tp2: ",
+        "6. explanation: of each size against the size before it",
+    ] {
+        assert!(ran.stdout.contains(says), "{says}: {}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains("serve-tp1"), "{}", ran.stdout);
+    let ran = plan("--tp 1");
+    ran.expect(2);
+    assert!(
+        ran.stderr
+            .contains("no size of --tp fits: TP1 does not fit: a GPU needs"),
+        "{}",
+        ran.stderr
+    );
+    // Without the plan it is the same, before anything is measured.
+    let run = format!("{LINE} --tp 1").replace("--plan ", "");
+    scratch.run(&run.split(' ').collect::<Vec<_>>()).expect(2);
+    assert!(!scratch.join("planned").exists());
+}
+
+#[test]
+fn nothing_is_left_out_where_how_the_engine_keeps_its_weights_is_not_known() {
+    let scratch = Scratch::new();
+    for server in [
+        "vllm serve m --quantization fp8",
+        "/no/such/server {tp} {port}",
+    ] {
+        let line = format!("{LINE} --tp 1 -- {server}");
+        let ran = scratch.run(&line.split(' ').collect::<Vec<_>>());
+        ran.expect(0);
+        assert!(ran.stdout.contains("serve-tp1"), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("a GPU needs"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_study_says_what_is_missing_before_it_measures() {
+    if !can_study() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let study = |more: &[&str]| {
+        let begin = ["study", "--model", "llama-3.1-8b", "--out", "s"];
+        let ran = scratch.run(&[&begin, more].concat());
+        assert!(!scratch.join("s").exists(), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+        ran
+    };
+    let engine = study(&["--", "vllm-that-is-not-there", "serve", "m", "{tp}"]);
+    engine.expect(2);
+    let says = "vllm-that-is-not-there, which serves, is not installed here";
+    assert!(engine.stderr.contains(says), "{}", engine.stderr);
+    // A driver that no machine of these tests has.
+    let driver = study(&["--backend", "maca", "--", "sh", "{tp}", "{port}"]);
+    driver.expect(3);
+    for says in ["no GPU driver answers (maca: ", "--sim BOX"] {
+        assert!(driver.stderr.contains(says), "{}", driver.stderr);
+    }
+}
+
+#[test]
+fn a_study_that_is_planned_names_every_step_with_its_time_and_measures_nothing() {
+    let scratch = Scratch::new();
+    let words = "study --plan --sim l40x4 --model llama-3.1-8b --tp 1,2 --budget 20 --out planned";
+    let words: Vec<&str> = words.split(' ').collect();
+    let ran = scratch.run(&words);
+    ran.expect(0);
+    for says in [
+        "SIMULATED on the soft box l40x4",
+        "study of llama-3.1-8b at TP1, TP2: 16 in flight, 64 requests of 128 tokens in and 128 out",
+        // 20 s and 1.5 s for each of two ranks.
+        "2. allreduce-tp2: collectives at the sizes that the model sends, about 23 s",
+        "allreduce-bench --gpus 0,1 --model llama-3.1-8b --tp 2",
+        "--tensor-parallel-size 2 --port 8000",
+        "serve-bench run --base-url http://127.0.0.1:8000 --tp 1 --concurrency 16 --requests 64",
+        "5. explanation",
+    ] {
+        assert!(ran.stdout.contains(says), "{says}: {}", ran.stdout);
+    }
+    assert!(!scratch.join("planned").exists());
+    // A program that is not there is said, and the plan is told all the same: 4 waves and the warm-up of 128 steps of 30 ms are
+    // 19.2 s, and 60 s for the start.
+    let real = "study --plan --backend host --model llama-3.1-8b --tp 1 -- /no/such/vllm serve m";
+    let real: Vec<&str> = real.split(' ').collect();
+    let ran = scratch.run(&real);
+    ran.expect(0);
+    for says in [
+        "not on this machine as it is: /no/such/vllm, which serves, is not installed here",
+        "serve-tp1: load on the server with 1 GPU(s), about 79 s",
+    ] {
+        assert!(ran.stdout.contains(says), "{says}: {}", ran.stdout);
+    }
+}
