@@ -61,8 +61,8 @@ pub use slope::{
     SlopeFit, SlopeVerdict, slope, slope_answer, slope_controls, slope_text,
 };
 pub use text::{
-    Topic, answer, free_links, gates_of_runs, grades, half_width, heading, implied, passed,
-    prior_shares, step_decimals, text, too_much, warning,
+    Topic, answer, free_links, gates_of_runs, grades, half_width, heading, implied, in_figures,
+    passed, prior_shares, step_decimals, text, too_much, warning,
 };
 pub use what_if::{
     Answer, By, CommunicationFrom, LinkRate, Substituted, Substitution, WhatIf, WhatIfError,

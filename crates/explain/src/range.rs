@@ -29,6 +29,15 @@ impl Range {
         })
     }
 
+    /// With another middle, which its interval holds.
+    pub(crate) fn with_middle(self, mid: f64) -> Self {
+        Self {
+            low: self.low.min(mid),
+            mid,
+            high: self.high.max(mid),
+        }
+    }
+
     /// With its sign turned.
     pub(crate) fn turned(&self) -> Self {
         Self {

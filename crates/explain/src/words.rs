@@ -3,11 +3,14 @@
 use measure::control::is_unseen;
 
 use crate::explanation::InputSource;
-use crate::gates::{Gate, Verdict};
+use crate::gates::{Gate, Verdict, in_plain_words};
 use crate::text::{Topic, list, warning};
 
 /// What stands where there is nothing to show.
 pub(crate) const ABSENT: &str = "—";
+
+/// Reasons of a refusal that stand in the first sentence.
+const REASONS: usize = 2;
 
 /// The line above a text of a soft box; empty where all is measured.
 pub(crate) fn simulated(soft: Option<&str>) -> String {
@@ -39,6 +42,17 @@ pub(crate) fn inputs(sources: &[InputSource]) -> String {
         .map(|source| format!("{}: {}", source.origin, source.taken))
         .collect();
     list(Topic::Inputs.title(), &lines)
+}
+
+/// The first reasons of a refusal in plain words, and how many more there are; all of them are failed gates further down.
+pub(crate) fn first_reasons(reasons: &[String]) -> String {
+    let told = reasons.get(..REASONS).unwrap_or(reasons);
+    let words: Vec<String> = told.iter().map(|reason| in_plain_words(reason)).collect();
+    let words = words.join("; ");
+    match reasons.len() - told.len() {
+        0 => words,
+        more => format!("{words}; and {more} more that stand below"),
+    }
 }
 
 /// What to run first where gates refuse: what the first failed gate asks for, else `otherwise`.

@@ -208,7 +208,8 @@ fn two_engines_are_refused_and_two_versions_are_warned_of_on_the_first_screen() 
     ran.expect(3);
     let first = ran.stdout.lines().next().unwrap();
     assert!(
-        first.contains("same engine: vllm in ") && first.contains("and sglang in "),
+        first.contains("the runs were served by different engines (vllm in ")
+            && first.contains("and sglang in "),
         "{first}"
     );
     let page = scratch.join("page.html").display().to_string();

@@ -270,7 +270,9 @@ fn evidence_of_another_load_is_refused_and_of_another_form_is_no_evidence() {
         let ran = explain_case_2(&scratch, &["--half", &file]);
         ran.expect(3);
         assert!(
-            ran.stdout.contains("half-width model: ") && ran.stdout.contains(reason),
+            ran.stdout.contains(
+                "the run of the model at a rank's width does not fit between the other runs ("
+            ) && ran.stdout.contains(reason),
             "{}",
             ran.stdout
         );
@@ -332,7 +334,7 @@ fn field_case_1_is_refused_because_its_steps_are_prefill() {
     ]);
     ran.expect(3);
     assert!(
-        ran.stdout.starts_with("Nothing is attributed"),
+        ran.stdout.starts_with("Nothing can be explained yet: "),
         "{}",
         ran.stdout
     );

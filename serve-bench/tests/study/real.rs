@@ -55,7 +55,7 @@ fn a_study_of_llama_cpp_measures_and_says_what_one_size_cannot_explain() {
     let explanation = scratch.json("study/explanation-tp1.json");
     assert_eq!(explanation["outcome"]["is"], "refused");
     assert!(
-        ran.stdout.contains("Nothing is attributed"),
+        ran.stdout.contains("Nothing can be explained yet: "),
         "{}",
         ran.stdout
     );

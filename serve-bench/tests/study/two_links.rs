@@ -118,7 +118,7 @@ fn four_against_two_is_explained_without_a_run_of_one() {
     ];
     let ran = scratch.run(&[&arguments[..], &["--allreduce", &curves]].concat());
     ran.expect(0);
-    assert!(ran.stdout.starts_with("TP4 gives"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("4 GPUs decode "), "{}", ran.stdout);
     let json = scratch.json("out/explanation.json");
     assert_eq!(
         (&json["kind"], &json["from"], &json["to"]),

@@ -22,6 +22,9 @@ pub struct Advice {
     pub prove: Option<String>,
 }
 
+/// What effects are times of.
+pub(super) const STEP_RATE: &str = "the step rate of TP1";
+
 /// What is supposed where links are made free: the median takes all that is left for communication.
 pub(super) const FREE_LINKS: &str = "if links were free and all that is unexplained were theirs";
 
@@ -52,6 +55,11 @@ impl Effect {
             condition: Some(condition.to_owned()),
             most: Some(times.high),
         }
+    }
+
+    /// Whether it is told as times the steps of one GPU.
+    pub(crate) fn is_step_rate(&self) -> bool {
+        self.of == STEP_RATE
     }
 }
 

@@ -2,8 +2,8 @@
 
 use tp_plan::{CustomAllReduce, Engine, EngineFacts, Execution, Vendor};
 
-use super::advice::{Advice, Effect, Rule};
-use super::found::{Found, STEP_RATE};
+use super::advice::{Advice, Effect, Rule, STEP_RATE};
+use super::found::Found;
 use crate::attribute::Attribution;
 use crate::inputs::PeerState;
 use crate::range::Range;

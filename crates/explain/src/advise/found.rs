@@ -1,13 +1,10 @@
 //! What rules look at, and the effects that arithmetic gives them.
 
-use super::advice::{Effect, FREE_LINKS};
+use super::advice::{Effect, FREE_LINKS, STEP_RATE};
 use super::commands::{Commands, NEEDS_REAL};
 use crate::attribute::{Attribution, Claim};
 use crate::inputs::Inputs;
 use crate::what_if::{By, CommunicationFrom, Substitution, what_if};
-
-/// What effects are times of.
-pub(super) const STEP_RATE: &str = "the step rate of TP1";
 
 /// What rules look at.
 pub(super) struct Found<'a> {

@@ -2,8 +2,8 @@
 
 use measure::record::{MonitorLine, ServerMachine};
 
-use super::advice::{Advice, Effect, FREE_LINKS, Rule};
-use super::found::{Found, STEP_RATE};
+use super::advice::{Advice, Effect, FREE_LINKS, Rule, STEP_RATE};
+use super::found::Found;
 use crate::attribute::{Attribution, Cause};
 use crate::inputs::PeerState;
 use crate::range::Range;

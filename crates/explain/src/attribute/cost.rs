@@ -4,7 +4,7 @@ use measure::record::{CallMode, CollectiveKind, CollectivePath, PlannedCollectiv
 use measure::unit::ByteCount;
 
 use super::deck::{Deck, Knob};
-use super::result::{CollectiveCost, Grade, PublishedTime};
+use super::result::{CollectiveCost, ELSEWHERE, Grade, PublishedTime};
 pub(crate) use super::term::Term;
 use crate::curve::{Curve, Place, all_reduce_as_large};
 use crate::inputs::{Inputs, PeerState};
@@ -213,7 +213,7 @@ impl Curves {
         } else if eager {
             deck.add(Knob::Mode, inputs.prior("graph_over_eager")?);
         }
-        let source = format!("another box's curve: {}", library.source);
+        let source = format!("{ELSEWHERE}: {}", library.source);
         Some(Self {
             all_reduce: Curve::of_published(library),
             custom: custom.map(Curve::of_published),
@@ -226,7 +226,7 @@ impl Curves {
             mode: Some(Knob::Mode),
             custom_source: custom.map_or_else(
                 || source.clone(),
-                |curve| format!("another box's curve: {}", curve.source),
+                |curve| format!("{ELSEWHERE}: {}", curve.source),
             ),
             source,
             timed_in: "published times".to_owned(),

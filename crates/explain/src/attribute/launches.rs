@@ -26,16 +26,7 @@ pub(super) fn of_launches(
     let means = draws
         .iter()
         .map(|draw| step.mean_of_runs(&draw.hand, prefill_comm_ms(draw)));
-    Some(with_middle(all, means.sum::<f64>() / draws.len() as f64))
-}
-
-/// The interval with another middle, which it holds.
-pub(super) fn with_middle(range: Range, mid: f64) -> Range {
-    Range {
-        low: range.low.min(mid),
-        mid,
-        high: range.high.max(mid),
-    }
+    Some(all.with_middle(means.sum::<f64>() / draws.len() as f64))
 }
 
 /// That launches of a size differ; `None` where they do not.

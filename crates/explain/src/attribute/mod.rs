@@ -2,12 +2,14 @@
 
 mod anchor;
 pub(crate) mod attention;
+mod claim;
 pub(crate) mod cost;
 pub(crate) mod deck;
 mod draws;
 mod gemm;
 mod half;
 mod launches;
+mod left_out;
 mod misfit;
 pub(crate) mod prepare;
 pub(crate) mod prompts;
@@ -22,7 +24,9 @@ mod unseen;
 mod waterfall;
 mod work;
 
+pub(crate) use left_out::unused;
 pub use misfit::{Misfit, Timed};
+pub(crate) use result::ELSEWHERE;
 pub use result::{
     Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, PublishedTime,
     Refusal, StepFrom,
@@ -33,7 +37,7 @@ pub(crate) use substitute::scaled;
 pub(crate) use substitute::{Bench, Step, Swap, Swapped};
 pub(crate) use waterfall::grade;
 pub use work::attribute;
-pub(crate) use work::{WRONG_UNIT, unused, wrong_unit};
+pub(crate) use work::{WRONG_UNIT, wrong_unit};
 
 pub(crate) use cost::by_hand;
 pub(crate) use step::of_bound;

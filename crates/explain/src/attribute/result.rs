@@ -232,6 +232,9 @@ pub struct CollectiveCost {
     pub source: String,
 }
 
+/// How the source of a curve begins that others published.
+pub(crate) const ELSEWHERE: &str = "another box's curve";
+
 /// There is no attribution, for these reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("nothing is attributed: {}", reasons.join("; "))]
@@ -302,6 +305,12 @@ impl Attribution {
         let whole: f64 = self.collectives.iter().map(us).sum();
         let good = self.collectives.iter().filter(|of| of.grade < Grade::D);
         whole > 0.0 && good.map(us).sum::<f64>() >= 0.9 * whole
+    }
+
+    /// Whether every collective's time is what others published.
+    pub(crate) fn is_by_published(&self) -> bool {
+        let is = |cost: &CollectiveCost| cost.source.starts_with(ELSEWHERE);
+        !self.collectives.is_empty() && self.collectives.iter().all(is)
     }
 
     /// The bar of a cause; `None` where there is none.

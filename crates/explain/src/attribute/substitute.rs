@@ -114,6 +114,12 @@ impl<'a> Bench<'a> {
         })
     }
 
+    /// Whether a size was launched more than once, so that a draw has the step of one launch and not their mean.
+    pub(crate) fn is_repeated(&self) -> bool {
+        let workload = &self.prepared.workload;
+        workload.one.repeats() > 1 || workload.several.repeats() > 1
+    }
+
     pub(crate) fn taken_out(&self) -> CommunicationFrom {
         self.taken_out
     }

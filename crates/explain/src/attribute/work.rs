@@ -5,13 +5,12 @@ use measure::record::CollectiveKind;
 use super::anchor::off;
 use super::cost::{Term, published_times};
 use super::draws::Draw;
-use super::launches::{launches_differ, of_launches, with_middle};
-use super::misfit::{Misfit, Timed};
+use super::launches::{launches_differ, of_launches};
+use super::left_out::unused;
 use super::prepare::{Prepared, prepare};
 use super::result::{Attribution, Bar, Cause, Claim, Grade, Implied, Refusal, StepFrom};
 use super::sensitivity::Shares;
 use super::waterfall::{Shown, grade};
-use crate::contradiction::contradicted;
 use crate::gates::{Gate, failed, gates, reservations};
 use crate::inputs::Inputs;
 use crate::random::Random;
@@ -202,10 +201,7 @@ impl Prepared<'_> {
         let times = |draw: &Draw| draw.one / draw.several;
         let speed_up = match repeated {
             false => range(free, times)?,
-            true => with_middle(
-                range(undropped, times)?,
-                step_of_one.mid / step_of_several.mid,
-            ),
+            true => range(undropped, times)?.with_middle(step_of_one.mid / step_of_several.mid),
         };
         let differ = [
             launches_differ(1, of_one),
@@ -258,57 +254,6 @@ impl Prepared<'_> {
         Some(found.capped(gates))
     }
 
-    /// How far the collectives by curve or trace do not fit into what is left; `None` where they do, or where a half-width model
-    /// says what is left. This box's own must fit in one draw of twenty, another box's at its lowest factor.
-    fn misfit(&self, free: &[Draw], left: Range, curve_fits: bool) -> Option<Misfit> {
-        let terms = self.workload.terms.as_deref()?;
-        let unexplained = range(free, Draw::unexplained)?;
-        let fits = match self.workload.by_own {
-            true => curve_fits && unexplained.high >= 0.0,
-            // What may be nothing at all is no evidence against somebody else's curve.
-            false => curve_fits || left.low <= self.tolerance,
-        };
-        // A half-width model says what is left by itself, and that the two contradict each other.
-        if fits || self.workload.half.is_some() {
-            return None;
-        }
-        Some(Misfit {
-            by_curve: range(free, |draw| draw.communication.unwrap_or(0.0))?,
-            left,
-            of: match (grade(terms), self.workload.by_own) {
-                (Grade::A, _) => Timed::Trace,
-                (_, true) => Timed::ThisBox,
-                (_, false) => Timed::AnotherBox,
-            },
-        })
-    }
-
-    fn claim(&self, remainder: &Range, misfit: Option<&Misfit>) -> Claim {
-        let none = |reason: String| Claim::None { reason };
-        if let Some(misfit) = misfit {
-            return none(misfit.reason());
-        }
-        // What a tracer saw in the steps themselves is there, however little is left beside it.
-        let terms = self.workload.terms.as_deref().unwrap_or_default();
-        let was_seen = !terms.is_empty() && grade(terms) == Grade::A;
-        if remainder.low <= self.tolerance && !was_seen {
-            return none(format!(
-                "what communication could take at most is {} ms, which is not told from nothing",
-                remainder.with_decimals(2)
-            ));
-        }
-        if self.workload.half.is_some() {
-            return Claim::Estimated;
-        }
-        if self.workload.terms.is_none() {
-            let reason = self.too_far.clone().unwrap_or_else(|| {
-                "there is no curve of this box and none published for its GPU at that number of ranks: run allreduce-bench".to_owned()
-            });
-            return Claim::AtMost { reason };
-        }
-        Claim::Estimated
-    }
-
     /// One all-reduce of the size that takes most of the time, if the whole remainder were communication.
     fn implied(&self, inputs: &Inputs, free: &[Draw]) -> Option<Implied> {
         // Without a curve all sizes are taken to last as long as each other, and the all-gather nothing.
@@ -350,57 +295,6 @@ impl Prepared<'_> {
             published: published_times(inputs, bytes),
         })
     }
-}
-
-/// Curves that were given and not used, and why; and what contradicts itself in those that were.
-pub(crate) fn unused(inputs: &Inputs) -> Vec<String> {
-    let mut words = Vec::new();
-    if inputs.curve_of_gpus().count() < inputs.curve.len() {
-        words.push(
-            "times of ranks in host memory are no curve of GPUs, nor of an engine's own collectives: left out"
-                .to_owned(),
-        );
-    }
-    words.extend(hidden(inputs));
-    words.extend(contradicted(inputs));
-    let points = inputs.usable_curve();
-    if !points.is_empty() && points.iter().all(|point| point.ranks != inputs.tp) {
-        let mut ranks: Vec<u32> = points.iter().map(|point| point.ranks).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
-        let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
-        words.push(format!(
-            "the curve is of {} ranks and not of {}: left out",
-            ranks.join(" and "),
-            inputs.tp
-        ));
-    }
-    words
-}
-
-/// Times that are not told from none at all, counted.
-fn hidden(inputs: &Inputs) -> Option<String> {
-    let all = inputs.curve_of_gpus().count();
-    let mut modes: Vec<String> = Vec::new();
-    let mut count = 0;
-    for point in inputs
-        .curve_of_gpus()
-        .filter(|point| !point.is_above_zero())
-    {
-        count += 1;
-        let mode = point
-            .mode
-            .map_or("no stated mode".to_owned(), |mode| mode.to_string());
-        if !modes.contains(&mode) {
-            modes.push(mode);
-        }
-    }
-    (count > 0).then(|| {
-        format!(
-            "{count} of {all} times of the curve ({}) have intervals that reach 0, so that the gap hides the call: left out; measure again with a smaller --gap or more --samples",
-            modes.join(" and ")
-        )
-    })
 }
 
 /// Mean requests per second of the runs of a size.

@@ -7,7 +7,7 @@ use tp_plan::plan;
 
 use super::chunk_words::megabytes;
 use crate::advise::{Commands, NEEDS_REAL};
-use crate::attribute::Collectives;
+use crate::attribute::{Collectives, ELSEWHERE};
 use crate::curve::Curve;
 use crate::first_token::active_parameters;
 use crate::gates::RunShape;
@@ -217,7 +217,7 @@ fn paths(inputs: &Inputs, reduces: &[PlannedCollective]) -> Vec<PathBound> {
             mid: ms,
             high: ms,
         };
-        Some((ms, format!("another box's curve: {}", curve.source)))
+        Some((ms, format!("{ELSEWHERE}: {}", curve.source)))
     };
     let mut paths = Vec::new();
     if !matches!(state, PeerState::Denied | PeerState::Staged)

@@ -11,6 +11,7 @@ mod names;
 mod of_run;
 mod open;
 mod pair;
+mod plain;
 mod shape;
 mod sizes;
 
@@ -22,4 +23,5 @@ pub(crate) use files::MODEL_ASKED;
 pub(crate) use gate::{all_simulated, belong_together, failed, reservations, warned};
 pub(crate) use grows::CURVE_GROWS;
 pub(crate) use pair::{is_of_decode, pair_gates};
+pub(crate) use plain::in_plain_words;
 pub(crate) use shape::{MixedIn, RunShape};

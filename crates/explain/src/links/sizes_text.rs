@@ -4,7 +4,9 @@ use super::sizes_result::{SizeAttribution, SizeCause, SizeComparison, SizeOutcom
 use crate::attribute::{Claim, Grade};
 use crate::range::Range;
 use crate::text::{Topic, gates, lines, list};
-use crate::words::{inputs, or_unknown, printable, simulated, warned, what_to_run_first};
+use crate::words::{
+    first_reasons, inputs, or_unknown, printable, simulated, warned, what_to_run_first,
+};
 
 /// The comparison as text; lines are not wrapped.
 #[must_use]
@@ -49,7 +51,13 @@ pub fn sizes_answer(comparison: &SizeComparison) -> Vec<String> {
                 .bars
                 .iter()
                 .filter(|bar| bar.cause != SizeCause::Ideal)
-                .map(|bar| format!("{} {}", bar.cause, bar.ms.with_decimals(1)))
+                // Two intervals are what a sentence bears, the speed-up's and this; those of all bars stand in the table.
+                .map(|bar| match bar.cause {
+                    SizeCause::Communication => {
+                        format!("{} {}", bar.cause, bar.ms.with_decimals(1))
+                    }
+                    other => format!("{other} {}", Range::number(bar.ms.mid, 1, false)),
+                })
                 .collect();
             let ideal = attribution.bars.first().map_or(0.0, |bar| bar.ms.mid);
             let claim = match &attribution.claim {
@@ -60,7 +68,7 @@ pub fn sizes_answer(comparison: &SizeComparison) -> Vec<String> {
             };
             vec![
                 format!(
-                    "TP{to} gives {}x the decode steps of TP{from}, not {:.0}x: a step takes {:.1} ms where {from}/{to} of what TP{from} does between its collectives would be {ideal:.1}, and the {:.1} ms between are {} (ms, median [5%, 95%]).",
+                    "{to} GPUs decode {} times as fast as {from}, not {:.0} times: a step takes {:.1} ms where {from}/{to} of what TP{from} does between its collectives would be {ideal:.1}, and the {:.1} ms between are {} (ms, median [5%, 95%]).",
                     attribution.speed_up.with_decimals(2),
                     f64::from(to) / f64::from(from),
                     attribution.step_of_more.mid,
@@ -78,7 +86,10 @@ pub fn sizes_answer(comparison: &SizeComparison) -> Vec<String> {
         }
         SizeOutcome::Refused { refusal } => {
             vec![
-                format!("Nothing is attributed: {}.", refusal.reasons.join("; ")),
+                format!(
+                    "Nothing can be explained yet: {}.",
+                    first_reasons(&refusal.reasons)
+                ),
                 what_to_run_first(
                     &comparison.gates,
                     "give streamed results of both sizes, and the collectives of both with --allreduce",

@@ -7,7 +7,9 @@ use super::verdict::LinkVerdict;
 use crate::attribute::StepFrom;
 use crate::range::Range;
 use crate::text::{Topic, gates, lines, list};
-use crate::words::{ABSENT, inputs, printable, simulated, warned, what_to_run_first};
+use crate::words::{
+    ABSENT, first_reasons, inputs, printable, simulated, warned, what_to_run_first,
+};
 
 /// The comparison as text; lines are not wrapped.
 #[must_use]
@@ -76,8 +78,8 @@ pub fn links_answer(comparison: &LinkComparison) -> Vec<String> {
         LinkOutcome::Refused { refusal } => {
             return vec![
                 format!(
-                    "Nothing is said of the links: {}.",
-                    refusal.reasons.join("; ")
+                    "Nothing can be said of the links yet: {}.",
+                    first_reasons(&refusal.reasons)
                 ),
                 what_to_run_first(
                     &comparison.gates,
@@ -95,14 +97,29 @@ pub fn links_answer(comparison: &LinkComparison) -> Vec<String> {
         Some(next) => format!("What to measure next: {next}."),
         None => "What to do: nothing is left to tell; what-if on a curve says what another link would bring.".to_owned(),
     };
-    vec![capital(&format!("{}.", parts.join("; "))), next]
+    vec![format!("{}.", parts.join(". ")), next]
 }
 
-/// With a capital at the beginning, as a sentence has one.
-fn capital(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
+/// The finding in plain words, which the figures follow.
+fn finding(comparison: &LinkComparison, verdict: &LinkVerdict) -> &'static str {
+    let one_gpu = comparison.tp == 1;
+    match verdict {
+        LinkVerdict::ExplainedByLink => "The link explains the difference",
+        LinkVerdict::MoreThanLink { .. } if one_gpu => "Something beside the link differs",
+        LinkVerdict::MoreThanLink { .. } => "The link explains only a part of the difference",
+        LinkVerdict::LessThanLink { .. } => "The slower link costs less than it should",
+        LinkVerdict::NoDifference => "The two links make no difference here",
+        LinkVerdict::CannotShow { .. } => {
+            "These runs are too rough to show what the two links differ by"
+        }
+        LinkVerdict::MoreThanBytes { .. } => "The link alone cannot explain the difference",
+        LinkVerdict::LessThanBytes { .. } => "The files contradict each other",
+        LinkVerdict::LinkCould { .. } => {
+            "The link could explain the difference, and is not proven to"
+        }
+        LinkVerdict::AgainstLink => "The link does not explain the difference",
+        LinkVerdict::NotTold { .. } => "Nothing can be said of the link",
+    }
 }
 
 fn name(of: &Difference) -> &'static str {
@@ -145,7 +162,12 @@ fn sentence(comparison: &LinkComparison, figures: &LinkFigures, of: &Difference)
         of.a.mid,
         apart(comparison, of, &of.measured, " ms")
     );
-    let predicted = of.predicted.as_ref();
+    // Of three intervals the table has the third.
+    let has_own = matches!(
+        of.verdict,
+        LinkVerdict::MoreThanLink { .. } | LinkVerdict::LessThanLink { .. }
+    );
+    let predicted = of.predicted.as_ref().filter(|_| !has_own);
     let by_curves = predicted.map_or(String::new(), |by| {
         format!(
             " (collectives by the two curves: {})",
@@ -194,7 +216,8 @@ fn sentence(comparison: &LinkComparison, figures: &LinkFigures, of: &Difference)
         ),
         LinkVerdict::NotTold { reason } => format!("of which nothing is claimed: {reason}"),
     };
-    format!("{takes}{by_curves}, {why}")
+    let finding = finding(comparison, &of.verdict);
+    format!("{finding}: {takes}{by_curves}, {why}")
 }
 
 /// A rate in a unit that shows its digits.

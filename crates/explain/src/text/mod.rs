@@ -3,8 +3,12 @@
 mod advice;
 mod answer;
 mod behind;
+mod figures;
 mod gates;
 mod lists;
+mod plain;
+mod sure;
+mod tested;
 mod topic;
 mod waterfall;
 mod whole;
@@ -14,6 +18,7 @@ pub(crate) use lists::{lines, list};
 
 pub use answer::answer;
 pub use behind::{free_links, half_width, implied, too_much};
+pub use figures::in_figures;
 pub use gates::{gates_of_runs, heading, passed, warning};
 pub use lists::prior_shares;
 pub use topic::Topic;

@@ -2,6 +2,7 @@
 
 use super::answer::answer;
 use super::behind::behind;
+use super::figures::in_figures;
 use super::gates::{gates, heading, warning};
 use super::lists::{lines, list, prior_shares};
 use super::topic::Topic;
@@ -43,7 +44,9 @@ fn told(topic: Topic, explanation: &Explanation) -> String {
     match topic {
         Topic::Compared => heading(explanation, attributed.map(|of| of.batch)),
         Topic::Step => attributed.map_or_else(String::new, |of| {
-            waterfall(of, explanation.simulated.is_some()) + &behind(of)
+            let figures = in_figures(explanation);
+            let figures = figures.map_or_else(String::new, |line| format!("{line}\n"));
+            figures + &waterfall(of, explanation.simulated.is_some()) + &behind(of)
         }),
         Topic::StillTold => {
             let bounded = explanation.bounded.iter();

@@ -58,18 +58,36 @@ fn answered(bench: &Bench, attribution: &Attribution, by: &By) -> Result<Substit
         let values: Vec<f64> = steps.iter().map(of).collect();
         Range::of(&values).ok_or_else(none)
     };
-    let step_ms = range(|step| step.after)?;
+    let change_ms = range(|step| step.after - step.before)?;
+    // Of repeated launches a draw has one, and what fits weighs them: today is their mean, as the waterfall has it.
+    let (of_one, today) = (attribution.step_of_one.mid, attribution.step_of_several);
+    let mean = bench.is_repeated().then_some(today.mid + change_ms.mid);
+    let around = |range: Range, middle: fn(f64, f64, f64) -> f64| {
+        mean.map_or(range, |after| {
+            range.with_middle(middle(of_one, today.mid, after))
+        })
+    };
+    let step_ms = around(range(|step| step.after)?, |_, _, after| after);
+    let today = match mean {
+        Some(_) => today,
+        None => range(|step| step.before)?,
+    };
     let batch = f64::from(attribution.batch);
     let upper: Vec<f64> = upper.iter().map(|step| step.one / step.after).collect();
     Ok(Substituted {
         taken_out: bench.taken_out(),
         taken_from: bench.taken_from(attribution),
         step_ms,
-        change_ms: range(|step| step.after - step.before)?,
-        speed_up: range(|step| step.one / step.after)?,
-        gain: range(|step| step.before / step.after)?,
+        change_ms,
+        speed_up: around(range(|step| step.one / step.after)?, |one, _, after| {
+            one / after
+        }),
+        gain: around(
+            range(|step| step.before / step.after)?,
+            |_, today, after| today / after,
+        ),
         tokens_per_s: rate(batch, &step_ms),
-        today_tokens_per_s: Some(rate(batch, &range(|step| step.before)?)),
+        today_tokens_per_s: Some(rate(batch, &today)),
         communication_ms: range(|step| step.communication)?,
         if_all_is_communication: Range::of(&upper),
         simulated: put.simulated,

@@ -90,7 +90,10 @@ fn two_engines_machines_or_gpus_are_refused_with_both_values() {
         let inputs = pair(one, several);
         assert!(refused(&inputs).contains(says), "{}", refused(&inputs));
         let words = text(&explain(&inputs, 1, 200));
-        assert!(words.starts_with("Nothing is attributed: "), "{words}");
+        assert!(
+            words.starts_with("Nothing can be explained yet: "),
+            "{words}"
+        );
         // Files of two machines tell nothing together, not even a bound.
         assert!(!words.contains("what this case still tells"), "{words}");
     }

@@ -202,7 +202,10 @@ fn a_half_width_model_that_nobody_names_as_one_is_told_as_perhaps() {
         assert_eq!(got.bar(Cause::AllReduce).unwrap().grade, Some(Grade::D));
         let explanation = explain(&inputs, 1, DRAWS);
         let first = &explain::answer(&explanation)[0];
-        assert!(first.contains("communication perhaps 11.8"), "{first}");
+        assert!(
+            first.contains("communication takes perhaps 11.8"),
+            "{first}"
+        );
         let lines = got
             .caveats
             .iter()

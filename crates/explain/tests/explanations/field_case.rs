@@ -3,7 +3,7 @@
 use crate::boxes::{GRAPH_ALL_GATHER, mean, nvidia, point, rtxpro6000_mig};
 use explain::{
     Cause, Claim, DRAWS, Explanation, Grade, Measurement, Range, Rule, advise, answer, attribute,
-    explain, next, text,
+    explain, in_figures, next, text,
 };
 use measure::record::{CollectiveKind, PeerVerdict};
 use tp_plan::EngineFacts;
@@ -120,9 +120,19 @@ fn case_2_is_told_of_mig_and_never_to_enable_peer_access() {
     // Without a curve of this box the first sentence lays communication beside what it and the unexplained take together.
     let first = words.lines().next().unwrap();
     assert!(
-        first.contains("communication perhaps ")
-            && first.contains(", 12.")
-            && first.contains("] that it and what is unexplained take together"),
+        first.starts_with("2 GPUs give 1.34 times the tokens per second of one, not 2 times")
+            && first.contains("communication takes perhaps ")
+            && first.ends_with(
+                "(an educated guess from published figures; the exchange between these GPUs was not timed)."
+            ),
+        "{words}"
+    );
+    let figures = in_figures(&explanation).unwrap();
+    assert!(
+        figures.contains("communication perhaps ")
+            && figures.contains(", 12.")
+            && figures.contains("] that it and what is unexplained take together")
+            && words.contains(&figures),
         "{words}"
     );
     let json = serde_json::to_string(&explanation).unwrap();
@@ -131,17 +141,18 @@ fn case_2_is_told_of_mig_and_never_to_enable_peer_access() {
 }
 
 #[test]
-fn case_2_should_measure_the_half_model_first_and_its_curve_after() {
+fn case_2_should_measure_its_curve_first_and_the_half_model_that_narrows_as_much_after() {
     let inputs = rtxpro6000_mig();
     let attribution = attribute(&inputs, 1, DRAWS).unwrap();
     let steps = next(&inputs, &attribution);
     // The half-width model puts what is left in the place of the bar; this box's own curve a bar of about that size, known up to 0.9 to
     // 1.3: of which 90% are 0.92 to 1.28, 0.36 of 1.1.
-    assert_eq!(steps[0].share.measurement, Measurement::HalfModel);
-    assert!(steps[0].what.contains("half-width GEMMs"), "{steps:?}");
-    let mut rest = steps[1..].iter();
-    let curve = rest.find(|step| step.how.contains("--tp 2 --batches 16"));
-    let narrows = curve.and_then(|step| step.narrows).unwrap();
+    let half = &steps[1];
+    assert_eq!(half.share.measurement, Measurement::HalfModel);
+    assert!(half.what.contains("half-width GEMMs"), "{steps:?}");
+    let curve = &steps[0];
+    assert!(curve.how.contains("--tp 2 --batches 16"), "{steps:?}");
+    let narrows = curve.narrows.unwrap();
     let bar = attribution.bar(Cause::Communication).unwrap().ms;
     assert!(
         (narrows.after_ms - bar.mid * 0.36 / 1.1).abs() < 0.01,
@@ -169,15 +180,19 @@ fn case_2_should_measure_the_half_model_first_and_its_curve_after() {
     // What is reported is the bar by the published curve, 7.4 [5.4, 10.8]; with the half-width model it would be what is left of
     // 12.7 - 8.5 ms by hand once the GEMMs are known: sqrt(1 - 0.78) = 0.47 of it.
     let bar = attribution.bar(Cause::Communication).unwrap();
-    let narrows = steps[0].narrows.unwrap();
+    let narrows = half.narrows.unwrap();
     assert!((narrows.now_ms - (bar.ms.high - bar.ms.low)).abs() < 1e-9);
     assert!((narrows.after_ms - 2.0).abs() < 0.7, "{steps:?}");
+    // Both widths lie within a tenth of today's of each other; three minutes come before the six of a server and a run.
+    let apart = curve.narrows.unwrap().after_ms - narrows.after_ms;
+    assert!(apart.abs() < 0.1 * narrows.now_ms, "{steps:?}");
+    assert!(curve.minutes < half.minutes, "{steps:?}");
     // 64 heads and 8 key-value heads over two.
     for part in ["half-model --model", "--tp 2", "--concurrency 16"] {
-        assert!(steps[0].how.contains(part), "{}", steps[0].how);
+        assert!(half.how.contains(part), "{}", half.how);
     }
     for part in ["32 heads", "4 key-value heads"] {
-        assert!(steps[0].what.contains(part), "{}", steps[0].what);
+        assert!(half.what.contains(part), "{}", half.what);
     }
 }
 
@@ -287,7 +302,7 @@ fn where_communication_is_small_kernels_come_first() {
     );
     let advice = advise(&inputs, &attribution);
     assert_eq!(advice[0].rule, Rule::KernelsFirst, "{advice:?}");
-    assert!(text(&explain(&inputs, 1, 4000)).contains(", not told from nothing"));
+    assert!(text(&explain(&inputs, 1, 4000)).contains(", which cannot be told from nothing"));
 }
 
 #[test]
@@ -295,11 +310,11 @@ fn the_first_sentences_hold_two_intervals_each_and_no_part_above_its_whole() {
     let inputs = rtxpro6000_mig();
     let explanation = explain(&inputs, 1, DRAWS);
     for sentence in answer(&explanation) {
-        assert!(sentence.matches(" [").count() <= 3, "{sentence}");
+        assert!(sentence.matches(" [").count() <= 2, "{sentence}");
     }
-    let first = &answer(&explanation)[0];
     // Two, and the words that say what brackets are.
-    assert_eq!(first.matches('[').count(), 3, "{first}");
+    let figures = in_figures(&explanation).unwrap();
+    assert_eq!(figures.matches('[').count(), 3, "{figures}");
     let attribution = explanation.outcome.attribution().unwrap();
     let whole = attribution.remainder.high;
     for cause in [Cause::Communication, Cause::AllReduce, Cause::AllGather] {

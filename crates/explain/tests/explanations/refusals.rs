@@ -68,7 +68,10 @@ fn case_1_is_refused_because_it_is_prefill() {
         "{refusal}"
     );
     let words = text(&explain(&inputs, 1, 100));
-    assert!(words.starts_with("Nothing is attributed: "), "{words}");
+    assert!(
+        words.starts_with("Nothing can be explained yet: "),
+        "{words}"
+    );
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn one_size_alone_has_no_speed_up_to_explain() {
     let (verdict, seen) = gate(&inputs, "a run of one GPU");
     assert_eq!(
         (verdict, seen.as_str()),
-        (Verdict::Failed, "TP1: 1, TP2: 0; engine facts known")
+        (Verdict::Failed, "results of TP1: 1, of TP2: 0")
     );
     assert!(attribute(&inputs, 1, 100).is_err());
     inputs.tp = 1;

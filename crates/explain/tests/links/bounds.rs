@@ -208,7 +208,10 @@ fn the_bounds_stand_below_the_refusal_and_read_back() {
     let explanation = explain(&l40x4(), 1, 200);
     assert!(matches!(explanation.outcome, Outcome::Refused { .. }));
     let words = text(&explanation);
-    assert!(words.starts_with("Nothing is attributed: "), "{words}");
+    assert!(
+        words.starts_with("Nothing can be explained yet: "),
+        "{words}"
+    );
     assert!(words.contains("NOT identifiable"), "{words}");
     let json = serde_json::to_string(&explanation).unwrap();
     let back: explain::Explanation = serde_json::from_str(&json).unwrap();

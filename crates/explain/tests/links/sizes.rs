@@ -76,7 +76,7 @@ fn the_fewers_own_communication_is_taken_out_before_it_is_halved() {
     near(attribution.free_links.mid, 1.97, 0.03);
     let answer = sizes_answer(&comparison);
     assert!(
-        answer.len() == 2 && answer[0].contains("not 2x"),
+        answer.len() == 2 && answer[0].contains("not 2 times"),
         "{answer:?}"
     );
 }

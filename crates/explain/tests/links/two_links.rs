@@ -412,7 +412,7 @@ fn two_soft_boxes_are_two_boxes_and_not_measured_beside_simulated() {
     );
     let answer = links_answer(&comparison);
     assert!(
-        answer[0].contains("one soft box, not two: l40x4 and r9700-x8")
+        answer[0].contains("the files are of two soft boxes (l40x4 and r9700-x8)")
             && !answer[0].contains("measured"),
         "{answer:?}"
     );

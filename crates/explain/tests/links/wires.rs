@@ -167,7 +167,7 @@ fn an_unstreamed_token_is_worked_out_and_its_bound_holds_the_prompts() {
     near(most_ms, 2.0 * (1.89 + 1.24), 0.1);
     let text = links_text(&comparison);
     assert!(
-        text.starts_with("An output token, prompts included, takes "),
+        text.contains(": an output token, prompts included, takes "),
         "{text}"
     );
     assert!(text.contains("worked out, n = 1 run"), "{text}");

@@ -2,7 +2,7 @@
 
 use ::explain::{
     Advice, Attribution, Bounded, Cause, Explanation, Inputs, NextStep, Topic, grades, heading,
-    implied, step_decimals, warning,
+    implied, in_figures, step_decimals, warning,
 };
 use measure::record::CollectiveKind;
 use measure::unit::ByteCount;
@@ -53,7 +53,10 @@ fn told(topic: Topic, inputs: &Inputs, explanation: &Explanation) -> Vec<Block> 
             let batch = attributed.map(|of| of.batch);
             vec![Block::Paragraph(heading(explanation, batch))]
         }
-        Topic::Step => of_step(step),
+        Topic::Step => {
+            let figures = in_figures(explanation).map(Block::Paragraph);
+            figures.into_iter().chain(of_step(step)).collect()
+        }
         Topic::StillTold => {
             let bounded = explanation.bounded.iter();
             points(bounded.flat_map(Bounded::sentences).collect())

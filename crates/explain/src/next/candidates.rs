@@ -1,0 +1,216 @@
+//! What can be measured in a case, each with its command and its minutes. What was given already is not asked for.
+
+use measure::record::CollectivePath;
+
+use super::reported::{Gives, Reported, reading};
+use crate::advise::{Commands, NEEDS_REAL};
+use crate::attribute::{Attribution, Grade, Measurement, StepFrom, VarianceShare};
+use crate::inputs::{Inputs, PeerState};
+
+/// Minutes that a part of a measurement is taken to take.
+#[derive(Debug, Clone, Copy)]
+struct Minutes {
+    /// A server from its start to its first request.
+    start: f64,
+    /// The collectives of a plan, several launches and modes.
+    curve: f64,
+}
+
+/// On real GPUs: a model is loaded and its graphs are captured.
+const REAL: Minutes = Minutes {
+    start: 5.0,
+    curve: 3.0,
+};
+
+/// On a soft box: the embedded engine answers within seconds, and allreduce-bench keeps to its budget of half a minute.
+const SOFT: Minutes = Minutes {
+    start: 0.1,
+    curve: 0.5,
+};
+
+/// Starts of each server that show the spread between starts.
+const STARTS: usize = 5;
+
+/// How kernels inside an engine are timed.
+const TRACE: &str =
+    "a trace of some decode steps (nsys, rocprof): the sum of the collective kernels of one step";
+
+/// Something that can be measured.
+pub(super) struct Candidate {
+    pub(super) settles: Measurement,
+    pub(super) gives: Gives,
+    pub(super) what: String,
+    pub(super) how: String,
+    pub(super) minutes: f64,
+}
+
+/// What a measurement settles of the attribution's intervals.
+pub(super) fn share(attribution: &Attribution, of: Measurement) -> Option<VarianceShare> {
+    let mut shares = attribution.shares.iter();
+    shares.find(|share| share.measurement == of).copied()
+}
+
+pub(super) fn candidates(
+    inputs: &Inputs,
+    attribution: &Attribution,
+    reported: Reported,
+) -> Vec<Candidate> {
+    let batch = attribution.batch;
+    let commands = Commands::new(inputs);
+    let takes = match commands.is_soft() {
+        true => SOFT,
+        false => REAL,
+    };
+    let run = takes.start + run_minutes(inputs);
+    let mut all = Vec::new();
+    all.extend(half_model(inputs, attribution, reported, run));
+    if attribution.step_from == StepFrom::Latency {
+        all.push(Candidate {
+            settles: Measurement::FirstToken,
+            gives: Gives::Part(1.0),
+            what: "the time to first token, and whether prompts came from the prefix cache"
+                .to_owned(),
+            how: format!(
+                "{}, and the same with one GPU",
+                commands.served_with(inputs.tp, batch, commands.no_prefix_cache())
+            ),
+            minutes: 2.0 * run,
+        });
+    }
+    if attribution.prompts_ms.is_some() {
+        all.push(Candidate {
+            settles: Measurement::FirstToken,
+            gives: Gives::Another,
+            what:
+                "gaps between tokens (ITL), which show what other requests' prompts take of a step"
+                    .to_owned(),
+            how: format!(
+                "{}, and the same with one GPU",
+                commands.served_with(inputs.tp, batch, "")
+            ),
+            minutes: 2.0 * run,
+        });
+    }
+    let repeats = [1, inputs.tp].map(|tp| inputs.runs(tp).count());
+    if repeats.iter().any(|starts| *starts < STARTS) {
+        #[expect(clippy::cast_precision_loss, reason = "a handful of starts")]
+        let starts = STARTS as f64;
+        all.push(Candidate {
+            settles: Measurement::Repeats,
+            gives: Gives::Part(1.0),
+            what: "the spread between starts".to_owned(),
+            how: "five starts of each server, in turn, the same load each".to_owned(),
+            minutes: 2.0 * starts * run,
+        });
+    }
+    if inputs.evidence.trace.is_none() {
+        all.push(Candidate {
+            settles: Measurement::Curve,
+            gives: reading(reported.up_to(inputs, &["in_trace"])),
+            what: "the collectives inside the engine".to_owned(),
+            how: match commands.is_soft() {
+                true => format!("{TRACE}; {NEEDS_REAL}"),
+                false => TRACE.to_owned(),
+            },
+            // Of a real server, wherever these figures are from.
+            minutes: REAL.start + run_minutes(inputs) + 2.0,
+        });
+    }
+    all.push(Candidate {
+        settles: Measurement::Curve,
+        gives: Gives::Another,
+        what: "whether the step follows the link: the same server over slower collectives, five starts each".to_owned(),
+        how: format!("{} (the slope must be the number of all-reduces)", commands.ablate(batch, "")),
+        // Three arms of five starts, each with its collectives timed anew.
+        minutes: 3.0 * 5.0 * (run + takes.curve),
+    });
+    all.extend(curve(inputs, attribution, reported, takes.curve));
+    if inputs.peer_state() == PeerState::Unprobed && !inputs.known.mig {
+        all.push(Candidate {
+            settles: Measurement::Curve,
+            gives: Gives::Another,
+            what: "whether the GPUs reach each other's memory".to_owned(),
+            how: format!("{}, its record given with --links", commands.links()),
+            minutes: 1.0,
+        });
+    }
+    all
+}
+
+/// The half-width model, whose reading of communication is all that is left where its losses are known; `None` where it was run
+/// or cannot be.
+fn half_model(
+    inputs: &Inputs,
+    attribution: &Attribution,
+    reported: Reported,
+    minutes: f64,
+) -> Option<Candidate> {
+    if !inputs.evidence.half.is_empty() {
+        return None;
+    }
+    let tp = attribution.tp;
+    let width = tp_plan::half(&inputs.model, tp).ok()?;
+    let command = Commands::new(inputs).half_model(attribution.batch).ok()?;
+    let share = share(attribution, Measurement::HalfModel)?;
+    let remainder = attribution.remainder.high - attribution.remainder.low;
+    let left = |width: f64, settled: f64| width * (1.0 - settled.clamp(0.0, 1.0)).sqrt();
+    let by_difference = left(remainder, share.of_remainder);
+    let by_share = left(reported.width(), reported.settled(share));
+    Some(Candidate {
+        settles: Measurement::HalfModel,
+        gives: Gives::Reading(by_difference.min(by_share)),
+        what: format!(
+            "half-width GEMMs: the model at 1/{tp} width on one GPU (half model: {} heads, {} key-value heads, {:.1} GB read in a step of one token), what a step takes without communication",
+            width.heads,
+            width.kv_heads,
+            width.weight_bytes_read(1) / 1e9
+        ),
+        how: command,
+        minutes,
+    })
+}
+
+/// The collectives on this box: at all where there are none in the engine's mode, interleaved with work where there are.
+fn curve(
+    inputs: &Inputs,
+    attribution: &Attribution,
+    reported: Reported,
+    minutes: f64,
+) -> Option<Candidate> {
+    let time = Commands::new(inputs).collectives(&attribution.batch.to_string());
+    let used = |name: &str| attribution.priors.iter().find(|prior| prior.name == name);
+    let is_own = |path: CollectivePath| path == CollectivePath::Custom;
+    let is_poor = reported.grade == Some(Grade::D) && !attribution.is_well_timed();
+    if inputs.usable_curve().is_empty() || is_poor {
+        let mut factors = vec!["in_situ"];
+        if attribution.collectives.iter().any(|of| is_own(of.path)) {
+            factors.push("custom_over_library");
+        }
+        return Some(Candidate {
+            settles: Measurement::Curve,
+            gives: reported.expected(inputs, &factors),
+            what: "the collectives at the plan's sizes, in a graph and interleaved with work, on this box".to_owned(),
+            how: time,
+            minutes,
+        });
+    }
+    // Where they were interleaved, or no range of the other kind stands in the attribution, it changes nothing.
+    let now = used("in_situ").filter(|_| used("in_situ_interleaved").is_none())?;
+    let then = inputs.prior("in_situ_interleaved")?;
+    let left = (then.high - then.low) / (now.high - now.low);
+    Some(Candidate {
+        settles: Measurement::Curve,
+        gives: Gives::Part((1.0 - left * left).clamp(0.0, 1.0)),
+        what: "the collectives interleaved with work, which shows what ranks wait for each other"
+            .to_owned(),
+        how: format!("{time} --modes interleaved"),
+        minutes,
+    })
+}
+
+/// Mean length of the runs, minutes.
+#[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
+fn run_minutes(inputs: &Inputs) -> f64 {
+    let seconds: f64 = inputs.serve.iter().map(|(_, run)| run.duration_s).sum();
+    seconds / 60.0 / inputs.serve.len().max(1) as f64
+}

@@ -1,0 +1,74 @@
+//! What to measure next: what would leave the interval of communication as it is reported narrowest, the narrowest first and of those alike the quickest; then
+//! what would give communication a figure of its own whose width nothing tells beforehand.
+//!
+//! Reported is the bar of communication where there is one, whatever its grade, else all that the other causes leave. A
+//! measurement narrows that interval by the first-order share of its variance that it settles, or puts another reading in its
+//! place: the half-width model all that is left with its losses known, a trace or a curve of this box its own times. What was
+//! given already is not asked for.
+
+use super::candidates::{Candidate, candidates, share};
+use super::reported::{Gives, Reported, WORTH};
+use super::step::{Narrowing, NextStep};
+use crate::attribute::Attribution;
+use crate::inputs::Inputs;
+
+/// Measurements whose widths differ by less than this part of the width now narrow alike: the estimate is no better than that.
+const ALIKE: f64 = 0.1;
+
+/// Measurements by the width of the reported interval that they leave, of those that leave about as much the quickest first; behind them those that would give communication a figure
+/// of its own, the cheapest first.
+#[must_use]
+pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
+    let reported = Reported::of(attribution);
+    let step = |of: Candidate| {
+        let share = share(attribution, of.settles)?;
+        let settled = |part: f64| reported.width() * (1.0 - reported.settled(share) * part).sqrt();
+        let after_ms = match of.gives {
+            Gives::Part(part) => Some(settled(part)),
+            Gives::Reading(width) => Some(width),
+            Gives::Another => None,
+        };
+        let now_ms = reported.width();
+        let narrows = after_ms.map(|after_ms| Narrowing {
+            share: (1.0 - (after_ms / now_ms).powi(2)).max(0.0),
+            now_ms,
+            after_ms,
+        });
+        let is_worth_it = narrows.is_none_or(|of| of.after_ms <= WORTH * of.now_ms);
+        is_worth_it.then_some(NextStep {
+            share,
+            what: of.what,
+            how: of.how,
+            narrows,
+            minutes: Some(of.minutes),
+        })
+    };
+    let mut steps: Vec<NextStep> = candidates(inputs, attribution, reported)
+        .into_iter()
+        .filter_map(step)
+        .collect();
+    steps.sort_by(|a, b| {
+        let by_width = left(a).total_cmp(&left(b));
+        by_width.then(minutes(a).total_cmp(&minutes(b)))
+    });
+    let mut ordered = Vec::with_capacity(steps.len());
+    while let Some(narrowest) = steps.first() {
+        let now_ms = narrowest.narrows.map_or(0.0, |narrows| narrows.now_ms);
+        let most = left(narrowest) + ALIKE * now_ms;
+        let alike = steps.iter().take_while(|step| left(step) <= most);
+        let quickest = alike
+            .enumerate()
+            .min_by(|(_, a), (_, b)| minutes(a).total_cmp(&minutes(b)));
+        let (index, _) = quickest.unwrap_or((0, narrowest));
+        ordered.push(steps.remove(index));
+    }
+    ordered
+}
+
+fn left(step: &NextStep) -> f64 {
+    step.narrows.map_or(f64::MAX, |narrows| narrows.after_ms)
+}
+
+fn minutes(step: &NextStep) -> f64 {
+    step.minutes.unwrap_or(f64::MAX)
+}

@@ -1,0 +1,83 @@
+//! How sure a bar is, in words: what the letter of its grade stands for to somebody who never saw one.
+
+use crate::attribute::{Attribution, Bar, Cause, Grade};
+
+use super::figures::by_difference;
+
+/// How sure a bar is; empty where it is arithmetic. `simulated` figures are never called measured.
+pub(super) fn sure(attribution: &Attribution, bar: &Bar, simulated: bool) -> String {
+    let Some(grade) = bar.grade else {
+        return String::new();
+    };
+    let sure = match bar.cause {
+        Cause::Communication | Cause::AllReduce | Cause::AllGather => {
+            of_communication(attribution, bar, grade, simulated)
+        }
+        Cause::Ideal | Cause::NarrowGemm | Cause::Unsharded | Cause::Host | Cause::Unexplained => {
+            of_work(attribution, bar, grade, simulated)
+        }
+    };
+    match attribution.lowered.contains(&bar.cause) {
+        true => format!("{sure}, but the runs differ in more than the number of GPUs"),
+        false => sure,
+    }
+}
+
+/// A run at a rank's width.
+fn at_width(attribution: &Attribution) -> String {
+    format!("a run of the model at 1/{} width", attribution.tp)
+}
+
+/// Grade C stands for A here where only what the runs differ in lowered it.
+fn was_measured(attribution: &Attribution, bar: &Bar, grade: Grade) -> bool {
+    grade == Grade::A || attribution.lowered.contains(&bar.cause)
+}
+
+fn of_communication(attribution: &Attribution, bar: &Bar, grade: Grade, simulated: bool) -> String {
+    let seen = if simulated { "simulated" } else { "measured" };
+    let at_width = at_width(attribution);
+    if by_difference(attribution) {
+        return match was_measured(attribution, bar, grade) {
+            true => format!("{seen}: what {at_width} does not take"),
+            false => {
+                format!("a rough estimate: what {at_width} does not take, which proves it in part")
+            }
+        };
+    }
+    let times = match simulated {
+        true => "the soft box's collective times",
+        false => "collective times measured on this box",
+    };
+    let traced = attribution
+        .priors
+        .iter()
+        .any(|prior| prior.name == "in_trace");
+    match (grade, traced) {
+        (Grade::D, _) if attribution.is_by_published() => {
+            "an educated guess from published figures; the exchange between these GPUs was not timed"
+                .to_owned()
+        }
+        (Grade::D, true) => "a rough estimate from a trace that holds other steps, too".to_owned(),
+        (Grade::D, false) if attribution.is_well_timed() => format!(
+            "a rough estimate from {times}: other requests' prompts may be in it"
+        ),
+        (Grade::D, false) => {
+            format!("a rough estimate from {times}, which are not of this step's sizes and mode")
+        }
+        (_, true) if was_measured(attribution, bar, grade) => {
+            format!("{seen} inside the engine, by a trace")
+        }
+        _ => format!("estimated from {times}"),
+    }
+}
+
+fn of_work(attribution: &Attribution, bar: &Bar, grade: Grade, simulated: bool) -> String {
+    let seen = if simulated { "simulated" } else { "measured" };
+    let at_width = at_width(attribution);
+    match (attribution.half.is_some(), grade) {
+        (true, _) if was_measured(attribution, bar, grade) => format!("{seen} with {at_width}"),
+        (true, _) => format!("a rough estimate from {at_width}"),
+        (false, Grade::D) => "an educated guess from published and assumed figures".to_owned(),
+        (false, _) => "estimated from times of matrix products on these GPUs".to_owned(),
+    }
+}
