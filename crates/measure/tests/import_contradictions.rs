@@ -104,6 +104,115 @@ fn rates_that_are_not_the_totals_over_the_duration_are_refused() {
     );
 }
 
+/// Field case 2 at TP2: 64 requests of 256 tokens in 47.0797 s, 11.7622 s each.
+fn flat(changed: &[(&str, Value)]) -> Result<ServeRun, ImportError> {
+    let mut value = json!({
+        "model": "Qwen2.5-VL-72B-Instruct-FP8", "concurrency": 16, "completed": 64, "failed": 0, "max_tokens": 256,
+        "requests_per_s": 1.3594, "prompt_tokens_per_s": 120.9863, "output_tokens_per_s": 348.0055,
+        "latency_p50_s": 11.7613, "latency_p95_s": 11.7944, "latency_mean_s": 11.7622, "latency_min_s": 11.7284,
+        "latency_max_s": 11.7997, "ms_per_output_token": 45.946, "total_time_s": 47.0797,
+    });
+    for (key, one) in changed {
+        value[*key] = one.clone();
+    }
+    run("flat.json", &value.to_string())
+}
+
+#[test]
+fn figures_of_a_flat_file_that_no_run_can_have_together_are_refused_with_both() {
+    assert!(flat(&[]).is_ok());
+    // 948 tokens/s over 47.0797 s are 44632 tokens; 64 requests of 256 are 16384.
+    refused(
+        flat(&[("output_tokens_per_s", json!(948.0))]),
+        &[
+            "contradicts itself",
+            "make 44632 output tokens",
+            "at most are 16384",
+        ],
+    );
+    // 255 x 51 ms are 13.005 s; latencies were 11.7622 s. 30 ms leave 4.1 s for the first token, which can be.
+    refused(
+        flat(&[("ms_per_output_token", json!(51.0))]),
+        &[
+            "51.000 ms per output token, 255.0 times after the first, are 13005.0 ms",
+            "11762.2 ms",
+        ],
+    );
+    assert!(flat(&[("ms_per_output_token", json!(30.0))]).is_ok());
+    // 1 / 348.0055 s is the pace of all together under that name, which is told and no contradiction.
+    assert!(flat(&[("ms_per_output_token", json!(2.8735))]).is_ok());
+    // 2000 + 255 x 20 = 7100 ms; with 2000 + 255 x 38.283 = 11762 it is a stream.
+    let stream = |tpot: f64| {
+        flat(&[
+            ("ttft_mean_s", json!(2.0)),
+            ("ms_per_output_token", json!(tpot)),
+        ])
+    };
+    refused(
+        stream(20.0),
+        &["are 7100.0 ms", "the mean latency is 11762.2 ms"],
+    );
+    assert!(stream(38.283).unwrap().streamed);
+    refused(
+        flat(&[("latency_max_s", json!(60.0))]),
+        &["the largest latency is 60.000 s and the whole run took 47.080 s"],
+    );
+    refused(
+        flat(&[("latency_p95_s", json!(20.0))]),
+        &["latency_max_s is 11.7997", "latency_p95_s, which is 20.0"],
+    );
+}
+
+#[test]
+fn lists_and_totals_of_a_flat_file_must_make_its_figures() {
+    let latencies = |each: f64, n: usize| json!(vec![each; n]);
+    assert!(flat(&[("latencies_s", latencies(11.7622, 64))]).is_ok());
+    // Without a unit in the key they may be in either.
+    assert!(flat(&[("latencies", latencies(11762.2, 64))]).is_ok());
+    refused(
+        flat(&[("latencies_s", latencies(30.0, 64))]),
+        &["latencies_s is a list: their mean is 30.0000", "11.7622 s"],
+    );
+    refused(
+        flat(&[("latencies_s", latencies(11.7622, 63))]),
+        &["it holds 63", "64 completed requests"],
+    );
+    assert!(flat(&[("output_lens", json!(vec![256; 64]))]).is_ok());
+    // 64 x 200 = 12800 of 348.0055 x 47.0797 = 16384.
+    refused(
+        flat(&[("output_lens", json!(vec![200; 64]))]),
+        &["they sum to 12800", "the 16384 output tokens"],
+    );
+    // 120.9863 x 47.0797 = 5696 prompt tokens: 22080 together.
+    assert!(flat(&[("total_tokens", json!(22_080))]).is_ok());
+    refused(
+        flat(&[("total_tokens", json!(50_000))]),
+        &["total_tokens is 50000", "5696 + 16384 = 22080"],
+    );
+}
+
+#[test]
+fn utf_16_is_named_with_what_to_do() {
+    let text = fixture("serve/rtxpro6000-mig-tp1.json");
+    let units: Vec<u16> = text.encode_utf16().collect();
+    let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+    let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+    let marked = [&[0xff, 0xfe][..], &little].concat();
+    for (name, bytes) in [
+        ("le.json", little),
+        ("be.json", big),
+        ("marked.json", marked),
+    ] {
+        let path = file(name, "");
+        std::fs::write(&path, bytes).unwrap();
+        refused(
+            serve::read(&path),
+            &[&format!("{name} is UTF-16 text; save it as UTF-8")],
+        );
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
 #[test]
 fn a_record_whose_summary_is_not_of_its_own_requests_is_refused_with_both_counts() {
     let text = fixture("records/serve.json");

@@ -401,10 +401,16 @@ fn saved_lists_give_counts_and_intervals() {
     assert!((interval.low - 20.0).abs() < 1e-9 && (interval.high - 20.0).abs() < 1e-9);
     assert_eq!(run.itl_ms.unwrap().n, Some(16));
     assert_eq!(run.fixed_output, Some(true));
-    // Lists that do not give the file's own mean are another thing and are left alone.
-    let other = text.replace("\"mean_tpot_ms\": 20.0", "\"mean_tpot_ms\": 30.0");
-    let tpot = read_text("detailed.json", &other).unwrap().tpot_ms.unwrap();
+    // Lists that give a mean a little off the file's are another thing and are left alone; by half as much they contradict it.
+    let with = |mean: &str| text.replace("\"mean_tpot_ms\": 20.0", mean);
+    let near = read_text("detailed.json", &with("\"mean_tpot_ms\": 20.4"));
+    let tpot = near.unwrap().tpot_ms.unwrap();
     assert_eq!((tpot.n, tpot.mean_interval), (None, None));
+    let words = refusal("other.json", &with("\"mean_tpot_ms\": 30.0"));
+    assert!(
+        words.contains("mean_tpot_ms is 30.00 and theirs 20.00"),
+        "{words}"
+    );
 }
 
 fn samples_of(name: &str, text: &str) -> Option<Samples> {

@@ -145,11 +145,11 @@ impl FlightBound {
         )];
         match (&self.slope_ms, self.slope_gb_per_s) {
             (Some(slope), Some(rate)) => said.push(format!(
-                "each further sequence adds {} ms, and to the {} all-reduces {megabytes:.1} MB: only a link that carries them at {rate:.1} GB/s or less would make that, so on a faster one it is not the link's bytes but what the host, attention or scheduling add",
+                "each further request in flight adds {} ms to the time per token, and to the {} all-reduces {megabytes:.1} MB: only a link that carries them at {rate:.1} GB/s or less would make that, so on a faster one it is not the link's bytes but what the host, attention or scheduling add",
                 slope.with_decimals(2), self.all_reduces
             )),
             _ => said.push(format!(
-                "how it grows with the load takes three loads or more: give the results of a concurrency sweep, each sequence adds {megabytes:.1} MB to the {} all-reduces of a step",
+                "whether the link limits the server under load cannot be told from fewer than three loads: run the same benchmark with three or more numbers of requests in flight and give all results together (each request in flight adds {megabytes:.1} MB to the {} all-reduces of a step, and the time per token shows whether a link is what that costs)",
                 self.all_reduces
             )),
         }

@@ -39,6 +39,9 @@ pub enum FolderError {
     /// Too large to be one of ours.
     #[error("{0} is larger than 256 MiB, which no record of ours is")]
     TooLarge(PathBuf),
+    /// A text that is not in UTF-8.
+    #[error("{0} is UTF-16 text; save it as UTF-8")]
+    Utf16(PathBuf),
     /// The content is no record.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -245,8 +248,23 @@ pub(crate) fn read_bounded(path: &Path) -> Result<String, FolderError> {
     }
     // Programs of Windows begin a text with a mark of its encoding, which is no part of it.
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+    if is_utf16(text) {
+        return Err(FolderError::Utf16(path.to_owned()));
+    }
     // A journal torn inside a character still gives its whole lines.
     Ok(String::from_utf8_lossy(text).into_owned())
+}
+
+/// Whether a text is in UTF-16, as some programs of Windows write it: by its mark, or by the zeros beside its first two letters.
+fn is_utf16(text: &[u8]) -> bool {
+    match text {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
+        [a, b, c, d, ..] => {
+            let zeros = [a, b, c, d].map(|byte| *byte == 0);
+            zeros == [false, true, false, true] || zeros == [true, false, true, false]
+        }
+        _ => false,
+    }
 }
 
 /// Writes a file whole or not at all: new file, flush, rename, flush of the folder.

@@ -240,7 +240,19 @@ pub(super) const MEDIAN: Alias = alias(
 );
 pub(super) const MIN: Alias = alias(Kind::Latency, &["latency_min", "min_latency"]);
 pub(super) const MAX: Alias = alias(Kind::Latency, &["latency_max", "max_latency"]);
+pub(super) const P90: Alias = alias(Kind::Latency, &["latency_p90", "p90_latency", "p90_e2el"]);
+pub(super) const P95: Alias = alias(Kind::Latency, &["latency_p95", "p95_latency", "p95_e2el"]);
 pub(super) const P99: Alias = alias(Kind::Latency, &["latency_p99", "p99_latency", "p99_e2el"]);
+/// Lists of one value for each request, and a total, which other figures must agree with.
+pub(super) const LATENCIES: Alias = alias(
+    Kind::Latency,
+    &["latencies", "latency_list", "request_latencies"],
+);
+pub(super) const OUTPUT_LENGTHS: Alias = alias(
+    Kind::Plain,
+    &["output_lens", "output_lengths", "output_token_counts"],
+);
+pub(super) const TOTAL_TOKENS: Alias = alias(Kind::Plain, &["total_tokens"]);
 
 /// Requests that were to be sent.
 pub(super) const EXPECTED: Alias = alias(Kind::Plain, &["expected_number_of_requests"]);

@@ -2,6 +2,7 @@
 //!
 //! Each check reads the figures of one result and knows nothing of the tool that made it, so that they hold for anybody's file.
 
+use super::impossible::{above_most, beyond_run, pace};
 use super::result::{Finding, FindingKind, Latency, ServeResult, float};
 use super::run::ServeFormat;
 use super::times::parts_of_latency;
@@ -10,7 +11,7 @@ use crate::metric::step_class;
 /// A check; `None` where nothing is wrong or the figures that it needs are missing.
 type Check = fn(&ServeResult) -> Option<Finding>;
 
-const CHECKS: [Check; 15] = [
+const CHECKS: [Check; 18] = [
     in_flight,
     requests_missing,
     failures_dropped,
@@ -26,6 +27,9 @@ const CHECKS: [Check; 15] = [
     totals,
     parts_of_latency,
     peak_below_mean,
+    beyond_run,
+    above_most,
+    pace,
 ];
 
 /// How far throughput times latency may lie from what was asked to be in flight.

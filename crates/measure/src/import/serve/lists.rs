@@ -22,6 +22,9 @@ const OF_REQUESTS: [&str; 7] = [
     "start_times",
 ];
 
+/// A mean this far from that of the file's own lists is of other requests.
+const OTHER_MEAN: f64 = 0.05;
+
 /// Requests from lists.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
@@ -173,6 +176,15 @@ fn statistics(fields: &Fields, lists: &Lists, latency: Latency, key: &str) -> Op
         / n)
         .sqrt();
     let suffix = format!("_{key}_ms");
+    // Clients count gaps in ways of their own, of chunks or of tokens; the other means have one definition.
+    let said = fields
+        .value(&format!("mean_{key}_ms"))
+        .and_then(Value::as_f64);
+    let is_other = said.is_some_and(|said| said > 0.0 && (said - mean).abs() > OTHER_MEAN * mean);
+    let kind = match is_other && latency != Latency::Itl {
+        true => FindingKind::Impossible,
+        false => FindingKind::Lists,
+    };
     let other: Vec<String> = fields
         .map
         .iter()
@@ -198,7 +210,7 @@ fn statistics(fields: &Fields, lists: &Lists, latency: Latency, key: &str) -> Op
         .collect();
     (!other.is_empty()).then(|| {
         Finding::new(
-            FindingKind::Lists,
+            kind,
             format!(
                 "the file's own lists of {} requests give another {}: {}",
                 lists.requests.len(),

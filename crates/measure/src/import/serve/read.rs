@@ -74,7 +74,15 @@ pub(super) fn record_of(path: &Path) -> Result<Option<Box<Record>>, ImportError>
 
 /// Refuses a result whose own figures contradict each other, so that nobody can say which of them hold.
 fn refuse_contradiction(result: &ServeResult) -> Result<(), ImportError> {
-    let is_one = |kind| matches!(kind, FindingKind::Counts | FindingKind::Totals);
+    let is_one = |kind| {
+        matches!(
+            kind,
+            FindingKind::Counts
+                | FindingKind::Totals
+                | FindingKind::Parts
+                | FindingKind::Impossible
+        )
+    };
     match result.findings.iter().find(|one| is_one(one.kind)) {
         None => Ok(()),
         Some(one) => Err(ImportError::Unusable {

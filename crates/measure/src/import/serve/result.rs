@@ -113,6 +113,8 @@ pub enum FindingKind {
     Counts,
     /// A peak that its own lists or its own mean rule out.
     Peak,
+    /// Figures that no run can have together.
+    Impossible,
 }
 
 impl Finding {

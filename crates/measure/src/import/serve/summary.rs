@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::aliases::{
     Alias, COMPLETED, CONCURRENCY, DURATION, EXPECTED, FAILED, ITL, Kind, MAX, MAX_TOKENS, MEAN,
-    MEDIAN, MIN, MODEL, OUTPUT_TOKENS_PER_S, P99, REQUESTS_PER_S, TOTAL, TOTAL_TOKENS_PER_S, TP,
-    TPOT, TTFT,
+    MEDIAN, MIN, MODEL, OUTPUT_TOKENS_PER_S, P90, P95, P99, REQUESTS_PER_S, TOTAL,
+    TOTAL_TOKENS_PER_S, TP, TPOT, TTFT,
 };
 use super::conditions::Conditions;
 use super::result::{Asked, Said, ServeResult, float};
@@ -101,6 +101,7 @@ pub(super) struct Found<'a> {
 impl Found<'_> {
     fn result(&self) -> Result<ServeResult, ImportError> {
         let mut run = self.run()?;
+        self.refuse_other_lists(&run)?;
         let seconds = |alias: &Alias| self.lenient(alias);
         let (ttft, tpot, itl) = (seconds(&TTFT), seconds(&TPOT), seconds(&ITL));
         let plain = |seconds: f64| Spread {
@@ -142,7 +143,7 @@ impl Found<'_> {
     }
 
     /// A number above zero where there is one; these clients write 0 or -1 where they have no value.
-    fn lenient(&self, alias: &Alias) -> Option<f64> {
+    pub(super) fn lenient(&self, alias: &Alias) -> Option<f64> {
         let (key, scale) = self.keys(alias).into_iter().next()?;
         let value = self.fields.value(key)?.as_f64()?;
         (value > 0.0).then_some(value * scale?)
@@ -249,7 +250,14 @@ impl Found<'_> {
         let (min, median) = (self.one(&MIN)?, self.one(&MEDIAN)?);
         let (p99, max) = (self.one(&P99)?, self.one(&MAX)?);
         // Each is no less than those before it; half a percent is left to rounding.
-        let order = [(&MIN, min), (&MEDIAN, median), (&P99, p99), (&MAX, max)];
+        let order = [
+            (&MIN, min),
+            (&MEDIAN, median),
+            (&P90, self.lenient(&P90)),
+            (&P95, self.lenient(&P95)),
+            (&P99, p99),
+            (&MAX, max),
+        ];
         let mut least = 0.0;
         let mut lower = &MIN;
         for (alias, value) in order {
