@@ -253,6 +253,16 @@ pub(crate) fn exact_us(outcome: &CollectiveOutcome) -> f64 {
     time.value
 }
 
+/// What a call says that made no progress: that it hung, or on a machine whose CPUs other work had, that nobody can tell.
+pub(crate) fn no_progress(outcome: &CollectiveOutcome) -> Option<&str> {
+    let said = match outcome {
+        CollectiveOutcome::Hang { doing } => doing,
+        CollectiveOutcome::Failed { reason } if reason.contains("were waits for a CPU") => reason,
+        _ => return None,
+    };
+    said.contains("no progress for ").then_some(said)
+}
+
 /// A run under way, whose standard error is read line by line.
 pub(crate) struct Running {
     child: Child,
