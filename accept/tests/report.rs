@@ -1,4 +1,5 @@
 //! `accept report` and `accept explain` as commands: what they print and write, and their exit codes.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

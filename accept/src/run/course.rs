@@ -8,7 +8,8 @@ use topology::Sysfs;
 
 use super::asked::time_budget;
 use super::folder::Folder;
-use super::journal::{Entry, Journal, Kept};
+use super::journal::{Entry, Journal};
+use super::kept::Kept;
 use super::key::{self, Key};
 use super::scene::Scene;
 use super::session::Session;

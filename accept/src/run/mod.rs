@@ -10,6 +10,7 @@ mod ending;
 mod environment;
 mod folder;
 mod journal;
+mod kept;
 mod key;
 mod machine;
 mod matching;

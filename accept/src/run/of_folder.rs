@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::journal::{FILE, Kept, read};
+use super::journal::FILE;
+use super::kept::{Kept, read};
 use crate::outputs;
 use crate::report::{self, REPORT_FILE, Report};
 

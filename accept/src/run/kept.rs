@@ -1,0 +1,218 @@
+//! What a journal adds up to, read line by line: the run's report, or what its checks had come to.
+//!
+//! A torn last line is passed over and told; anything else that no run writes is refused. Nothing is written here.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use super::counters::Reading;
+use super::journal::{Done, Entry, SCHEMA};
+use super::key::Key;
+use crate::plural::plural;
+use crate::report::{BoxVerdict, Check, Report, RunStatus, Verdict};
+
+/// A journal above this is none of ours.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A line above this is none of ours: the longest holds a report.
+const MAX_LINE: u64 = 64 << 20;
+
+/// What a journal adds up to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Kept {
+    /// What must be equal for the run to be gone on with.
+    pub(crate) key: Key,
+    /// The report without checks, or the whole one of a run that ended.
+    pub(crate) report: Report,
+    /// Boots of the processes that took the run up.
+    pub(crate) boots: Vec<Option<String>>,
+    /// Counters before the first load.
+    pub(crate) before: Option<Reading>,
+    /// Steps that ended, in their order.
+    pub(crate) done: Vec<Done>,
+    /// Seconds that they took together.
+    pub(crate) took_s: f64,
+    /// What checks came to last, in the order in which they were told first.
+    pub(crate) checks: Vec<Check>,
+    /// Whether the run ended by itself or was told to.
+    pub(crate) is_ended: bool,
+    /// The reports with which it ended until now, the last two of them: the last is on the disk here before it is in a file of its own.
+    pub(crate) ends: Vec<Report>,
+    /// Bytes behind the last whole line, which are passed over.
+    pub(crate) torn_bytes: u64,
+    /// Bytes up to the end of the last whole line.
+    pub(super) whole_bytes: u64,
+}
+
+/// Reads a journal; a torn last line is passed over, and counted.
+///
+/// # Errors
+/// In one sentence: it cannot be read, has no first line, or a line that is none or stands where no run writes it.
+pub(crate) fn read(path: &Path) -> Result<Kept, String> {
+    let shown = path.display();
+    let unread = |error: std::io::Error| format!("cannot read {shown}: {error}");
+    let file = File::open(path).map_err(unread)?;
+    if file.metadata().map_err(unread)?.len() > MAX_BYTES {
+        return Err(format!(
+            "{shown} is larger than 256 MiB, which no journal of a run is"
+        ));
+    }
+    kept(BufReader::new(file.take(MAX_BYTES))).map_err(|why| format!("{shown}{why}"))
+}
+
+fn kept(mut lines: impl BufRead) -> Result<Kept, String> {
+    let mut kept: Option<Kept> = None;
+    let (mut line, mut whole_bytes) = (Vec::new(), 0);
+    for number in 1.. {
+        line.clear();
+        let read = (&mut lines).take(MAX_LINE).read_until(b'\n', &mut line);
+        let length = read.map_err(|error| format!(", line {number}, cannot be read: {error}"))?;
+        let length = u64::try_from(length).unwrap_or(MAX_LINE);
+        if length == MAX_LINE {
+            return Err(format!(
+                ", line {number}, is longer than 64 MiB, which no line of a run's journal is"
+            ));
+        }
+        if line.last() != Some(&b'\n') {
+            if let Some(kept) = &mut kept {
+                (kept.torn_bytes, kept.whole_bytes) = (length, whole_bytes);
+                kept.not_torn_behind_its_end()
+                    .map_err(|what| format!(", line {number}, {what}"))?;
+            }
+            break;
+        }
+        whole_bytes += length;
+        let entry: Entry = serde_json::from_slice(&line)
+            .map_err(|error| format!(", line {number}, is no line of a run's journal ({error}): it was damaged or changed; run the box again with another --out"))?;
+        match (entry, &mut kept) {
+            (Entry::Begin { schema, .. }, None) if schema > SCHEMA => {
+                return Err(format!(
+                    " has schema {schema}, this program reads up to {SCHEMA}; use a newer tplens"
+                ));
+            }
+            (Entry::Begin { key, report, .. }, None) => {
+                kept = Some(Kept {
+                    key: *key,
+                    report: *report,
+                    boots: Vec::new(),
+                    before: None,
+                    done: Vec::new(),
+                    took_s: 0.0,
+                    checks: Vec::new(),
+                    is_ended: false,
+                    ends: Vec::new(),
+                    torn_bytes: 0,
+                    whole_bytes: 0,
+                });
+            }
+            (Entry::Begin { .. }, Some(_)) => {
+                return Err(format!(
+                    ", line {number}, begins another run; was another journal appended?"
+                ));
+            }
+            (entry, Some(kept)) => kept
+                .apply(entry)
+                .map_err(|what| format!(", line {number}, {what}"))?,
+            (_, None) => break,
+        }
+    }
+    kept.ok_or_else(|| {
+        " has no first line, so nothing of it can be used; start the run anew with another --out"
+            .to_owned()
+    })
+}
+
+/// What stands behind the end of a run, of which there is nothing more to tell.
+const BEHIND: &str = "stands behind the end of the run, where no run writes one: the journal was changed, or two runs wrote it at once; run the box again with another --out";
+
+impl Kept {
+    /// A run that is complete is not gone on with; one that was told to stop begins what follows by saying who took it up.
+    fn apply(&mut self, entry: Entry) -> Result<(), String> {
+        let goes_on = matches!(entry, Entry::Segment { .. }) && !self.is_complete();
+        if self.is_ended && !goes_on {
+            return Err(BEHIND.to_owned());
+        }
+        match entry {
+            // Told apart by the caller.
+            Entry::Begin { .. } => {}
+            Entry::Segment { boot, .. } => {
+                self.boots.push(boot);
+                self.is_ended = false;
+            }
+            Entry::Before { reading } => self.before = Some(*reading),
+            Entry::Step {
+                group,
+                name,
+                folder,
+                took_s,
+                missing,
+            } => {
+                self.took_s += took_s;
+                self.done.push(Done {
+                    group,
+                    name,
+                    folder,
+                    took_s,
+                    missing,
+                });
+            }
+            Entry::Check { check } => {
+                match self.checks.iter_mut().find(|known| known.id == check.id) {
+                    Some(known) => *known = *check,
+                    None => self.checks.push(*check),
+                }
+            }
+            Entry::End { report } => {
+                self.checks.clone_from(&report.checks);
+                self.report = *report;
+                self.is_ended = true;
+                if self.ends.len() > 1 {
+                    self.ends.remove(0);
+                }
+                self.ends.push(self.report.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.is_ended && self.report.status == RunStatus::Complete
+    }
+
+    /// A line that was begun and not ended may stand behind whatever is gone on with.
+    fn not_torn_behind_its_end(&self) -> Result<(), String> {
+        match self.torn_bytes > 0 && self.is_complete() {
+            true => Err(BEHIND.to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// The report of the run: the one that was written, or, where the run did not end by itself, what its checks had come to. Such
+    /// a box is never accepted.
+    pub(crate) fn report(&self) -> Report {
+        if self.is_ended {
+            return self.report.clone();
+        }
+        let mut report = self.report.clone();
+        report.status = RunStatus::Broken;
+        report.took_s = self.took_s;
+        report.checks.clone_from(&self.checks);
+        let is_failed = |check: &Check| check.required && check.verdict == Verdict::Fail;
+        report.verdict = match report.checks.iter().any(is_failed) {
+            true => BoxVerdict::Rejected,
+            false => BoxVerdict::Inconclusive,
+        };
+        report.exit_code = report.verdict.exit_code();
+        report.notes.push(
+            "the run did not end by itself: killed, or the machine went down; `accept run --resume` goes on with it".to_owned(),
+        );
+        if self.torn_bytes > 0 {
+            report.notes.push(format!(
+                "the last line of its journal is torn and passed over ({})",
+                plural(self.torn_bytes, "byte")
+            ));
+        }
+        report
+    }
+}
