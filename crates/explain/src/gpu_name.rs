@@ -18,6 +18,9 @@ const BEFORE: [&str; 6] = ["rtx", "gtx", "rx", "mx", "nvidia", "amd"];
 /// How a GPU is built in, where the name says.
 const FORMS: [&str; 3] = ["pcie", "sxm", "nvl"];
 
+/// Generations that names state: one number stands for GPUs of several.
+const GENERATIONS: [&str; 5] = ["turing", "ampere", "ada", "hopper", "blackwell"];
+
 /// Memory that two names state may lie this far apart: 79.1 GB of 80.
 const SAME_MEMORY: f64 = 1.2;
 
@@ -28,6 +31,9 @@ struct Parts {
     /// The compiler's name of its kind, such as `gfx942`.
     compiled_for: Option<String>,
     form: Option<&'static str>,
+    generation: Option<&'static str>,
+    /// Whether it is of the line `RTX PRO`, whose numbers an earlier line has, too.
+    is_pro: bool,
     memory_gb: Option<f64>,
 }
 
@@ -74,6 +80,13 @@ pub(crate) fn differ(a: &str, b: &str) -> Option<bool> {
         let is_told = !of_a.ends_with(of_b.as_str()) && !of_b.ends_with(of_a.as_str());
         return is_told.then_some(true);
     }
+    let generations = a.generation.zip(b.generation);
+    if generations.is_some_and(|(a, b)| a != b) {
+        return Some(true);
+    }
+    if a.is_pro != b.is_pro && generations.is_none() {
+        return None;
+    }
     let forms = a.form.zip(b.form);
     let memory = a.memory_gb.zip(b.memory_gb);
     let is_far = |(a, b): (f64, f64)| a.max(b) > SAME_MEMORY * a.min(b);
@@ -100,6 +113,10 @@ impl Parts {
         let stated = FORMS
             .into_iter()
             .find(|form| behind.iter().any(|word| word.starts_with(form)));
+        let is_pro = words.windows(2).any(|pair| pair == ["rtx", "pro"]);
+        let told = GENERATIONS
+            .into_iter()
+            .find(|generation| words.iter().any(|word| word == generation));
         // The driver names an H100 in an SXM socket by its memory.
         let by_memory =
             number.as_deref() == Some("h100") && behind.iter().any(|word| word == "hbm3");
@@ -116,6 +133,9 @@ impl Parts {
         Self {
             compiled_for: words.iter().find(is_compiled).cloned(),
             form: stated.or(by_memory.then_some("sxm")),
+            // The first of that line are of this generation.
+            generation: told.or(is_pro.then_some("blackwell")),
+            is_pro,
             memory_gb: memory.filter(|gb| *gb > 0.0),
             number,
         }
@@ -160,6 +180,13 @@ mod tests {
             ("NVIDIA A100 80GB PCIe", "NVIDIA A100-SXM4-80GB"),
             ("2x L40", "2x L40S"),
             ("gfx942", "gfx1201"),
+            ("RTX 6000 Ada", "RTX PRO 6000 Blackwell"),
+            (
+                "NVIDIA RTX 6000 Ada Generation",
+                "NVIDIA RTX Pro 6000 Blackwell DC-4-96Q",
+            ),
+            ("RTX 6000 Ada Generation", "RTX PRO 6000"),
+            ("RTX 5000 Ada Generation", "RTX PRO 5000 Blackwell"),
         ] {
             assert_eq!(differ(a, b), Some(true), "{a} and {b}");
             assert_eq!(differ(b, a), Some(true), "{b} and {a}");
@@ -179,6 +206,8 @@ mod tests {
             ("H100 SXM5 79.1 GB", "NVIDIA H100 80GB HBM3"),
             ("RTX4090", "NVIDIA GeForce RTX 4090"),
             ("4090D", "RTX 4090 D"),
+            ("RTX PRO 6000", "RTX PRO 6000 Blackwell Server Edition"),
+            ("RTX 6000 Ada", "NVIDIA RTX 6000 Ada Generation"),
             ("AMD Instinct MI300X (gfx942)", "gfx942:sramecc+:xnack-"),
         ] {
             assert_eq!(differ(a, b), Some(false), "{a} and {b}");
@@ -193,6 +222,7 @@ mod tests {
             ("gfx1201", "AMD Radeon AI PRO R9700"),
             ("2x gfx942", "AMD Instinct MI300X"),
             ("RTX A6000", "RTX 6000 Ada Generation"),
+            ("RTX 6000", "RTX PRO 6000 Blackwell"),
         ] {
             assert_eq!(differ(a, b), None, "{a} and {b}");
             assert!(!is_another_gpu(b, a), "{b} and {a}");

@@ -8,9 +8,6 @@ use crate::attribute::{Attribution, Cause};
 use crate::inputs::PeerState;
 use crate::range::Range;
 
-/// Below this share of the time above the ideal, communication is not the first thing to look at.
-const SMALL: f64 = 0.4;
-
 /// Threads of a server are elsewhere if more than this part of their time is.
 const ELSEWHERE: f64 = 0.5;
 
@@ -95,13 +92,13 @@ pub(super) fn replicas(found: &Found) -> Vec<Advice> {
     )]
 }
 
-/// Narrow GEMMs take more of the time above the ideal than anything else, and communication is not most of it.
+/// Narrow GEMMs take more of the time above the ideal than anything else.
 pub(super) fn kernels(found: &Found) -> Vec<Advice> {
     let attribution = found.attribution;
     let share = attribution.remainder_share_of_excess;
     // Kernels that lose next to nothing are not to be looked at either.
     let gain = attribution.halved_gemms.high / attribution.speed_up.mid;
-    if (found.is_claimed() && share.mid >= SMALL) || gain < NEAR {
+    if gain < NEAR {
         return Vec::new();
     }
     let Some(gemm) = attribution.bar(Cause::NarrowGemm) else {
@@ -117,11 +114,12 @@ pub(super) fn kernels(found: &Found) -> Vec<Advice> {
         what: "look at kernels before links: another engine version, another quantisation"
             .to_owned(),
         why: format!(
-            "communication and all that is unexplained take {:.0}% [{:.0}, {:.0}] of the time above the ideal, narrow GEMMs {} ms",
+            "narrow GEMMs take {} ms of the time above the ideal, more than any other cause; communication and all that is unexplained take {:.0}% \
+             [{:.0}, {:.0}] of it",
+            gemm.ms.with_decimals(1),
             share.mid * 100.0,
             share.low * 100.0,
-            share.high * 100.0,
-            gemm.ms.with_decimals(1)
+            share.high * 100.0
         ),
         effect: Some(Effect::bound(
             STEP_RATE,

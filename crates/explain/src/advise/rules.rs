@@ -1,40 +1,80 @@
-//! The table of rules, in the order in which their advice is shown.
+//! The table of rules, each with the cause that its advice acts on: advice stands in the order of what those causes take.
 
 use super::advice::{Advice, Rule};
 use super::found::Found;
 use super::{engine, links, load, peers};
-use crate::attribute::Attribution;
+use crate::attribute::{Attribution, Cause, Claim};
 use crate::inputs::Inputs;
 
-/// What each rule says of what was found: nothing where it does not apply, or where nobody can tell.
-const RULES: [fn(&Found) -> Vec<Advice>; 16] = [
-    load::mixed_up,
-    peers::mig,
-    peers::denied,
-    peers::staged,
-    peers::told_off,
-    engine::gated,
-    load::kernels,
-    links::trained_down,
-    links::other_pair,
-    engine::by_flag,
-    engine::eager,
-    load::threads_elsewhere,
-    engine::padded,
-    load::bound_too_low,
-    load::nothing_to_gain,
-    load::replicas,
+/// What advice acts on.
+#[derive(Clone, Copy)]
+enum ActsOn {
+    /// The files themselves: before anything else.
+    Files,
+    /// What collectives take.
+    Communication,
+    /// What narrow GEMMs take.
+    Kernels,
+    /// What the host takes.
+    Host,
+    /// No cause alone: the number of GPUs and the load, after all that acts on one.
+    Load,
+}
+
+type Judge = fn(&Found) -> Vec<Advice>;
+
+/// What each rule says of what was found: nothing where it does not apply, or where nobody can tell. Of one cause the most certain
+/// stands first.
+const RULES: [(ActsOn, Judge); 16] = [
+    (ActsOn::Files, load::mixed_up),
+    (ActsOn::Communication, peers::mig),
+    (ActsOn::Communication, peers::denied),
+    (ActsOn::Communication, peers::staged),
+    (ActsOn::Communication, peers::told_off),
+    (ActsOn::Communication, engine::gated),
+    (ActsOn::Kernels, load::kernels),
+    (ActsOn::Communication, links::trained_down),
+    (ActsOn::Communication, links::other_pair),
+    (ActsOn::Communication, engine::by_flag),
+    (ActsOn::Host, engine::eager),
+    (ActsOn::Host, load::threads_elsewhere),
+    (ActsOn::Communication, engine::padded),
+    (ActsOn::Load, load::bound_too_low),
+    (ActsOn::Load, load::nothing_to_gain),
+    (ActsOn::Load, load::replicas),
 ];
 
-/// What to do, the most certain first. Links are advised on only where they are at fault or known to be impossible.
+/// What to do, first about what takes most of the time above the ideal. Links are advised on only where they are at fault or known
+/// to be impossible.
 #[must_use]
 pub fn advise(inputs: &Inputs, attribution: &Attribution) -> Vec<Advice> {
     let found = Found {
         inputs,
         attribution,
     };
-    let all = RULES.iter().flat_map(|judge| judge(&found));
-    all.filter(is_no_loss).collect()
+    let all = RULES.iter().flat_map(|(acts_on, judge)| {
+        let ms = acts_on.ms(attribution);
+        judge(&found).into_iter().map(move |advice| (ms, advice))
+    });
+    let mut all: Vec<(f64, Advice)> = all.filter(|(_, advice)| is_no_loss(advice)).collect();
+    all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    all.into_iter().map(|(_, advice)| advice).collect()
+}
+
+impl ActsOn {
+    /// What it takes of a step, ms, by which advice is ordered.
+    fn ms(self, attribution: &Attribution) -> f64 {
+        let bar = |cause| attribution.bar(cause).map(|bar| bar.ms.mid);
+        match self {
+            Self::Files => f64::INFINITY,
+            Self::Communication => bar(Cause::Communication)
+                .filter(|_| attribution.claim == Claim::Estimated)
+                .unwrap_or(attribution.remainder.mid),
+            Self::Kernels => bar(Cause::NarrowGemm).unwrap_or(0.0),
+            Self::Host => bar(Cause::Host).unwrap_or(0.0),
+            Self::Load => f64::NEG_INFINITY,
+        }
+    }
 }
 
 /// Whether it is no remedy that leaves several GPUs slower than one: one GPU alone gives more then.
