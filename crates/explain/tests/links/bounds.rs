@@ -322,7 +322,7 @@ fn one_load_tells_no_slope_and_the_whole_still_bounds_the_link() {
     // 61.9 in flight * 2.64 MB = 163 MB in 71.212 s / 701.5 tokens = 101.5 ms: 1.61 GB/s.
     near(bound.whole_gb_per_s, 1.61, 0.02);
     let words = text(&explanation);
-    assert!(words.contains("concurrency sweep"), "{words}");
+    assert!(words.contains("fewer than three loads"), "{words}");
 }
 
 #[test]
