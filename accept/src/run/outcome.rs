@@ -15,6 +15,9 @@ use crate::findings::Missing;
 use crate::judge::STARVED;
 use crate::report::ReasonCode;
 
+/// Where work waits for a CPU for so much of the time (our choice), a program that says nothing need not hang.
+const STARVES: f64 = 0.5;
+
 /// The words of a driver's error that says that its device is gone.
 const LOSS: &str = "device lost";
 
@@ -113,15 +116,25 @@ pub(super) fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Op
     match ended {
         Ended::Silent {
             waited,
+            pressure,
             is_left_behind,
-        } => of(
-            ReasonCode::Hang,
-            format!(
+        } => {
+            let text = format!(
                 "{program} made no progress for {:.0} s and was ended{}",
                 waited.as_secs_f64(),
                 left(is_left_behind)
-            ),
-        ),
+            );
+            match pressure.filter(|part| *part >= STARVES) {
+                None => of(ReasonCode::Hang, text),
+                Some(part) => of(
+                    ReasonCode::BusyHost,
+                    format!(
+                        "{text}; work waited for this machine's CPUs in {:.0}% of the last minute, so that nothing is known of the devices",
+                        part * 100.0
+                    ),
+                ),
+            }
+        }
         Ended::OutOfTime { is_left_behind } => of(
             ReasonCode::Budget,
             format!(
@@ -205,10 +218,20 @@ mod tests {
             (
                 Ended::Silent {
                     waited: Duration::from_secs(90),
+                    pressure: Some(0.49),
                     is_left_behind: true,
                 },
                 ReasonCode::Hang,
                 "no progress for 90 s and was ended; not even SIGKILL",
+            ),
+            (
+                Ended::Silent {
+                    waited: Duration::from_secs(90),
+                    pressure: Some(0.96),
+                    is_left_behind: false,
+                },
+                ReasonCode::BusyHost,
+                "no progress for 90 s and was ended; work waited for this machine's CPUs in 96% of the last minute",
             ),
             (
                 Ended::OutOfTime {

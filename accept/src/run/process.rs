@@ -57,7 +57,7 @@ pub(crate) struct Limits {
 }
 
 /// How a program ended.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Ended {
     /// By itself, with this exit code.
     Exit {
@@ -77,6 +77,8 @@ pub(crate) enum Ended {
     Silent {
         /// For how long.
         waited: Duration,
+        /// The part of its last minute in which tasks of this machine waited for a CPU; `None` where the kernel does not say.
+        pressure: Option<f64>,
         /// Whether not even SIGKILL ended it.
         is_left_behind: bool,
     },
@@ -173,13 +175,25 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
         }
         let waited = moved.elapsed();
         if waited >= limits.silent {
+            let text = std::fs::read_to_string("/proc/pressure/cpu").ok();
+            let pressure = text.as_deref().and_then(pressure_in);
             let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
             return Ok(Ended::Silent {
                 waited,
+                pressure,
                 is_left_behind,
             });
         }
     }
+}
+
+/// Of `some avg10=1.00 avg60=2.00 ...` (Documentation/accounting/psi.rst) the part of the last 60 s.
+fn pressure_in(text: &str) -> Option<f64> {
+    let some = text.lines().find(|line| line.starts_with("some "))?;
+    let percent = some
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix("avg60="))?;
+    Some(percent.parse::<f64>().ok()? / 100.0)
 }
 
 fn length(path: &Path) -> u64 {
@@ -217,6 +231,13 @@ pub(crate) fn file(program: &str) -> Result<PathBuf, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pressure_is_that_of_a_minute() {
+        let text = "some avg10=95.96 avg60=96.25 avg300=97.08 total=181\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+        assert_eq!(pressure_in(text), Some(0.9625));
+        assert_eq!([pressure_in(""), pressure_in("some avg60=x")], [None; 2]);
+    }
 
     #[test]
     fn each_program_on_a_soft_box_has_noise_of_its_own_and_none_elsewhere() {

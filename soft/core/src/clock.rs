@@ -7,12 +7,10 @@ use crate::{Failure, Outcome, Simulation, SoftDriver, monotonic_ns};
 use std::hint;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long the lock stays open between two attempts of a call that waits for another process.
 const PAUSE: Duration = Duration::from_micros(50);
-/// The same, where the call has been blocked for long.
-const PAUSE_AT_MOST: Duration = Duration::from_millis(20);
 /// What a sleep may be late by: the last stretch is waited for without sleeping.
 const STRETCH_NS: u64 = 200_000;
 /// How often a call looks whether the host has raised a gate's flag.
@@ -177,9 +175,7 @@ fn attempts<T>(
     mut catch_up: impl FnMut(&mut SoftDriver),
     mut call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
 ) -> Outcome<T> {
-    let mut begun = None;
     loop {
-        let asked = Instant::now();
         let (outcome, ahead) = {
             // A panic is reported to the caller as an unknown error where it happened; the state is still usable.
             let mut driver = driver.lock().unwrap_or_else(PoisonError::into_inner);
@@ -187,27 +183,13 @@ fn attempts<T>(
             (call(&mut driver), driver.ahead())
         };
         match outcome {
-            Err(Failure::Blocked) => {
-                let begun = *begun.get_or_insert(asked);
-                thread::sleep(pause(begun.elapsed(), asked.elapsed()));
-            }
+            Err(Failure::Blocked) => thread::sleep(PAUSE),
             Err(Failure::Early(instant)) => wait_until(instant),
             outcome => {
                 ahead.into_iter().for_each(wait_until);
                 return outcome;
             }
         }
-    }
-}
-
-/// How long to leave a call alone that has been blocked for some time and has just been asked for so long.
-///
-/// One that never ends is asked less and less, so that it takes no CPU from others and sleeps as a hang of a driver does. One that
-/// waits for others itself is asked again at once.
-fn pause(blocked: Duration, asked: Duration) -> Duration {
-    match asked < PAUSE_AT_MOST / 20 {
-        true => (blocked / 16).clamp(PAUSE, PAUSE_AT_MOST),
-        false => PAUSE,
     }
 }
 
@@ -224,26 +206,5 @@ fn wait_until(instant: u64) {
             0 => hint::spin_loop(),
             far => thread::sleep(Duration::from_nanos(far)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_call_that_stays_blocked_is_asked_less_and_less() {
-        let of = |blocked_ms, asked_us| {
-            pause(
-                Duration::from_millis(blocked_ms),
-                Duration::from_micros(asked_us),
-            )
-        };
-        // A sixteenth of 160 ms; of 0 and of 10 s what is least and most.
-        assert_eq!(of(160, 5), Duration::from_millis(10));
-        assert_eq!(of(0, 5), Duration::from_micros(50));
-        assert_eq!(of(10_000, 5), Duration::from_millis(20));
-        // It waited 4 ms by itself.
-        assert_eq!(of(10_000, 4000), Duration::from_micros(50));
     }
 }
