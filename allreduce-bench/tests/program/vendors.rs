@@ -92,7 +92,16 @@ fn a_hang_in_one_protocol_leaves_the_sizes_and_the_arm_that_do_not_take_it() {
     assert_eq!(hung, [4, 16, 512, 256]);
     // Of twice seven points four hang and one is left out.
     assert_eq!((kept.collectives().points.len(), errors.count), (14, 9));
-    assert!(kept.ran.stdout.contains("HANG"), "{}", kept.ran.stdout);
+    let points = &kept.collectives().points;
+    let is_hang = |outcome: &CollectiveOutcome| matches!(outcome, CollectiveOutcome::Hang { .. });
+    // On a machine that starves none is told to be one.
+    let has_hung = points.iter().any(|point| is_hang(&point.outcome));
+    assert_eq!(
+        kept.ran.stdout.contains("HANG"),
+        has_hung,
+        "{}",
+        kept.ran.stdout
+    );
     for arm in ["baseline", "simple"] {
         let choices = &logged(&kept, Some(arm)).choices;
         assert!(!choices.is_empty() && choices.iter().all(|choice| choice.protocol == "SIMPLE"));
