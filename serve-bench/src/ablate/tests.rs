@@ -314,7 +314,10 @@ fn what_cannot_be_run_is_refused_where_it_was_named() {
 #[test]
 fn an_arm_is_told_by_the_flag_that_its_server_gets() {
     let args = args("--sim mxc500x4 --model qwen3-14b --arms delay --delays 5 --launches 1");
-    let plan = soft(&args).unwrap();
+    let mut plan = soft(&args).unwrap();
+    // Beside a unit test lies no program that could be the embedded engine; vLLM takes the same flag.
+    let vllm = ["vllm", "serve", "M"].map(str::to_owned).to_vec();
+    plan.command = Some(ServerCommand::new(vllm, &[2]).unwrap());
     let flag = "--disable-custom-all-reduce";
     for arm in &plan.arms {
         let server = plan.server(arm, 1, None).unwrap();
