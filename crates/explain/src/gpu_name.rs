@@ -21,6 +21,16 @@ const FORMS: [&str; 3] = ["pcie", "sxm", "nvl"];
 /// Generations that names state: one number stands for GPUs of several.
 const GENERATIONS: [&str; 5] = ["turing", "ampere", "ada", "hopper", "blackwell"];
 
+/// Products of one chip, by their power and cooling: `Max-Q Workstation Edition` is another one than `Workstation Edition`. A virtual
+/// GPU says `DC`.
+const EDITIONS: [&str; 4] = ["max", "workstation", "server", "dc"];
+
+/// What a virtual GPU says.
+const VIRTUAL: &str = "dc";
+
+/// The edition that virtual GPUs are made of.
+const OF_VIRTUAL: &str = "server";
+
 /// Memory that two names state may lie this far apart: 79.1 GB of 80.
 const SAME_MEMORY: f64 = 1.2;
 
@@ -32,6 +42,7 @@ struct Parts {
     compiled_for: Option<String>,
     form: Option<&'static str>,
     generation: Option<&'static str>,
+    edition: Option<&'static str>,
     /// Whether it is of the line `RTX PRO`, whose numbers an earlier line has, too.
     is_pro: bool,
     memory_gb: Option<f64>,
@@ -90,7 +101,15 @@ pub(crate) fn differ(a: &str, b: &str) -> Option<bool> {
     let forms = a.form.zip(b.form);
     let memory = a.memory_gb.zip(b.memory_gb);
     let is_far = |(a, b): (f64, f64)| a.max(b) > SAME_MEMORY * a.min(b);
-    Some(forms.is_some_and(|(a, b)| a != b) || memory.is_some_and(is_far))
+    if forms.is_some_and(|(a, b)| a != b) || memory.is_some_and(is_far) {
+        return Some(true);
+    }
+    match a.edition.zip(b.edition) {
+        Some((a, b)) if a == b || [(a, b), (b, a)].contains(&(VIRTUAL, OF_VIRTUAL)) => Some(false),
+        Some((VIRTUAL, _) | (_, VIRTUAL)) => None,
+        Some(_) => Some(true),
+        None => Some(false),
+    }
 }
 
 impl Parts {
@@ -130,7 +149,11 @@ impl Parts {
             };
             joined.or_else(apart)?.parse::<f64>().ok()
         });
+        let edition = EDITIONS
+            .into_iter()
+            .find(|edition| behind.iter().any(|word| word == edition));
         Self {
+            edition,
             compiled_for: words.iter().find(is_compiled).cloned(),
             form: stated.or(by_memory.then_some("sxm")),
             // The first of that line are of this generation.
@@ -187,6 +210,14 @@ mod tests {
             ),
             ("RTX 6000 Ada Generation", "RTX PRO 6000"),
             ("RTX 5000 Ada Generation", "RTX PRO 5000 Blackwell"),
+            (
+                "RTX PRO 6000 Blackwell Workstation Edition",
+                "RTX PRO 6000 Blackwell Server Edition",
+            ),
+            (
+                "RTX PRO 6000 Blackwell Workstation Edition",
+                "RTX PRO 6000 Blackwell Max-Q Workstation Edition",
+            ),
         ] {
             assert_eq!(differ(a, b), Some(true), "{a} and {b}");
             assert_eq!(differ(b, a), Some(true), "{b} and {a}");
@@ -223,6 +254,10 @@ mod tests {
             ("2x gfx942", "AMD Instinct MI300X"),
             ("RTX A6000", "RTX 6000 Ada Generation"),
             ("RTX 6000", "RTX PRO 6000 Blackwell"),
+            (
+                "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
+                "NVIDIA RTX Pro 6000 Blackwell DC-4-96Q",
+            ),
         ] {
             assert_eq!(differ(a, b), None, "{a} and {b}");
             assert!(!is_another_gpu(b, a), "{b} and {a}");

@@ -21,6 +21,12 @@ const BEYOND_LAUNCH: u64 = 16 << 20;
 /// Times that differ by no more are the same.
 const SAME: f64 = 1.05;
 
+/// So many times as many bytes should show in the time of a message above [`SMALL`].
+const STEP: u64 = 8;
+
+/// Up to this size times may be that of a launch on every box.
+const SMALL: u64 = 64 << 10;
+
 /// Times of sizes below [`BEYOND_LAUNCH`] that differ by no more are one number, which no measurement gives three times where it
 /// goes beyond [`LAUNCH_BOUND`].
 const ONE_NUMBER: f64 = 1.005;
@@ -59,6 +65,35 @@ pub(crate) fn outlier(points: &[CurvePoint]) -> Option<Outlier> {
         let sizes = standing_out(curve);
         (!sizes.is_empty()).then_some(Outlier { sizes, words })
     })
+}
+
+/// Curves that [`not_growing`] lets pass, and that are not what collectives take where nothing changes on the way: a larger message that
+/// is faster by more than [`SAME`] and beyond the intervals of both, or as fast as one of [`STEP`] times less; each in words.
+pub(crate) fn doubtful(points: &[CurvePoint]) -> Vec<String> {
+    let all = curves(points);
+    let unexplained = all.iter().filter(|curve| falls(curve).is_none());
+    unexplained
+        .filter_map(|curve| falls_by(curve, SAME).or_else(|| rests(curve)))
+        .collect()
+}
+
+/// The same time, to [`SAME`], for [`STEP`] times as many bytes and more, above [`SMALL`]: the two that lie farthest apart.
+fn rests(curve: &[&CurvePoint]) -> Option<String> {
+    let large = curve.iter().rev();
+    let (small, large) = large
+        .flat_map(|large| {
+            let above = curve.iter().filter(|small| small.bytes_per_rank > SMALL);
+            above.map(move |small| (*small, *large))
+        })
+        .find(|(small, large)| {
+            let is_far = large.bytes_per_rank >= STEP.saturating_mul(small.bytes_per_rank);
+            is_far && large.us <= SAME * small.us && small.us <= SAME * large.us
+        })?;
+    Some(format!(
+        "{}: {} times as many bytes take no longer",
+        both(small, large),
+        large.bytes_per_rank / small.bytes_per_rank
+    ))
 }
 
 /// Each curve by itself, its sizes in order.
@@ -103,6 +138,11 @@ fn is_of(a: &CurvePoint, b: &CurvePoint) -> bool {
 
 /// Two sizes of which the larger takes less than half as long, in words.
 fn falls(curve: &[&CurvePoint]) -> Option<String> {
+    falls_by(curve, FALLS)
+}
+
+/// Two sizes of which the smaller takes more than so many times as long as the larger, beyond the intervals of both, in words.
+fn falls_by(curve: &[&CurvePoint], times: f64) -> Option<String> {
     // Repeats of a size contradict each other elsewhere; here all of them must fall.
     let repeats = |of: &CurvePoint| {
         let bytes = of.bytes_per_rank;
@@ -110,7 +150,7 @@ fn falls(curve: &[&CurvePoint]) -> Option<String> {
     };
     let fall = |small: &CurvePoint, large: &CurvePoint| {
         let meet = small.low.zip(large.high).is_some_and(|(a, b)| a <= b);
-        small.us > FALLS * large.us && !meet
+        small.us > times * large.us && !meet
     };
     let mut pairs = curve.iter().enumerate().flat_map(|(index, small)| {
         let after = curve.iter().skip(index + 1);
@@ -270,6 +310,39 @@ mod tests {
             assert!(not_growing(&curve(&falling)).is_some(), "{falling:?}");
             assert!(outlier(&curve(&falling)).is_none(), "{falling:?}");
         }
+    }
+
+    #[test]
+    fn a_curve_that_falls_a_little_or_rests_is_doubted_with_sizes_and_times() {
+        // 60 / 80 is 0.75; of the pairs the first one that falls by 5% stands for all.
+        let falling = doubtful(&curve(&[
+            (128 << 10, 80.0),
+            (256 << 10, 70.0),
+            (512 << 10, 60.0),
+        ]));
+        assert_eq!(falling.len(), 1);
+        assert!(
+            falling[0].ends_with("128 KiB 80.00 us and 256 KiB 70.00 us"),
+            "{falling:?}"
+        );
+        // 4 MiB over 256 KiB is 16.
+        let resting = doubtful(&curve(&[(256 << 10, 60.0), (4 << 20, 60.0)]));
+        let is = "256 KiB 60.00 us and 4 MiB 60.00 us: 16 times as many bytes take no longer";
+        assert!(resting[0].ends_with(is), "{resting:?}");
+        // 62.9 / 60 is 1.048 and 63.1 / 60 1.052; four times as many bytes, and small messages, may be bound by launches.
+        let rests = |points: &[(u64, f64)]| !doubtful(&curve(points)).is_empty();
+        assert!(rests(&[(128 << 10, 60.0), (1 << 20, 62.9)]));
+        assert!(!rests(&[(128 << 10, 60.0), (1 << 20, 63.1)]));
+        assert!(!rests(&[(256 << 10, 60.0), (1 << 20, 60.0)]));
+        assert!(!rests(&[(8 << 10, 60.0), (64 << 10, 60.0)]));
+        assert!(!rests(&[(64 << 10, 60.0), (512 << 10, 60.0)]));
+        // Intervals that meet: 80 less 10% is 72, and 70 more 10% is 77; 1% of each leaves 79.2 above 70.7.
+        let with = |half| {
+            let points = [(128 << 10, 80.0), (256 << 10, 70.0)];
+            points.map(|(bytes, us)| point(bytes, us, Some(half)))
+        };
+        assert!(doubtful(&with(0.1)).is_empty());
+        assert_eq!(doubtful(&with(0.01)).len(), 1);
     }
 
     #[test]

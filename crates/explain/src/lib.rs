@@ -29,8 +29,8 @@ mod words;
 
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
-    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, Measurement, Misfit,
-    PriorShare, PublishedTime, Refusal, StepFrom, Timed, VarianceShare, attribute,
+    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, Lack, Measurement,
+    Misfit, PriorShare, PublishedTime, Refusal, StepFrom, Timed, VarianceShare, attribute,
 };
 pub use bounded::{Bounded, ChunkBound, ChunkReduce, FlightBound, FlightPoint, PathBound, bounded};
 pub use contradiction::not_one_curve;

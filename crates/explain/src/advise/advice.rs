@@ -73,7 +73,7 @@ impl std::fmt::Display for Effect {
             (true, None, _) => f.write_str(" if all of it went away"),
             (false, _, Some(most)) => write!(
                 f,
-                ", up to {most:.2}x (95%) where all that is unexplained is communication, too"
+                ", up to {most:.2}x {of} (95% of the draws lie below) where all that is unexplained is communication, too"
             ),
             (false, _, None) => Ok(()),
         }

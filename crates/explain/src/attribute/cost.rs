@@ -4,7 +4,7 @@ use measure::record::{CallMode, CollectiveKind, CollectivePath, PlannedCollectiv
 use measure::unit::ByteCount;
 
 use super::deck::{Deck, Knob};
-use super::result::{CollectiveCost, ELSEWHERE, Grade, PublishedTime};
+use super::result::{CollectiveCost, ELSEWHERE, Grade, Lack, PublishedTime};
 pub(crate) use super::term::Term;
 use crate::curve::{Curve, Place, all_reduce_as_large};
 use crate::inputs::{Inputs, PeerState};
@@ -36,6 +36,8 @@ pub(crate) struct Curves {
     transfer: Knob,
     mode: Option<Knob>,
     source: String,
+    /// What the library's curve lacks whatever is read off it.
+    lacks: Vec<Lack>,
     /// How the library's curve was timed, in words.
     pub(crate) timed_in: String,
     custom_source: String,
@@ -134,13 +136,19 @@ impl Curves {
                 "the curve of this box was timed in {words}, the engine runs as {wanted}, so its evidence is D: measure with allreduce-bench in that mode, or say it in the column `mode`"
             ));
         }
-        let origin = points
-            .iter()
-            .find(|p| {
-                let its = (p.kind, p.ranks, p.mode, p.engine.is_none());
-                its == (CollectiveKind::AllReduce, inputs.tp, mode, true)
-            })
-            .map_or("—", |point| point.origin.as_str());
+        let taken = points.iter().find(|p| {
+            let its = (p.kind, p.ranks, p.mode, p.engine.is_none());
+            its == (CollectiveKind::AllReduce, inputs.tp, mode, true)
+        });
+        let origin = taken.map_or("—", |point| point.origin.as_str());
+        // A file that names no library names nothing that it was timed on: a bare table of sizes and times.
+        let names_nothing = !inputs.is_on_cpus() && taken.is_some_and(|of| of.library.is_none());
+        let of_mode = match mode {
+            mode if fits(mode) => None,
+            Some(_) => Some(Lack::Mode),
+            None => Some(Lack::ModeStated),
+        };
+        let lacks = names_nothing.then_some(Lack::Box).into_iter();
         // What the engine's own code did here, in a mode that is the engine's; the factors of other modes are the library's.
         let engine = modes.filter(|mode| fits(*mode)).find_map(|mode| {
             let kind = CollectiveKind::AllReduce;
@@ -182,6 +190,7 @@ impl Curves {
             transfer: Knob::Transfer,
             mode: Some(Knob::Mode),
             source: format!("this box, {words} ({origin})"),
+            lacks: lacks.chain(of_mode).collect(),
             timed_in: words,
             custom_source,
             caveats,
@@ -229,6 +238,7 @@ impl Curves {
                 |curve| format!("{ELSEWHERE}: {}", curve.source),
             ),
             source,
+            lacks: Vec::new(),
             timed_in: "published times".to_owned(),
             caveats: vec![
                 "there is no curve of this box that can be used: published times of the same GPU elsewhere stand in, times a wide factor; run allreduce-bench".to_owned(),
@@ -337,7 +347,16 @@ impl Curves {
         } else {
             &self.source
         };
+        let own = |lack: Lack, is: bool| Some(lack).filter(|_| is && self.is_own);
+        let of_read = [
+            own(Lack::Kernel, own_kernel && !self.custom_is_own),
+            own(Lack::Operation, !as_planned),
+            own(Lack::Size, as_planned && reading.place != Place::Exact),
+        ];
+        let whole = self.lacks.iter().copied();
+        let lacks = whole.filter(|_| !(own_kernel && self.custom_is_own));
         let cost = CollectiveCost {
+            lacks: lacks.chain(of_read.into_iter().flatten()).collect(),
             kind: planned.kind,
             role: planned.role.clone(),
             count: planned.count,

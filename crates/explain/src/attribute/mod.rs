@@ -28,7 +28,7 @@ pub(crate) use left_out::unused;
 pub use misfit::{Misfit, Timed};
 pub(crate) use result::ELSEWHERE;
 pub use result::{
-    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, PublishedTime,
+    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, Lack, PublishedTime,
     Refusal, StepFrom,
 };
 pub use sensitivity::{Measurement, PriorShare, VarianceShare};

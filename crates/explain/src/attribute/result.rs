@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::misfit::Misfit;
 use super::sensitivity::{PriorShare, VarianceShare};
-use crate::gates::{Gate, warned};
+use crate::gates::{CURVE_GROWS, Gate, warned};
 use crate::priors::Prior;
 use crate::range::Range;
 
@@ -230,6 +230,27 @@ pub struct CollectiveCost {
     pub grade: Grade,
     /// Where it was read.
     pub source: String,
+    /// What a curve of this box lacks to be this collective's; nothing of other curves, and in explanations from before it was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<Lack>,
+}
+
+/// What times lack to be those of a step's collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lack {
+    /// The file says nothing of what it was timed on.
+    Box,
+    /// They were timed in another mode than the engine's.
+    Mode,
+    /// The file does not say in which mode they were timed.
+    ModeStated,
+    /// They are the library's, and the engine reduces with a kernel of its own.
+    Kernel,
+    /// There are none of the operation.
+    Operation,
+    /// There is none at the size.
+    Size,
 }
 
 /// How the source of a curve begins that others published.
@@ -276,7 +297,8 @@ impl Attribution {
 
     /// With evidence that is no better than C where gates warn: what differs beside the number of GPUs is in every figure.
     pub(super) fn capped(mut self, gates: &[Gate]) -> Self {
-        let Some(first) = warned(gates).next() else {
+        let mut sides = warned(gates).filter(|gate| gate.name != CURVE_GROWS);
+        let Some(first) = sides.next() else {
             return self;
         };
         let all = self.bars.iter_mut().chain(&mut self.communication);

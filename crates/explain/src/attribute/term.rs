@@ -37,6 +37,7 @@ impl Term {
                 us,
                 grade,
                 source: source.to_owned(),
+                lacks: Vec::new(),
             },
             spread: spread.unwrap_or(0.0),
             is_unstated: spread.is_none(),

@@ -44,8 +44,11 @@ pub struct FlightBound {
 pub struct FlightPoint {
     /// Requests in flight by Little's law.
     pub in_flight: f64,
-    /// Milliseconds of an output token: the gap of a stream, else the latency over the tokens.
+    /// Milliseconds of an output token: the time per token of a stream, else the latency over the tokens.
     pub ms_per_token: f64,
+    /// Whether it is the latency over the tokens, which holds the prompt's time and what a request waited.
+    #[serde(default)]
+    pub by_latency: bool,
 }
 
 /// The bounds; `None` where no run tells its requests in flight and a time per token.
@@ -55,9 +58,14 @@ pub(super) fn flight(inputs: &Inputs) -> Option<FlightBound> {
         .runs(inputs.tp)
         .filter_map(|run| {
             let shape = RunShape::new(run);
+            let streamed = run.tpot_ms.filter(|_| run.streamed).map(|each| each.mean);
             Some(FlightPoint {
                 in_flight: shape.in_flight()?,
-                ms_per_token: shape.latency_ms()? / shape.output()?,
+                ms_per_token: match streamed {
+                    Some(each) => each,
+                    None => shape.latency_ms()? / shape.output()?,
+                },
+                by_latency: streamed.is_none(),
             })
         })
         .filter(|point| point.in_flight > 0.0 && point.ms_per_token.is_finite())
@@ -132,17 +140,35 @@ fn slope(points: &[FlightPoint]) -> Option<Range> {
 impl FlightBound {
     /// What it says, a sentence each.
     pub(super) fn sentences(&self) -> Vec<String> {
-        let points: Vec<String> = self
-            .points
-            .iter()
-            .map(|point| format!("{:.1} at {:.1}", point.ms_per_token, point.in_flight))
+        let told = |by_latency: bool| -> Vec<String> {
+            let points = self.points.iter();
+            let points = points.filter(|point| point.by_latency == by_latency);
+            points
+                .map(|point| {
+                    let FlightPoint {
+                        ms_per_token,
+                        in_flight,
+                        ..
+                    } = point;
+                    format!("{ms_per_token:.1} ms with {in_flight:.1} really in flight")
+                })
+                .collect()
+        };
+        let said = [
+            (false, "time per output token"),
+            (
+                true,
+                "latency over output tokens, prompts and waiting included,",
+            ),
+        ];
+        let mut said: Vec<String> = said
+            .into_iter()
+            .map(|(by_latency, what)| (what, told(by_latency)))
+            .filter(|(_, points)| !points.is_empty())
+            .map(|(what, points)| format!("{what} on TP{}: {}", self.tp, points.join(", ")))
             .collect();
         #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
         let megabytes = self.bytes_per_sequence as f64 / 1e6;
-        let mut said = vec![format!(
-            "latency over output tokens, ms, at the requests really in flight: {}",
-            points.join(", ")
-        )];
         match (&self.slope_ms, self.slope_gb_per_s) {
             (Some(slope), Some(rate)) => said.push(format!(
                 "each further request in flight adds {} ms to the time per token, and to the {} all-reduces {megabytes:.1} MB: only a link that carries them at {rate:.1} GB/s or less would make that, so on a faster one it is not the link's bytes but what the host, attention or scheduling add",
@@ -153,10 +179,6 @@ impl FlightBound {
                 self.all_reduces
             )),
         }
-        said.push(format!(
-            "even if all of the time per token of the largest load were all-reduces, they would run at {:.1} GB/s: what a faster link leaves is something else",
-            self.whole_gb_per_s
-        ));
         match self.failed {
             Some(0) => {}
             Some(failed) => said.push(format!(

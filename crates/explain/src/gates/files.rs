@@ -74,7 +74,7 @@ pub(super) fn collectives_right(inputs: &Inputs) -> Gate {
 pub(super) fn both_runs(inputs: &Inputs) -> Gate {
     let tp = inputs.tp;
     let gate = Open::new(
-        "a run of one GPU and one of several",
+        BOTH_RUNS,
         format!(
             "serving results of TP1 and of TP{0}, and the engine's facts for TP{0}",
             tp.max(2)
@@ -142,6 +142,9 @@ pub(super) fn same_model(inputs: &Inputs) -> Gate {
         gate.is(Some(true), seen)
     }
 }
+
+/// The name of the gate on what is compared.
+pub(crate) const BOTH_RUNS: &str = "a run of one GPU and one of several";
 
 /// Name of the gate on the model that is asked about.
 pub(crate) const MODEL_ASKED: &str = "the model asked about";

@@ -8,9 +8,12 @@ use super::open::{Open, TOLERANCE};
 use super::shape::{MixedIn, RunShape};
 use crate::inputs::Inputs;
 
+/// The name of the gate on failed requests.
+pub(crate) const FAILURES: &str = "no failures";
+
 pub(super) fn no_failures(_: &Inputs, run: &ServeRun) -> Gate {
     let gate = Open::new(
-        "no failures",
+        FAILURES,
         "every request succeeds: a time-out cuts off the slow ones, and the mean is then of the fast ones",
         "find the cause or ask for less at once, and run again until none fails",
     );

@@ -8,14 +8,12 @@ use measure::import::ServeRun;
 use super::checks::{OF_A_RUN, OF_COMPARED, OF_FILES};
 use super::compared::SAME_LOAD;
 use super::conditions::conditions;
+use super::files::BOTH_RUNS;
 use super::gate::{Gate, Verdict};
 use crate::inputs::Inputs;
 
 /// Checks that are about one GPU against several.
-const NOT_OF_A_PAIR: [&str; 2] = [
-    "a run of one GPU and one of several",
-    "several GPUs are not slower",
-];
+const NOT_OF_A_PAIR: [&str; 2] = [BOTH_RUNS, "several GPUs are not slower"];
 
 /// Checks on all of a side's inputs, which need its own size.
 const OF_A_SIDE: [&str; 2] = ["weights fit", "a step can read its weights"];

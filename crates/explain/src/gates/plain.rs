@@ -1,7 +1,7 @@
 //! A gate that does not hold in words that need no knowledge of it, for the first sentence of a refusal.
 
 use super::conditions::ENGINE_ASKED;
-use super::files::{BOTH_ORIGINS, TWO_BOXES};
+use super::files::{BOTH_ORIGINS, BOTH_RUNS, TWO_BOXES};
 use super::grows::CURVE_GROWS;
 
 /// What is wrong where the gate of that name does not hold.
@@ -13,7 +13,7 @@ const PLAIN: [(&str, &str); 28] = [
         "a transfer between these GPUs gave wrong data",
     ),
     (
-        "a run of one GPU and one of several",
+        BOTH_RUNS,
         "a run on one GPU and a run on several are needed to compare, and not both were given",
     ),
     ("two results", "the same result was given for both sides"),

@@ -7,15 +7,12 @@ use measure::import::ServeRun;
 use super::inputs::PredictInputs;
 use super::result::PredictError;
 use crate::gates::{
-    CURVE_GROWS, ENGINE_ASKED, Gate, MODEL_ASKED, RunShape, failed, gates, reservations,
+    BOTH_RUNS, CURVE_GROWS, ENGINE_ASKED, Gate, MODEL_ASKED, RunShape, failed, gates, reservations,
 };
 use crate::inputs::{Inputs, MEASURED};
 
 /// How far a result's load may lie from the one that is asked about.
 const TOLERANCE: f64 = 0.05;
-
-/// The gate that a prediction has no use for: it starts from one size on purpose.
-const BOTH_RUNS: &str = "a run of one GPU and one of several";
 
 /// What the gates leave in doubt that a prediction rests on, a sentence each.
 ///
@@ -35,6 +32,7 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<String>, PredictError>
     };
     let told = |gate: &Gate| format!("{}: {}", gate.name, gate.seen);
     let all = gates(&of_one);
+    // A prediction starts from one size on purpose.
     let reasons = failed(&all).filter(|gate| gate.name != BOTH_RUNS);
     let file = of_one
         .runs(1)

@@ -100,6 +100,11 @@ impl Drawn {
             + self.communication()
     }
 
+    /// What a rank would do by itself.
+    pub(super) fn alone(&self) -> f64 {
+        self.half + self.gemm + self.attention + self.elementwise + self.host
+    }
+
     fn communication(&self) -> f64 {
         self.all_reduce + self.all_gather + self.skew
     }

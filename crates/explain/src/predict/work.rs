@@ -15,14 +15,13 @@ use super::room;
 use crate::attribute::cost::Term;
 use crate::attribute::{Grade, grade};
 use crate::explanation::InputSource;
-use crate::inputs::Inputs;
 use crate::random::Random;
 use crate::range::Range;
 
 /// An odd constant, so that the generators of neighbouring draws do not begin at neighbouring states.
 const APART: u64 = 0x5851_f42d_4c95_7f2d;
 
-/// A measured step this many times as long or as short as its prediction is told.
+/// A measured step this many times as long or as short as its prediction is refused.
 const FAR_OFF: f64 = 3.0;
 
 /// So many draws give a middle that is compared with [`FAR_OFF`].
@@ -36,7 +35,8 @@ const FEW: u32 = 500;
 pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Prediction, PredictError> {
     let doubts = check(inputs)?;
     let (mut priors, mut caveats) = (Vec::new(), Vec::<String>::new());
-    for doubt in doubts.into_iter().chain(far_off(inputs, seed, draws)) {
+    far_off(inputs, seed, draws)?;
+    for doubt in doubts {
         if !caveats.contains(&doubt) {
             caveats.push(doubt);
         }
@@ -140,32 +140,61 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
     })
 }
 
-/// A measured step on one GPU against what would be predicted without it, where they lie more than [`FAR_OFF`] times apart.
-fn far_off(inputs: &PredictInputs, seed: u64, draws: u32) -> Option<String> {
-    let file = &inputs.base.runs(1).next()?.origin;
-    let step = |serve: Vec<(u32, ServeRun)>| {
-        let of_one = PredictInputs {
-            base: Inputs {
-                serve,
-                ..inputs.base.clone()
-            },
-            half: Vec::new(),
-            ..inputs.clone()
-        };
-        let prepared = prepare(&of_one, 1).ok()?;
-        let steps: Vec<f64> = prepared
+/// Holds what was measured on one GPU against what would be predicted without it: of the whole model, and of a rank's share of it.
+///
+/// # Errors
+/// They lie more than [`FAR_OFF`] times apart, so that the file is of something else, or what is known of the GPU is.
+fn far_off(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<(), PredictError> {
+    let middle = |of: &PredictInputs, tp: u32, part: fn(&Drawn) -> f64| {
+        let prepared = prepare(of, tp).ok()?;
+        let all: Vec<f64> = prepared
             .drawn(seed, draws.clamp(1, FEW))
             .iter()
-            .map(Drawn::step)
+            .map(part)
             .collect();
-        Some(Range::of(&steps)?.mid)
+        Some(Range::of(&all)?.mid)
     };
-    let (measured, predicted) = (step(inputs.base.serve.clone())?, step(Vec::new())?);
-    (measured.max(predicted) > FAR_OFF * measured.min(predicted)).then(|| {
-        format!(
-            "{file} has a step of {measured:.1} ms on one GPU, and {predicted:.1} ms would be predicted of it without that file: check that it is of this model, on this GPU and on one; the measured step is taken"
-        )
-    })
+    let mut alone = inputs.clone();
+    alone.base.serve.clear();
+    alone.half.clear();
+    let mut of_one = alone.clone();
+    of_one.base.serve.clone_from(&inputs.base.serve);
+    if let Some(run) = inputs.base.runs(1).next() {
+        let both = middle(&of_one, 1, Drawn::step).zip(middle(&alone, 1, Drawn::step));
+        held(
+            &run.origin,
+            both,
+            "this model, on this GPU and on one alone",
+        )?;
+    }
+    if let Some(run) = inputs.half.first() {
+        let mut of_half = alone.clone();
+        of_half.half.clone_from(&inputs.half);
+        for tp in inputs.sizes.iter().filter(|tp| **tp > 1) {
+            let both = middle(&of_half, *tp, Drawn::alone).zip(middle(&alone, *tp, Drawn::alone));
+            let of = format!("a rank's share of this model at TP{tp}, on this GPU");
+            held(&run.origin, both, &of)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a file whose step and its prediction, both in ms, lie too far apart; `of` is what it should be of. Where one of the two is not
+/// known there is nothing to hold.
+fn held(file: &str, both: Option<(f64, f64)>, of: &str) -> Result<(), PredictError> {
+    match both {
+        Some((measured, predicted))
+            if measured.max(predicted) > FAR_OFF * measured.min(predicted) =>
+        {
+            Err(PredictError::Refused {
+                file: file.to_owned(),
+                reason: format!(
+                    "its step takes {measured:.1} ms, and without that file {predicted:.1} ms would be predicted, more than {FAR_OFF:.0} times apart: check that it is of {of}, that --model and --box are what was measured, and that times are in the unit that their names say"
+                ),
+            })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A part of a draw, ms.

@@ -4,11 +4,12 @@ use super::plain::why;
 use super::tested::{Tested, found};
 use crate::advise::{Advice, Effect, Rule};
 use crate::attribute::Attribution;
+use crate::bounded::Bounded;
 use crate::explanation::{Explanation, Outcome};
-use crate::gates::Verdict;
+use crate::gates::{FAILURES, Verdict};
 use crate::next::NextStep;
 use crate::slope::SlopeVerdict;
-use crate::words::first_reasons;
+use crate::words::{first_reasons, number_of};
 
 /// What to run where no gate says it, and a step has no time.
 const RUN: &str = "give results with a time per token or a latency";
@@ -43,12 +44,19 @@ pub fn answer(explanation: &Explanation) -> Vec<String> {
             }
         }
         Outcome::Refused { refusal } => {
-            let mut failed = explanation
+            let failed = explanation
                 .gates
                 .iter()
                 .filter(|gate| gate.verdict == Verdict::Failed);
-            let run = failed.find_map(|gate| gate.what_to_run.as_deref());
+            let run = failed.clone().find_map(|gate| gate.what_to_run.as_deref());
             let otherwise = if refusal.is_no_step() { RUN } else { LOOK };
+            let failures = failed
+                .filter(|gate| gate.name.starts_with(FAILURES))
+                .count();
+            let failures = match failures {
+                0 => String::new(),
+                runs => format!("{}; then ", failures_first(explanation, runs)),
+            };
             let alone = tested.map_or_else(String::new, |tested| {
                 format!("; of the ablation alone, {}", found(tested.slope))
             });
@@ -57,10 +65,26 @@ pub fn answer(explanation: &Explanation) -> Vec<String> {
                     "Nothing can be explained yet: {}{alone}.",
                     first_reasons(&refusal.reasons)
                 ),
-                format!("What to do first: {}.", run.unwrap_or(otherwise)),
+                format!("What to do first: {failures}{}.", run.unwrap_or(otherwise)),
             ]
         }
     }
+}
+
+/// That requests failed comes before all else, since the times of those that are left are too good.
+fn failures_first(explanation: &Explanation, runs: usize) -> String {
+    let all = explanation
+        .bounded
+        .iter()
+        .find_map(|bounded| match bounded {
+            Bounded::InFlight { bound } => bound.failed,
+            Bounded::PrefillChunks { .. } => None,
+        });
+    let runs = number_of(runs as u64, "run");
+    let seen = all.map_or(runs.clone(), |all| format!("{all} in {runs}"));
+    format!(
+        "find out why requests fail ({seen}), or ask for less at once, and run again until none fails"
+    )
 }
 
 /// The advice that comes before any measurement: to look whether the files are what they were given as.
@@ -108,7 +132,7 @@ fn brings(attribution: &Attribution, effect: &Effect) -> String {
     let times = effect.times.with_decimals(2);
     let of = match effect.is_step_rate() {
         true => format!(
-            " times the speed of one GPU, {:.2} today",
+            " times the speed of one GPU by the decode step, {:.2} today",
             attribution.speed_up.mid
         ),
         false => format!("x {}", effect.of),

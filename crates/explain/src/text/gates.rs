@@ -4,15 +4,17 @@ use super::lists::list;
 use super::topic::Topic;
 use crate::attribute::Cause;
 use crate::explanation::Explanation;
-use crate::gates::{Gate, Verdict, counted, warned};
+use crate::gates::{BOTH_RUNS, CURVE_GROWS, Gate, Verdict, counted, warned};
 
 /// Model, sizes, engine, box and gates in a line.
 #[must_use]
 pub fn heading(explanation: &Explanation, batch: Option<u32>) -> String {
     let batch = batch.map_or(String::new(), |batch| format!(", {batch} in flight"));
     let or_unknown = |known: &Option<String>| known.clone().unwrap_or_else(|| "unknown".to_owned());
+    let both = explanation.gates.iter().find(|gate| gate.name == BOTH_RUNS);
+    let is_alone = both.is_some_and(|gate| gate.verdict == Verdict::Failed);
     let sizes = match explanation.tp {
-        1 => "TP1".to_owned(),
+        tp if tp == 1 || is_alone => format!("TP{tp}"),
         tp => format!("TP{tp} against TP1"),
     };
     format!(
@@ -76,12 +78,24 @@ pub fn gates_of_runs<'a>(gates: impl IntoIterator<Item = &'a Gate>) -> Vec<(Stri
     named.collect()
 }
 
-/// What the sides differ in beside what is compared, and what that costs: of `lowered` the evidence would be better than C; `None`
+/// What is odd about a curve; and what the sides differ in beside what is compared, and what that costs: of `lowered` the evidence would be better than C; `None`
 /// where no gate warns.
 #[must_use]
 pub fn warning(gates: &[Gate], lowered: &[Cause]) -> Option<String> {
-    let warned = warned(gates).map(|gate| format!("not the {} ({})", gate.name, gate.seen));
-    let warned: Vec<String> = warned.collect();
+    let of_curve = |gate: &&Gate| gate.name == CURVE_GROWS;
+    let curve = warned(gates).filter(of_curve).map(|gate| {
+        format!(
+            "WARNING: more bytes do not always take longer ({}): a switch of the library's protocol may do that, and so may a disturbed measurement or a wrong file; measure those sizes again.",
+            gate.seen
+        )
+    });
+    let curve: Vec<String> = curve.collect();
+    let sides = warned(gates).filter(|gate| !of_curve(gate));
+    let sides = sides.map(|gate| {
+        let name = gate.name.strip_prefix("the ").unwrap_or(&gate.name);
+        format!("not the {name} ({})", gate.seen)
+    });
+    let sides: Vec<String> = sides.collect();
     let mut causes: Vec<String> = lowered.iter().map(Cause::to_string).collect();
     causes.dedup();
     let costs = match causes.is_empty() {
@@ -91,7 +105,9 @@ pub fn warning(gates: &[Gate], lowered: &[Cause]) -> Option<String> {
             causes.join(", ")
         ),
     };
-    (!warned.is_empty()).then(|| format!("WARNING: {}, {costs}.", warned.join(", ")))
+    let sides = (!sides.is_empty()).then(|| format!("WARNING: {}, {costs}.", sides.join(", ")));
+    let all: Vec<String> = sides.into_iter().chain(curve).collect();
+    (!all.is_empty()).then(|| all.join(" "))
 }
 
 /// How many gates passed, and which; `None` where none did.

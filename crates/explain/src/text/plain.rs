@@ -102,8 +102,8 @@ impl<'a> Leader<'a> {
         let is_measured = self.bar.grade.is_some_and(|grade| grade < Grade::D);
         let doubt = match (self.is_sure, is_measured) {
             (true, true) => "mainly",
-            (true, false) => "probably mainly",
-            (false, _) => "most likely",
+            (true, false) | (false, true) => "probably mainly",
+            (false, false) => "perhaps mainly",
         };
         format!(", {doubt} because of {}", self.words)
     }

@@ -1,6 +1,8 @@
 //! How sure a bar is, in words: what the letter of its grade stands for to somebody who never saw one.
 
-use crate::attribute::{Attribution, Bar, Cause, Grade};
+use measure::record::CollectiveKind;
+
+use crate::attribute::{Attribution, Bar, Cause, CollectiveCost, Grade, Lack};
 
 use super::figures::by_difference;
 
@@ -44,9 +46,14 @@ fn of_communication(attribution: &Attribution, bar: &Bar, grade: Grade, simulate
             }
         };
     }
-    let times = match simulated {
-        true => "the soft box's collective times",
-        false => "collective times measured on this box",
+    let lacks = |lack: Lack| {
+        let mut all = attribution.collectives.iter();
+        all.any(|cost| cost.lacks.contains(&lack))
+    };
+    let times = match (simulated, lacks(Lack::Box)) {
+        (true, _) => "the soft box's collective times",
+        (false, true) => "the collective times that were given",
+        (false, false) => "collective times measured on this box",
     };
     let traced = attribution
         .priors
@@ -62,13 +69,43 @@ fn of_communication(attribution: &Attribution, bar: &Bar, grade: Grade, simulate
             "a rough estimate from {times}: other requests' prompts may be in it"
         ),
         (Grade::D, false) => {
-            format!("a rough estimate from {times}, which are not of this step's sizes and mode")
+            format!("a rough estimate from {times}{}", lacking(attribution))
         }
         (_, true) if was_measured(attribution, bar, grade) => {
             format!("{seen} inside the engine, by a trace")
         }
         _ => format!("estimated from {times}"),
     }
+}
+
+/// What the curve lacks to be of this step, in words that begin with a comma; empty where nothing is known.
+fn lacking(attribution: &Attribution) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let told = |cost: &CollectiveCost, lack: Lack| match lack {
+        // It stands in what the times are called.
+        Lack::Box => None,
+        Lack::Mode => Some("timed in another mode than the engine's".to_owned()),
+        Lack::ModeStated => Some("whose mode the file does not say".to_owned()),
+        Lack::Kernel => Some("without the engine's own kernel".to_owned()),
+        Lack::Operation => Some(format!("without the {}s", named(cost.kind))),
+        Lack::Size => Some(format!("without the {}'s size", named(cost.kind))),
+    };
+    for cost in &attribution.collectives {
+        for said in cost.lacks.iter().filter_map(|lack| told(cost, *lack)) {
+            if !words.contains(&said) {
+                words.push(said);
+            }
+        }
+    }
+    match words.is_empty() {
+        true => String::new(),
+        false => format!(", {}", words.join(", ")),
+    }
+}
+
+/// An operation as a sentence has it.
+fn named(kind: CollectiveKind) -> String {
+    kind.to_string().replace('_', "-")
 }
 
 fn of_work(attribution: &Attribution, bar: &Bar, grade: Grade, simulated: bool) -> String {

@@ -107,24 +107,43 @@ fn a_result_of_another_engine_is_refused_and_one_without_rules_is_told() {
 }
 
 #[test]
-fn a_measured_step_far_off_its_own_prediction_is_told_with_both_figures() {
+fn a_measured_step_far_off_its_own_prediction_is_refused_with_both_figures() {
     // 75.2 GB of weights at 1792 GB/s are 42 ms, of which 60.6 are 1.4 times and 250 are 6.
-    let far = |gap: f64| {
-        let found = predict(&of_one(None, gap, "NVIDIA RTX Pro 6000"), 1, 200).unwrap();
-        let mut told = found.caveats.into_iter();
-        told.find(|caveat| caveat.contains("would be predicted of it without that file"))
-    };
-    assert_eq!(far(60.6), None);
-    let told = far(250.0).unwrap();
-    // The median of draws of a start, which lies within 0.5% of the run.
-    let (step, _) = told
-        .split_once("a step of ")
-        .unwrap()
-        .1
-        .split_once(" ms on one GPU, and ")
-        .unwrap();
+    let gpu = "NVIDIA RTX Pro 6000";
+    assert!(predict(&of_one(None, 60.6, gpu), 1, 200).is_ok());
+    let refused = predict(&of_one(None, 250.0, gpu), 1, 200).unwrap_err();
+    assert!(matches!(refused, explain::PredictError::Refused { .. }), "{refused}");
+    let told = refused.to_string();
     assert!(
-        (step.parse::<f64>().unwrap() / 250.0 - 1.0).abs() < 0.005,
+        told.contains("more than 3 times apart: check that"),
+        "{told}"
+    );
+    let between = |from: &str, to: &str| -> f64 {
+        let (_, rest) = told.split_once(from).unwrap();
+        rest.split_once(to).unwrap().0.parse().unwrap()
+    };
+    // The median of draws of a start, which lies within 0.5% of the run.
+    let step = between("its step takes ", " ms, and");
+    assert!((step / 250.0 - 1.0).abs() < 0.005, "{told}");
+    let predicted = between("without that file ", " ms would");
+    assert!((42.0..70.0).contains(&predicted), "{told}");
+}
+
+#[test]
+fn a_half_model_far_off_its_own_prediction_is_refused_too() {
+    // A rank of two reads half of 75.2 GB at 1792 GB/s in 21 ms: 30 are 1.4 times that, and 150 are 7.
+    let of_half = |gap: f64| {
+        let mut inputs = of_one(None, gap, "NVIDIA RTX Pro 6000");
+        inputs.half = vec![inputs.base.serve[0].1.clone()];
+        inputs.base.serve.clear();
+        inputs.sizes = vec![2];
+        predict(&inputs, 1, 200)
+    };
+    of_half(30.0).unwrap();
+    let told = of_half(150.0).unwrap_err().to_string();
+    assert!(told.contains("its step takes 150."), "{told}");
+    assert!(
+        told.contains("a rank's share of this model at TP2"),
         "{told}"
     );
 }

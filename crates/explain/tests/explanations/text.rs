@@ -437,8 +437,22 @@ fn a_main_cause_is_named_where_no_other_can_be_as_large_and_only_there() {
     unclear.bars[1].ms.high = 8.6;
     let likely = first(unclear.clone());
     assert!(
-        likely.contains("not 2 times, most likely because of communication between them: "),
+        likely.contains("not 2 times, probably mainly because of communication between them: "),
         "{likely}"
+    );
+    // The same bars by prior knowledge alone are less sure, whichever of them leads.
+    let mut published = unclear.clone();
+    published.communication.as_mut().unwrap().grade = Some(Grade::D);
+    let perhaps = first(published.clone());
+    assert!(
+        perhaps.contains("not 2 times, perhaps mainly because of communication between them: "),
+        "{perhaps}"
+    );
+    published.bars[1].ms.high = 4.5;
+    let probably = first(published);
+    assert!(
+        probably.contains("not 2 times, probably mainly because of communication between them: "),
+        "{probably}"
     );
     // Above its median: narrow GEMMs stand beside it, with their own interval and evidence.
     unclear.bars[1].ms.high = 9.1;

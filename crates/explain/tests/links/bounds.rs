@@ -302,6 +302,7 @@ fn the_mxc500_slope_is_no_link_effect() {
     // 8 in flight: 0.37 * 20.94 = 7.7, and 20.94 s / (109.62 / 0.37) tokens = 70.7 ms.
     near(bound.points[0].in_flight, 7.7, 0.1);
     near(bound.points[0].ms_per_token, 70.7, 0.1);
+    assert!(bound.points[0].by_latency);
     // Worked out by hand: 2.2 to 2.4 ms for each further sequence, so about 1.2 GB/s.
     let slope = bound.slope_ms.unwrap();
     assert!(slope.low < 2.4 && 2.0 < slope.high, "{slope:?}");
@@ -323,6 +324,28 @@ fn one_load_tells_no_slope_and_the_whole_still_bounds_the_link() {
     near(bound.whole_gb_per_s, 1.61, 0.02);
     let words = text(&explanation);
     assert!(words.contains("fewer than three loads"), "{words}");
+}
+
+#[test]
+fn a_time_per_token_stands_before_a_latency_and_failures_in_what_to_do_first() {
+    let mut inputs = mxc500x4(&SWEEP[..2]);
+    let first = &mut inputs.serve[0].1;
+    (first.streamed, first.tpot_ms) = (true, Some(timed(25.1)));
+    let told = bounded(&inputs)[0].sentences().remove(0);
+    assert_eq!(
+        told,
+        "time per output token on TP4: 25.1 ms with 7.7 really in flight"
+    );
+    let words = text(&explain(&mxc500x4(&SWEEP[..6]), 1, 200));
+    // 14 + 35 + 78.
+    assert!(
+        words.contains("What to do first: find out why requests fail (127 in 3 runs)"),
+        "{words}"
+    );
+    assert!(
+        words.contains("TP4; vLLM") && !words.contains("against TP1"),
+        "{words}"
+    );
 }
 
 #[test]

@@ -36,6 +36,11 @@ pub enum FolderError {
     /// The folder holds another run's journal or record.
     #[error("{0} holds a result already; choose another folder with --out, or read it with `show`")]
     Taken(PathBuf),
+    /// A folder without anything of ours.
+    #[error(
+        "{0} is a folder without a record.json or journal.jsonl; name a result's file, or the folder that a program of ours wrote"
+    )]
+    NoRecord(PathBuf),
     /// Too large to be one of ours.
     #[error("{0} is larger than 256 MiB, which no record of ours is")]
     TooLarge(PathBuf),
@@ -217,7 +222,11 @@ pub fn load(path: &Path) -> Result<Record, FolderError> {
         if journal.exists() {
             journal
         } else {
-            path.join("record.json")
+            let record = path.join("record.json");
+            if !record.exists() {
+                return Err(FolderError::NoRecord(path.to_owned()));
+            }
+            record
         }
     } else {
         path.to_owned()
