@@ -6,7 +6,7 @@ use crate::advise::{Advice, Effect, Rule};
 use crate::attribute::Attribution;
 use crate::bounded::Bounded;
 use crate::explanation::{Explanation, Outcome};
-use crate::gates::{FAILURES, Verdict};
+use crate::gates::{FAILURES, Gate, Verdict};
 use crate::next::NextStep;
 use crate::slope::SlopeVerdict;
 use crate::words::{first_reasons, number_of};
@@ -48,13 +48,14 @@ pub fn answer(explanation: &Explanation) -> Vec<String> {
                 .gates
                 .iter()
                 .filter(|gate| gate.verdict == Verdict::Failed);
-            let run = failed.clone().find_map(|gate| gate.what_to_run.as_deref());
+            let first = failed.clone().find(|gate| gate.what_to_run.is_some());
+            let run = first.and_then(|gate| gate.what_to_run.as_deref());
             let otherwise = if refusal.is_no_step() { RUN } else { LOOK };
-            let failures = failed
-                .filter(|gate| gate.name.starts_with(FAILURES))
-                .count();
-            let failures = match failures {
+            let is_failures = |gate: &&Gate| gate.name.starts_with(FAILURES);
+            let failures = match failed.filter(is_failures).count() {
                 0 => String::new(),
+                // That gate asks for it itself.
+                _ if first.as_ref().is_some_and(is_failures) => String::new(),
                 runs => format!("{}; then ", failures_first(explanation, runs)),
             };
             let alone = tested.map_or_else(String::new, |tested| {

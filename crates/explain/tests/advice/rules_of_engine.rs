@@ -280,7 +280,9 @@ fn a_gain_is_told_with_its_interval_and_with_what_it_supposes() {
     );
     assert_eq!(
         effect(None, false, Some(1.9)).to_string(),
-        format!("{gain}, up to 1.90x (95%) where all that is unexplained is communication, too")
+        format!(
+            "{gain}, up to 1.90x the step rate of TP1 (95% of the draws lie below) where all that is unexplained is communication, too"
+        )
     );
     assert_eq!(effect(None, false, None).to_string(), gain);
     // One from before either was told still loads.
