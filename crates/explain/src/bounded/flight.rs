@@ -1,6 +1,7 @@
 //! Runs that are refused for other reasons: how the time per token grows with the requests in flight, and how slow a link would
 //! have to be for that.
 
+use measure::import::ServeRun;
 use measure::record::CollectiveKind;
 use serde::{Deserialize, Serialize};
 use tp_plan::plan;
@@ -25,6 +26,9 @@ pub struct FlightBound {
     pub tp: u32,
     /// The runs, by requests in flight.
     pub points: Vec<FlightPoint>,
+    /// The runs on one GPU, where several are explained; nothing in explanations from before they were told.
+    #[serde(default)]
+    pub of_one: Vec<FlightPoint>,
     /// Bytes of each rank's all-reduce messages that one more sequence adds to a step.
     pub bytes_per_sequence: u64,
     /// All-reduces of a step.
@@ -54,23 +58,7 @@ pub struct FlightPoint {
 /// The bounds; `None` where no run tells its requests in flight and a time per token.
 pub(super) fn flight(inputs: &Inputs) -> Option<FlightBound> {
     let engine = inputs.engine(inputs.tp)?;
-    let mut points: Vec<FlightPoint> = inputs
-        .runs(inputs.tp)
-        .filter_map(|run| {
-            let shape = RunShape::new(run);
-            let streamed = run.tpot_ms.filter(|_| run.streamed).map(|each| each.mean);
-            Some(FlightPoint {
-                in_flight: shape.in_flight()?,
-                ms_per_token: match streamed {
-                    Some(each) => each,
-                    None => shape.latency_ms()? / shape.output()?,
-                },
-                by_latency: streamed.is_none(),
-            })
-        })
-        .filter(|point| point.in_flight > 0.0 && point.ms_per_token.is_finite())
-        .collect();
-    points.sort_by(|a, b| a.in_flight.total_cmp(&b.in_flight));
+    let points = points(inputs, inputs.tp);
     let last = *points.last()?;
     // Of one sequence in a step that is not padded: what every further one adds.
     let unpadded = engine.clone().with_eager();
@@ -105,8 +93,33 @@ pub(super) fn flight(inputs: &Inputs) -> Option<FlightBound> {
         slope_ms: slope,
         whole_gb_per_s: per_sequence * last.in_flight / last.ms_per_token / 1e6,
         failed: failed.map(|all| all.iter().sum()),
+        of_one: match inputs.tp {
+            1 => Vec::new(),
+            _ => self::points(inputs, 1),
+        },
         points,
     })
+}
+
+/// The runs of a size by their requests in flight. Times of a stream and latencies are never mixed, since the latter hold more.
+fn points(inputs: &Inputs, tp: u32) -> Vec<FlightPoint> {
+    let streamed = |run: &ServeRun| run.tpot_ms.filter(|_| run.streamed).map(|each| each.mean);
+    let by_latency = !inputs.runs(tp).all(|run| streamed(run).is_some());
+    let point = |run: &ServeRun| {
+        let shape = RunShape::new(run);
+        Some(FlightPoint {
+            in_flight: shape.in_flight()?,
+            ms_per_token: match by_latency {
+                true => shape.latency_ms()? / shape.output()?,
+                false => streamed(run)?,
+            },
+            by_latency,
+        })
+    };
+    let is_told = |of: &FlightPoint| of.in_flight > 0.0 && of.ms_per_token.is_finite();
+    let mut points: Vec<FlightPoint> = inputs.runs(tp).filter_map(point).filter(is_told).collect();
+    points.sort_by(|a, b| a.in_flight.total_cmp(&b.in_flight));
+    points
 }
 
 /// Least squares of time per token over requests in flight, with the interval that the residuals give.
@@ -140,32 +153,12 @@ fn slope(points: &[FlightPoint]) -> Option<Range> {
 impl FlightBound {
     /// What it says, a sentence each.
     pub(super) fn sentences(&self) -> Vec<String> {
-        let told = |by_latency: bool| -> Vec<String> {
-            let points = self.points.iter();
-            let points = points.filter(|point| point.by_latency == by_latency);
-            points
-                .map(|point| {
-                    let FlightPoint {
-                        ms_per_token,
-                        in_flight,
-                        ..
-                    } = point;
-                    format!("{ms_per_token:.1} ms with {in_flight:.1} really in flight")
-                })
-                .collect()
-        };
-        let said = [
-            (false, "time per output token"),
-            (
-                true,
-                "latency over output tokens, prompts and waiting included,",
-            ),
-        ];
-        let mut said: Vec<String> = said
+        let sides = [(1, &self.of_one), (self.tp, &self.points)];
+        let mut said: Vec<String> = sides
             .into_iter()
-            .map(|(by_latency, what)| (what, told(by_latency)))
-            .filter(|(_, points)| !points.is_empty())
-            .map(|(what, points)| format!("{what} on TP{}: {}", self.tp, points.join(", ")))
+            .filter_map(|(tp, points)| {
+                Some(format!("{} on TP{tp}: {}", of(points)?, listed(points)))
+            })
             .collect();
         #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
         let megabytes = self.bytes_per_sequence as f64 / 1e6;
@@ -188,4 +181,20 @@ impl FlightBound {
         }
         said
     }
+}
+
+/// What the times of a side are; `None` where it has none.
+fn of(points: &[FlightPoint]) -> Option<&'static str> {
+    Some(match points.first()?.by_latency {
+        true => "latency over output tokens, prompts and waiting included,",
+        false => "time per output token",
+    })
+}
+
+fn listed(points: &[FlightPoint]) -> String {
+    let told = points.iter().map(|point| {
+        let (ms, in_flight) = (point.ms_per_token, point.in_flight);
+        format!("{ms:.1} ms with {in_flight:.1} really in flight")
+    });
+    told.collect::<Vec<_>>().join(", ")
 }

@@ -77,7 +77,7 @@ const ROWS: [Row; 8] = [
         },
     },
     Row {
-        name: "same GPUs",
+        name: SAME_GPUS,
         what: "the GPUs",
         needed: "GPUs of one kind served all",
         next: "give runs of the same GPUs",
@@ -154,6 +154,9 @@ const ROWS: [Row; 8] = [
     },
 ];
 
+/// The name of the gate on the kinds of GPU.
+const SAME_GPUS: &str = "same GPUs";
+
 /// The row whose runs repeat each other with seeds of their own.
 const SEEDS: &str = "same seed";
 
@@ -194,6 +197,29 @@ pub(super) fn conditions(inputs: &Inputs) -> Vec<Gate> {
         gates.push(open.not_judged(words));
     }
     gates
+}
+
+/// The gate on the runs' GPUs is unknown where they are alike and their names do not tell whether the box's are the same.
+pub(super) fn held_to_box(inputs: &Inputs, mut gate: Gate) -> Gate {
+    let (gpu, name) = (&inputs.known.gpu, &inputs.known.name);
+    let (true, Some(box_gpu), Some(name)) = (gate.name == SAME_GPUS, gpu, name) else {
+        return gate;
+    };
+    let mut told = compared(inputs).flat_map(|run| {
+        let gpus = run.conditions.gpus.iter();
+        gpus.map(move |gpu| (run, gpu))
+    });
+    let untold =
+        told.find(|(_, gpu)| differ(gpu, box_gpu).is_none() && !gpu.eq_ignore_ascii_case(box_gpu));
+    if let (Verdict::Passed, Some((run, gpu))) = (gate.verdict, untold) {
+        gate.verdict = Verdict::Unknown;
+        gate.seen = format!(
+            "{gpu} in {} and {box_gpu} of the box {name}: the names do not tell whether it is the same",
+            run.origin
+        );
+        gate.what_to_run = Some("name the box that the runs are of with --box".to_owned());
+    }
+    gate
 }
 
 /// The engine whose rules are taken against the one that all files name; `None` where they name none, or several. Fields of their

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks::{OF_A_RUN, OF_COMPARED, OF_FILES};
-use super::conditions::conditions;
+use super::conditions::{conditions, held_to_box};
 use super::evidence::{half_width, half_width_proven};
 use super::files::{BOTH_ORIGINS, TWO_BOXES};
 use super::grows::curve_grows;
@@ -56,7 +56,11 @@ impl std::fmt::Display for Verdict {
 #[must_use]
 pub fn gates(inputs: &Inputs) -> Vec<Gate> {
     let mut gates: Vec<Gate> = OF_FILES.iter().map(|check| check(inputs)).collect();
-    gates.extend(conditions(inputs));
+    gates.extend(
+        conditions(inputs)
+            .into_iter()
+            .map(|gate| held_to_box(inputs, gate)),
+    );
     gates.extend(curve_grows(inputs));
     let sizes: &[u32] = if inputs.tp == 1 {
         &[1]

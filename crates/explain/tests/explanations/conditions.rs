@@ -384,3 +384,28 @@ fn what_a_side_does_not_say_is_told_once_and_not_judged() {
     );
     assert!(all.iter().all(|gate| gate.name != "same engine"));
 }
+
+#[test]
+fn runs_of_another_product_than_the_virtual_gpus_of_the_box_are_a_reservation_with_both_names() {
+    let of = |edition: &str| {
+        let gpus = vec![format!("NVIDIA RTX PRO 6000 Blackwell {edition}")];
+        let both = Conditions {
+            gpus,
+            ..Conditions::default()
+        };
+        let mut inputs = pair(both.clone(), both);
+        inputs.known.name = Some("a-box".to_owned());
+        inputs.known.gpu = Some("NVIDIA RTX Pro 6000 Blackwell DC-4-96Q".to_owned());
+        gate(&inputs, "same GPUs")
+    };
+    let other = of("Workstation Edition");
+    assert_eq!(other.verdict, Verdict::Unknown, "{other:?}");
+    assert!(
+        other.seen.starts_with(
+            "NVIDIA RTX PRO 6000 Blackwell Workstation Edition in tp1.json and NVIDIA RTX Pro 6000 Blackwell DC-4-96Q of the box a-box"
+        ),
+        "{other:?}"
+    );
+    // Virtual GPUs of that name are made of this one.
+    assert_eq!(of("Server Edition").verdict, Verdict::Passed);
+}

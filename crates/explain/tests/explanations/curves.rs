@@ -263,3 +263,31 @@ fn one_size_that_stands_out_is_a_reservation_where_the_step_does_not_read_it() {
     assert_eq!(seen(64 << 10, 16.0), Some(Verdict::Unknown));
     assert_eq!(seen(1 << 20, 64.0), Some(Verdict::Failed));
 }
+
+#[test]
+fn what_a_curve_lacks_is_told_by_name_and_a_bare_table_is_not_called_of_this_box() {
+    let said = |change: &dyn Fn(&mut Inputs)| {
+        let mut inputs = with_curve(CallMode::Graph);
+        for point in &mut inputs.curve {
+            point.library = Some("nccl".to_owned());
+        }
+        change(&mut inputs);
+        text(&explain(&inputs, 1, 4000))
+    };
+    // The deciding size is there, and the gather is not.
+    let words = said(&|inputs| {
+        inputs.curve.truncate(1);
+        inputs.curve[0].mode = Some(CallMode::BackToBack);
+    });
+    let is = "collective times measured on this box, timed in another mode than the engine's, without the all-gathers)";
+    assert!(words.contains(is), "{words}");
+    // At twice the size, of no box and in no mode that the file says.
+    let words = said(&|inputs| {
+        for point in &mut inputs.curve {
+            (point.library, point.mode) = (None, None);
+        }
+        inputs.curve[0].bytes_per_rank *= 2;
+    });
+    let is = "the collective times that were given, whose mode the file does not say, without the all-reduce's size)";
+    assert!(words.contains(is), "{words}");
+}

@@ -329,12 +329,19 @@ fn one_load_tells_no_slope_and_the_whole_still_bounds_the_link() {
 #[test]
 fn a_time_per_token_stands_before_a_latency_and_failures_in_what_to_do_first() {
     let mut inputs = mxc500x4(&SWEEP[..2]);
-    let first = &mut inputs.serve[0].1;
-    (first.streamed, first.tpot_ms) = (true, Some(timed(25.1)));
-    let told = bounded(&inputs)[0].sentences().remove(0);
+    let [first, second] = &mut inputs.serve[..] else {
+        panic!("two loads");
+    };
+    (first.1.streamed, first.1.tpot_ms) = (true, Some(timed(25.1)));
+    second.0 = 1;
+    let told = bounded(&inputs)[0].sentences();
+    // 0.61 * 25.73 = 15.7, and 25.73 s / (179.37 / 0.61) tokens = 87.5 ms.
     assert_eq!(
-        told,
-        "time per output token on TP4: 25.1 ms with 7.7 really in flight"
+        told[..2],
+        [
+            "latency over output tokens, prompts and waiting included, on TP1: 87.5 ms with 15.7 really in flight",
+            "time per output token on TP4: 25.1 ms with 7.7 really in flight"
+        ]
     );
     let words = text(&explain(&mxc500x4(&SWEEP[..6]), 1, 200));
     // 14 + 35 + 78.
