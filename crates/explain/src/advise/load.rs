@@ -92,7 +92,7 @@ pub(super) fn replicas(found: &Found) -> Vec<Advice> {
     )]
 }
 
-/// Narrow GEMMs take more of the time above the ideal than anything else.
+/// Narrow GEMMs take more of the time above the ideal than anything else, and than collectives do by their curve.
 pub(super) fn kernels(found: &Found) -> Vec<Advice> {
     let attribution = found.attribution;
     let share = attribution.remainder_share_of_excess;
@@ -101,12 +101,13 @@ pub(super) fn kernels(found: &Found) -> Vec<Advice> {
     if gain < NEAR {
         return Vec::new();
     }
-    let Some(gemm) = attribution.bar(Cause::NarrowGemm) else {
+    let leads = attribution.leading().map(|of| of.bar);
+    let Some(gemm) = leads.filter(|bar| bar.cause == Cause::NarrowGemm) else {
         return Vec::new();
     };
-    let mut others = attribution.bars.iter().chain(&attribution.communication);
-    let is_other = |cause| !matches!(cause, Cause::Ideal | Cause::NarrowGemm);
-    if others.any(|bar| is_other(bar.cause) && bar.ms.mid > gemm.ms.mid) {
+    // Where nothing is claimed of collectives, what their curve gives them is in no bar.
+    let sent = attribution.collectives_ms();
+    if sent >= gemm.ms.mid {
         return Vec::new();
     }
     vec![Advice {

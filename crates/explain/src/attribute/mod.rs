@@ -9,6 +9,7 @@ mod draws;
 mod gemm;
 mod half;
 mod launches;
+mod leading;
 mod left_out;
 mod misfit;
 pub(crate) mod prepare;

@@ -13,18 +13,31 @@ const PROTOCOLS: [(&str, f64); 3] = [("LL", 2.0), ("LL128", 128.0 / 120.0), ("SI
 /// Variables that choose among them.
 const VARIABLES: [&str; 2] = ["NCCL_PROTO", "MCCL_PROTO"];
 
-/// Bytes carried at most for each byte that a collective must send over a link of either side.
+/// Bytes carried at most for each byte that a collective must send over a link of either side, over all who may do it.
 pub(super) fn carried(of: &PlannedCollective, sides: [&LinkSide; 2]) -> f64 {
-    let ranks = sides[0].inputs.tp;
+    let by_library = || {
+        let each = sides.map(|side| by_variable(&side.inputs));
+        each.into_iter().fold(1.0, f64::max)
+    };
     match of.path {
-        // An engine's own kernel reads data as it is; in one shot each rank reads every other's whole message, which is n/2 times
-        // what the algorithm that moves least does.
-        CollectivePath::Custom => (f64::from(ranks) / 2.0).max(1.0),
-        _ => sides
-            .map(|side| by_variable(&side.inputs))
-            .into_iter()
-            .fold(1.0, f64::max),
+        CollectivePath::Custom if sides.iter().all(|side| is_own_kernel(&side.inputs)) => {
+            by_own_kernel(sides[0].inputs.tp)
+        }
+        // By the engine's rules it is its own kernel, and nobody saw it: a server that found no peer access takes the library.
+        CollectivePath::Custom => by_library().max(by_own_kernel(sides[0].inputs.tp)),
+        CollectivePath::Library => by_library(),
     }
+}
+
+/// An engine's own kernel reads data as it is; in one shot each rank reads every other's whole message, which is n/2 times what the
+/// algorithm that moves least does.
+fn by_own_kernel(ranks: u32) -> f64 {
+    (f64::from(ranks) / 2.0).max(1.0)
+}
+
+/// Whether the server's log rules out that the library does what the rules leave to the engine's own kernel.
+fn is_own_kernel(inputs: &Inputs) -> bool {
+    inputs.log(inputs.tp).is_some_and(|log| log.reduces_itself)
 }
 
 /// The most that a protocol carries which the library may choose.

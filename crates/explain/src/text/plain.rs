@@ -76,24 +76,10 @@ struct Leader<'a> {
 
 impl<'a> Leader<'a> {
     fn of(attribution: &'a Attribution) -> Option<Self> {
-        let causes = [
-            Cause::Communication,
-            Cause::NarrowGemm,
-            Cause::Unsharded,
-            Cause::Host,
-            Cause::Unexplained,
-        ];
-        let bars: Vec<&Bar> = causes
-            .into_iter()
-            .filter_map(|cause| attribution.bar(cause))
-            .collect();
-        let first = *bars.iter().max_by(|a, b| a.ms.mid.total_cmp(&b.ms.mid))?;
-        let others = bars.iter().filter(|bar| bar.cause != first.cause);
-        let next = others.map(|bar| bar.ms.high).fold(0.0, f64::max);
-        (first.ms.mid > next && first.ms.low > 0.0).then(|| Self {
-            bar: first,
-            words: reason(attribution, first.cause),
-            is_sure: first.ms.low > next,
+        attribution.leading().map(|of| Self {
+            bar: of.bar,
+            words: reason(attribution, of.bar.cause),
+            is_sure: of.is_sure,
         })
     }
 

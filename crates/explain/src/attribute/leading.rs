@@ -1,0 +1,43 @@
+//! Which cause takes most of the time above the ideal, where its bar stands apart from all others. What that bar rests on is not judged.
+
+use super::result::{Attribution, Bar, Cause};
+
+/// Causes that are apart from each other: parts of communication are not told beside the whole.
+const CAUSES: [Cause; 5] = [
+    Cause::Communication,
+    Cause::NarrowGemm,
+    Cause::Unsharded,
+    Cause::Host,
+    Cause::Unexplained,
+];
+
+/// The bar that leads.
+pub(crate) struct Leading<'a> {
+    pub(crate) bar: &'a Bar,
+    /// Wherever in their intervals all causes lie; else by its median alone, which no other's interval reaches.
+    pub(crate) is_sure: bool,
+}
+
+impl Attribution {
+    /// The bar whose median no other's interval reaches; `None` where there is none.
+    pub(crate) fn leading(&self) -> Option<Leading<'_>> {
+        let bars: Vec<&Bar> = CAUSES
+            .into_iter()
+            .filter_map(|cause| self.bar(cause))
+            .collect();
+        let first = *bars.iter().max_by(|a, b| a.ms.mid.total_cmp(&b.ms.mid))?;
+        let others = bars.iter().filter(|bar| bar.cause != first.cause);
+        let next = others.map(|bar| bar.ms.high).fold(0.0, f64::max);
+        (first.ms.mid > next && first.ms.low > 0.0).then(|| Leading {
+            bar: first,
+            is_sure: first.ms.low > next,
+        })
+    }
+
+    /// What this box's curve, another's or a trace gives all collectives of a step as it is, ms; 0 where there is none.
+    pub(crate) fn collectives_ms(&self) -> f64 {
+        let each = self.collectives.iter();
+        let us: f64 = each.map(|cost| f64::from(cost.count) * cost.us).sum();
+        us / 1e3
+    }
+}
