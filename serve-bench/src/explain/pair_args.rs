@@ -6,8 +6,9 @@ use ::explain::PhysicalLink;
 use clap::{Args, ValueEnum};
 use topology::PcieLink;
 
-/// What says that another comparison is asked for.
-const OF_SIZES: [&str; 6] = ["tp1", "tp2", "tp4", "tp8", "allreduce", "links"];
+/// What says that another comparison is asked for. Every option of this one names them: where --a is in conflict with one that was given,
+/// clap does not ask for it any more.
+const OF_SIZES: [&str; 7] = ["tp1", "tp2", "tp4", "tp8", "allreduce", "links", "what_if"];
 
 /// Files of two links.
 #[derive(Debug, Clone, Args)]
@@ -22,39 +23,39 @@ pub(crate) struct PairArgs {
     pub(super) b: Vec<PathBuf>,
 
     /// Tensor parallel size of both, where the files do not say; 1 makes a negative control.
-    #[arg(long, value_name = "N", requires = "a", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", requires = "a", conflicts_with_all = OF_SIZES, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) tp: Option<u32>,
 
     /// Collective times over the first link, in the formats of --allreduce.
-    #[arg(long, value_name = "FILE", requires = "a")]
+    #[arg(long, value_name = "FILE", requires = "a", conflicts_with_all = OF_SIZES)]
     pub(super) allreduce_a: Vec<PathBuf>,
 
     /// Collective times over the other link.
-    #[arg(long, value_name = "FILE", requires = "a")]
+    #[arg(long, value_name = "FILE", requires = "a", conflicts_with_all = OF_SIZES)]
     pub(super) allreduce_b: Vec<PathBuf>,
 
     /// Links of the first side's GPUs, of p2p-bw.
-    #[arg(long, value_name = "FILE", requires = "a")]
+    #[arg(long, value_name = "FILE", requires = "a", conflicts_with_all = OF_SIZES)]
     pub(super) links_a: Option<PathBuf>,
 
     /// Links of the other side's GPUs.
-    #[arg(long, value_name = "FILE", requires = "a")]
+    #[arg(long, value_name = "FILE", requires = "a", conflicts_with_all = OF_SIZES)]
     pub(super) links_b: Option<PathBuf>,
 
     /// The first link where no record says, such as gen4x16, or gen4x16,NODE with the class of the path between the GPUs.
-    #[arg(long, value_name = "LINK", requires = "a", value_parser = link)]
+    #[arg(long, value_name = "LINK", requires = "a", conflicts_with_all = OF_SIZES, value_parser = link)]
     pub(super) link_a: Option<PhysicalLink>,
 
     /// The other link, such as gen4x8, or gen4x16,SYS.
-    #[arg(long, value_name = "LINK", requires = "a", value_parser = link)]
+    #[arg(long, value_name = "LINK", requires = "a", conflicts_with_all = OF_SIZES, value_parser = link)]
     pub(super) link_b: Option<PhysicalLink>,
 
     /// Whether GPUs of the first side reach each other's memory, where no record says.
-    #[arg(long, value_enum, requires = "a")]
+    #[arg(long, value_enum, requires = "a", conflicts_with_all = OF_SIZES)]
     pub(super) p2p_a: Option<Peer>,
 
     /// Whether GPUs of the other side do.
-    #[arg(long, value_enum, requires = "a")]
+    #[arg(long, value_enum, requires = "a", conflicts_with_all = OF_SIZES)]
     pub(super) p2p_b: Option<Peer>,
 }
 

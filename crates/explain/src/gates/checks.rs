@@ -9,7 +9,8 @@ use super::files::{
 };
 use super::gate::Gate;
 use super::of_run::{
-    closed_loop, fixed_output, in_flight, no_failures, pure_decode, times_agree, two_tokens,
+    closed_loop, fixed_output, in_flight, no_failures, one_token, pure_decode, times_agree,
+    two_tokens,
 };
 use crate::inputs::Inputs;
 
@@ -28,10 +29,11 @@ pub(super) const OF_FILES: [OfAll; 7] = [
 ];
 
 /// Gates on one run.
-pub(super) const OF_A_RUN: [OfRun; 8] = [
+pub(super) const OF_A_RUN: [OfRun; 9] = [
     no_failures,
     closed_loop,
     in_flight,
+    one_token,
     pure_decode,
     fixed_output,
     two_tokens,

@@ -83,6 +83,50 @@ pub(super) fn in_flight(_: &Inputs, run: &ServeRun) -> Gate {
     )
 }
 
+/// Tokens of a chunk beyond which a step made several; a client that reads late, or a server that joins chunks under load, is below.
+pub(crate) const SEVERAL: f64 = 1.2;
+
+/// Name of the gate on tokens of a step.
+pub(crate) const ONE_TOKEN: &str = "one token a step";
+
+/// Whether a token is a step: where tokens are drafted, or a chunk holds several, the time per token is none of a step.
+pub(super) fn one_token(_: &Inputs, run: &ServeRun) -> Gate {
+    let gate = Open::new(
+        ONE_TOKEN,
+        format!(
+            "a chunk holds one token: the mean gap between chunks is the mean time per token, {SEVERAL} of it at most, and no tokens were drafted"
+        ),
+        "switch speculative decoding and streaming by several tokens off (vLLM: no --speculative-config, --stream-interval 1), and run again",
+    );
+    if let Some(drafted) = &run.conditions.drafted {
+        return gate.is(
+            Some(false),
+            format!("several tokens a step: tokens were drafted ({drafted}; speculative decoding)"),
+        );
+    }
+    let Some(tokens) = RunShape::new(run).tokens_in_a_chunk() else {
+        return gate.not_judged("no mean gap between chunks beside a mean time per token");
+    };
+    let seen = format!("a chunk held {tokens:.2} tokens in the mean");
+    if tokens > SEVERAL {
+        return gate.is(
+            Some(false),
+            format!(
+                "{seen}: several tokens a step (speculative decoding), or a server that streams by several"
+            ),
+        );
+    }
+    match tokens > 1.0 + TOLERANCE {
+        true => gate.is(
+            None,
+            format!(
+                "{seen}: chunks that were joined under load, or a few tokens that were drafted"
+            ),
+        ),
+        false => gate.is(Some(true), seen),
+    }
+}
+
 pub(super) fn pure_decode(inputs: &Inputs, run: &ServeRun) -> Gate {
     let gate = Open::new(
         "pure decode",

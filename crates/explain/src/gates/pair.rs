@@ -10,6 +10,7 @@ use super::compared::SAME_LOAD;
 use super::conditions::conditions;
 use super::files::BOTH_RUNS;
 use super::gate::{Gate, Verdict};
+use super::of_run::ONE_TOKEN;
 use crate::inputs::Inputs;
 
 /// Checks that are about one GPU against several.
@@ -19,7 +20,12 @@ const NOT_OF_A_PAIR: [&str; 2] = [BOTH_RUNS, "several GPUs are not slower"];
 const OF_A_SIDE: [&str; 2] = ["weights fit", "a step can read its weights"];
 
 /// Gates that a decode step needs, and a time to first token does not.
-const OF_DECODE: [&str; 3] = ["pure decode", "fixed output length", "two output tokens"];
+const OF_DECODE: [&str; 4] = [
+    ONE_TOKEN,
+    "pure decode",
+    "fixed output length",
+    "two output tokens",
+];
 
 /// Every gate of a pair, with the names of its sides.
 pub(crate) fn pair_gates(a: (&str, &Inputs), b: (&str, &Inputs)) -> Vec<Gate> {

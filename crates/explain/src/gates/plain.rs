@@ -3,9 +3,10 @@
 use super::conditions::ENGINE_ASKED;
 use super::files::{BOTH_ORIGINS, BOTH_RUNS, TWO_BOXES};
 use super::grows::CURVE_GROWS;
+use super::of_run::ONE_TOKEN;
 
 /// What is wrong where the gate of that name does not hold.
-const PLAIN: [(&str, &str); 28] = [
+const PLAIN: [(&str, &str); 29] = [
     (BOTH_ORIGINS, "measured and simulated files are mixed"),
     (TWO_BOXES, "the files are of two soft boxes"),
     (
@@ -57,6 +58,7 @@ const PLAIN: [(&str, &str); 28] = [
         "requests in flight",
         "the client did not keep as many requests going as it was asked to",
     ),
+    (ONE_TOKEN, "the time per token is not that of a step"),
     (
         "pure decode",
         "too much of the time went into reading prompts, so that the time per token is not that of making tokens",

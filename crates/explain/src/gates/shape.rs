@@ -79,6 +79,13 @@ impl<'a> RunShape<'a> {
         Some(gap? / self.run.tpot_ms?.mean)
     }
 
+    /// Tokens that a chunk held in the mean, where gaps and time per token are told: all gaps of a request are as long as all its
+    /// tokens after the first.
+    pub(crate) fn tokens_in_a_chunk(&self) -> Option<f64> {
+        let gap = self.run.itl_ms?.mean;
+        Some(gap / self.run.tpot_ms?.mean).filter(|tokens| tokens.is_finite())
+    }
+
     /// The part of the time per token that other requests' prompts may take at most by the time to first token, 0 to 1, whatever gaps
     /// between tokens show; `None` where nobody timed a first token, or there is no time per token.
     pub(crate) fn by_first_token(&self) -> Option<f64> {

@@ -4,7 +4,7 @@ use measure::import::{ServeRun, Spread};
 use measure::stats::Interval;
 
 use crate::attribute::StepFrom;
-use crate::gates::RunShape;
+use crate::gates::{RunShape, SEVERAL};
 
 /// A time of a run.
 #[derive(Debug, Clone, Copy)]
@@ -21,9 +21,6 @@ impl From<Spread> for RunTime {
         Self { of, unseen: 0.0 }
     }
 }
-
-/// Gaps that are longer than the time per token by this factor are of chunks that hold several tokens.
-const SEVERAL: f64 = 1.2;
 
 /// Whether a run's gaps between tokens are of single tokens, as far as it says.
 pub(super) fn has_gaps_of_tokens(run: &ServeRun) -> bool {

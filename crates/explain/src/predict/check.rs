@@ -7,7 +7,8 @@ use measure::import::ServeRun;
 use super::inputs::PredictInputs;
 use super::result::PredictError;
 use crate::gates::{
-    BOTH_RUNS, CURVE_GROWS, ENGINE_ASKED, Gate, MODEL_ASKED, RunShape, failed, gates, reservations,
+    BOTH_RUNS, CURVE_GROWS, ENGINE_ASKED, Gate, MODEL_ASKED, ONE_TOKEN, RunShape, failed, gates,
+    reservations,
 };
 use crate::inputs::{Inputs, MEASURED};
 
@@ -39,7 +40,8 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<String>, PredictError>
         .next()
         .map_or("these files", |run| &run.origin);
     broken(reasons.map(told).collect(), file)?;
-    let mut doubts: Vec<String> = in_doubt(all, &[MODEL_ASKED, ENGINE_ASKED, CURVE_GROWS]);
+    let mut doubts: Vec<String> =
+        in_doubt(all, &[MODEL_ASKED, ENGINE_ASKED, CURVE_GROWS, ONE_TOKEN]);
     for half in &inputs.half {
         // What is known of the whole model does not hold of the half, and the run's own gates do.
         let of_half = Inputs {
@@ -50,7 +52,7 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<String>, PredictError>
         let of_run = |gate: &&Gate| gate.name == ENGINE_ASKED || gate.name.contains(", TP1");
         let reasons = failed(&all).filter(of_run);
         broken(reasons.map(told).collect(), &half.origin)?;
-        doubts.extend(in_doubt(all, &[ENGINE_ASKED, CURVE_GROWS]));
+        doubts.extend(in_doubt(all, &[ENGINE_ASKED, CURVE_GROWS, ONE_TOKEN]));
         let soft = half.simulated.as_deref().unwrap_or(MEASURED);
         let others = of_one.serve.iter().map(|(_, run)| run.simulated.as_deref());
         let curve = of_one.curve.iter().map(|point| point.simulated.as_deref());
@@ -82,7 +84,8 @@ fn unnamed(inputs: &PredictInputs) -> impl Iterator<Item = String> {
 
 /// The doubts of those of these gates that a prediction rests on as much as an explanation.
 fn in_doubt(mut all: Vec<Gate>, names: &[&str]) -> Vec<String> {
-    all.retain(|gate| names.contains(&gate.name.as_str()));
+    // The name of a gate on a run ends in the run.
+    all.retain(|gate| names.iter().any(|name| gate.name.starts_with(name)));
     reservations(&all).collect()
 }
 

@@ -48,7 +48,7 @@ pub(super) fn verdict(
     let limit = farthest(fit.arms.len(), fit.launches);
     if let Some(chi) = fit.residual.reduced_chi_square.filter(|chi| *chi > limit) {
         return undecided(format!(
-            "the arms do not lie on one line (mean squared distance {chi:.0} times what launches differ by, and chance makes it {limit:.0} at most): {} lies farthest off, so it changes more than the link or the engine took another path in it than was timed; run it again, or leave it out",
+            "the arms do not lie on one line (mean squared distance {chi:.0} times what launches differ by, beyond {limit:.0}, which chance reaches in less than one of a hundred): {} lies farthest off, so it changes more than the link or the engine took another path in it than was timed; run it again, or leave it out",
             fit.residual.worst
         ));
     }

@@ -75,6 +75,9 @@ pub struct Conditions {
     pub seed: Option<u64>,
     /// Launch flags of the server that change a step.
     pub flags: BTreeMap<String, String>,
+    /// The field that says that tokens were drafted (speculative decoding), with its value, such as `spec_decode_acceptance_rate = 61.2`.
+    #[serde(default)]
+    pub drafted: Option<String>,
 }
 
 /// A machine that served.
@@ -233,6 +236,7 @@ impl Conditions {
             dataset,
             seed,
             flags: flags.collect(),
+            drafted: drafted(fields),
         }
     }
 
@@ -241,6 +245,24 @@ impl Conditions {
         self.host = self.host.map(Host::asked_there);
         self
     }
+}
+
+/// The first field that only a server that drafts tokens has. vLLM's client adds `spec_decode_*`, SGLang's writes null or 1 where
+/// nothing was drafted; a list of rates by position says no more than the rates do.
+fn drafted(fields: &Fields) -> Option<String> {
+    let counts = fields.map.iter().filter_map(|(key, value)| {
+        let none = match key.as_str() {
+            "accept_length" => 1.0,
+            key if key.starts_with("spec_decode_") => 0.0,
+            _ => return None,
+        };
+        let value = value.as_f64().filter(|value| *value > none)?;
+        Some(format!("{} = {value:.2}", control::shortened(key)))
+    });
+    let server = fields.value("server_info").and_then(Value::as_object);
+    let algorithm = server.and_then(|server| told(server.get("speculative_algorithm")?));
+    let algorithm = algorithm.map(|of| format!("speculative_algorithm = {of}"));
+    algorithm.into_iter().chain(counts).next()
 }
 
 /// A value in words; `None` for one that is not there, or is no single value.
@@ -346,6 +368,34 @@ mod tests {
         assert_eq!(both, (Some("vllm".to_owned()), Some("0.13.0".to_owned())));
         assert_eq!(of_server("0.9.1"), (None, Some("0.9.1".to_owned())));
         assert_eq!(of_server("vllm"), (Some("vllm".to_owned()), None));
+    }
+
+    #[test]
+    fn a_file_says_that_tokens_were_drafted() {
+        for (text, said) in [
+            (
+                r#"{"spec_decode_acceptance_rate": 61.25, "spec_decode_per_position_acceptance_rates": [0.6]}"#,
+                Some("spec_decode_acceptance_rate = 61.25"),
+            ),
+            (r#"{"accept_length": 2.5}"#, Some("accept_length = 2.50")),
+            (r#"{"accept_length": null}"#, None),
+            (
+                r#"{"accept_length": 1.0, "spec_decode_num_drafts": 0}"#,
+                None,
+            ),
+            (
+                r#"{"server_info": {"speculative_algorithm": "EAGLE"}}"#,
+                Some("speculative_algorithm = EAGLE"),
+            ),
+            (r#"{"server_info": {"speculative_algorithm": null}}"#, None),
+        ] {
+            let map: serde_json::Map<String, Value> = serde_json::from_str(text).unwrap();
+            let fields = Fields {
+                origin: "a.json",
+                map: &map,
+            };
+            assert_eq!(drafted(&fields).as_deref(), said, "{text}");
+        }
     }
 
     #[test]
