@@ -9,7 +9,7 @@ use crate::profile::{LimitRow, LimitUnit};
 use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Side, Verdict};
 
 /// Assumed where it cannot be read: what most servers set.
-const ASSUMED_PAYLOAD_BYTES: u32 = 256;
+pub(super) const ASSUMED_PAYLOAD_BYTES: u32 = 256;
 
 /// What a figure may be worse than the baseline by (our choice). Small copies and collectives vary more from run to run than large copies:
 /// their times may be 1.25 times as long, and their rates 1 / 1.25 of the baseline's.

@@ -6,6 +6,7 @@
 use measure::record::LinkReading;
 use topology::PcieLink;
 
+use super::contradicts;
 use super::inventory::seen;
 use super::judging::Judging;
 use super::pool::Device;
@@ -16,6 +17,12 @@ use crate::report::{Check, Evidence, ReasonCode, Seen, Verdict};
 pub(super) fn link(judging: &Judging<'_>) -> Vec<Check> {
     let devices = judging.pool.devices.iter();
     devices.map(|device| of_device(judging, device)).collect()
+}
+
+/// Whether the link of this device is worse than the profile expects.
+pub(super) fn is_failed(judging: &Judging<'_>, label: &str) -> bool {
+    let device = judging.pool.device(label);
+    device.is_some_and(|device| of_device(judging, device).verdict == Verdict::Fail)
 }
 
 fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
@@ -61,6 +68,13 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
         .flatten()
         .filter(is_short)
         .reduce(PcieLink::slower);
+    // A link that fell for a while may have carried more before.
+    if short.is_some()
+        && fell.filter(is_short).is_none()
+        && let Some(text) = contradicts::of_device(judging, device)
+    {
+        return subject().inconclusive(ReasonCode::Unreadable, text, None, evidence);
+    }
     if let (Some(short), [first, rest @ ..]) = (short, &evidence[..]) {
         let how = if Some(short) == fell { "fell to" } else { "is" };
         let own = read()

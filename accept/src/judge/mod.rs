@@ -4,6 +4,7 @@
 
 mod at_once;
 mod collectives;
+mod contradicts;
 mod copies;
 mod counters;
 mod data;

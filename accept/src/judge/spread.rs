@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use super::copies::{arrow, class, host_figure, pair_figure};
 use super::held::{Ceiling, Held};
 use super::judging::Judging;
+use super::link;
 use super::three_way::{Came, Figure};
-use crate::report::{Check, Evidence, ReasonCode};
+use crate::report::{Check, Evidence, ReasonCode, Verdict};
 
 /// A class has to have so many members for one of them to be named: of two that differ nobody can say which is out of order.
 const NAMED_FROM: usize = 3;
@@ -163,7 +164,8 @@ fn of_class(judging: &Judging<'_>, about: Vec<String>, members: &[Member]) -> Op
                 .evidence(member.name.clone(), "GB/s", &member.source)
         })
         .collect();
-    Some(judging.hold(Held {
+    let fallen = follows(judging, members, &names);
+    let check = judging.hold(Held {
         kind: KIND,
         about,
         devices: worst.devices.clone(),
@@ -176,7 +178,27 @@ fn of_class(judging: &Judging<'_>, about: Vec<String>, members: &[Member]) -> Op
         source: worst.source.clone(),
         more,
         remark,
-    }))
+    });
+    let is_bad = matches!(check.verdict, Verdict::Fail | Verdict::Warn);
+    Some(match fallen.filter(|_| is_bad) {
+        Some(links) => check.advised(format!("follows from {links}: do what is said there")),
+        None => check,
+    })
+}
+
+/// The failed links that all named members' slowness follows from; `None` where a named one has none.
+fn follows(judging: &Judging<'_>, members: &[Member], names: &[&str]) -> Option<String> {
+    let mut links: Vec<String> = Vec::new();
+    let named = |member: &&Member| names.contains(&member.name.as_str());
+    for member in members.iter().filter(named) {
+        let mut fallen = member.devices.iter();
+        let label = fallen.find(|label| link::is_failed(judging, label))?;
+        let link = format!("link {label}");
+        if !links.contains(&link) {
+            links.push(link);
+        }
+    }
+    (!links.is_empty()).then(|| links.join(" and "))
 }
 
 /// Whether a check may come to something else with more samples: its figure lies across a line, or has no interval.

@@ -123,7 +123,7 @@ reasons! {
     BusyHost = "busy_host", OPEN;
     /// The baseline is of another driver, firmware or box.
     VersionMismatch = "version_mismatch", OPEN;
-    /// It could not be read.
+    /// It could not be read, or the reading contradicts what was measured.
     Unreadable = "unreadable", OPEN;
     /// Memory of the far node was faster than that of the near one.
     NumaInversion = "numa_inversion", OPEN;
