@@ -35,6 +35,10 @@ pub(crate) struct Findings {
     pub(crate) missing: BTreeMap<Group, Missing>,
     /// What this box is, to hold a baseline's box against; without it no baseline is held against.
     pub(crate) fingerprint: Option<crate::report::Fingerprint>,
+    /// How many devices are there that the command line left out with `--gpus`.
+    pub(crate) left_out: usize,
+    /// The group whose step a signal broke off: what its record lacks was not come to.
+    pub(crate) cut: Option<Group>,
     /// A baseline to hold the figures against.
     pub(crate) baseline: Option<crate::baseline::Baseline>,
 }

@@ -21,7 +21,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
         format!("could not be read: {}: {}", file.path, file.why)
     }));
     lines.extend(limited(&outcome.superseded, |path| {
-        format!("left out, as there is a later run of that box: {path}")
+        format!("left out, as there is a later run of that box (its UUIDs are the same): {path}")
     }));
     lines.extend(limited(&outcome.copies, |path| {
         format!("left out, as it is the same run: {path}")

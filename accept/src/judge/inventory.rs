@@ -63,7 +63,10 @@ fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
         wrong.push(format!("the backend is {is} and not {}", matches.backend));
     }
     let count = found.len();
-    if count < matches.count {
+    let missing = matches.count.saturating_sub(count);
+    // What is there and was not asked for is not missing; what is neither is.
+    let are_left_out = missing > 0 && judging.findings.left_out >= missing;
+    if missing > 0 && !are_left_out {
         wrong.push(format!(
             "{count} of {} there",
             plural(matches.count, "device")
@@ -93,6 +96,16 @@ fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
             words(is),
             words(expected)
         ));
+    }
+    if are_left_out && wrong.is_empty() {
+        let text = format!(
+            "{missing} of the profile's {} were left out with --gpus: a whole box is judged without --gpus",
+            plural(matches.count, "device")
+        );
+        return judging
+            .subject("inventory", about())
+            .skipped(ReasonCode::ExcludedByUser, text)
+            .advised("run without --gpus");
     }
     let one = |device: &Device| {
         let memory = device

@@ -93,7 +93,10 @@ impl<'a> Judging<'a> {
             _ => self.subject(kind, about),
         };
         let check = subject.judged(verdict, code, text, limit, seen);
-        let advice = checks::kind(kind).map_or("", |kind| kind.advice);
+        let advice = match self.is_host() {
+            true => advice_of_host(kind),
+            false => checks::kind(kind).map_or("", |kind| kind.advice),
+        };
         match verdict {
             Verdict::Fail | Verdict::Warn if !advice.is_empty() => check.advised(advice),
             _ => check,
@@ -130,6 +133,11 @@ impl<'a> Judging<'a> {
             code,
             text,
         } = trouble;
+        // Of what was not come to nothing was seen.
+        if *code == ReasonCode::Interrupted {
+            let subject = self.subject(kind, about);
+            return subject.inconclusive(*code, text.clone(), None, vec![]);
+        }
         let seen = Evidence::Seen {
             what: "what came of it".to_owned(),
             value: text.clone(),
@@ -176,6 +184,15 @@ impl<'a> Judging<'a> {
             };
             return self.troubled(kind, about, &trouble, "what the run noted");
         }
+        if group.is_some() && group == self.findings.cut {
+            let text = "interrupted before it was measured".to_owned();
+            return self.subject(kind, about).inconclusive(
+                ReasonCode::Interrupted,
+                text,
+                None,
+                vec![],
+            );
+        }
         let is_asked = group.is_some_and(|group| is_asked(group, self.level));
         if self.is_required(kind) {
             let text = "the profile demands it, and no record holds it".to_owned();
@@ -209,6 +226,20 @@ impl<'a> Judging<'a> {
             devices.sort_by_key(|device| device.it.address);
         }
         devices
+    }
+}
+
+/// What to do where a check on the host backend is not good, whose devices are cores and whose links are memory.
+fn advice_of_host(kind: &str) -> &'static str {
+    match kind {
+        "inventory" => "look which processors this process may use, or correct the profile",
+        "numa_node" | "numa_penalty" => "look at the machine's NUMA nodes (p2p-bw topo)",
+        "data" | "memory" | "arithmetic" => "run a memory test of this machine",
+        "kernel_log" | "counters" => "look the event up: it is of this machine, not of a GPU",
+        "serving" => checks::kind(kind).map_or("", |kind| kind.advice),
+        _ => {
+            "stop other work on this machine's processors and run again: cores stand in for devices, and no card or link is behind this figure"
+        }
     }
 }
 

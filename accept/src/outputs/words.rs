@@ -290,8 +290,13 @@ pub(super) fn made_by(report: &Report) -> String {
                 digest.chars().take(12).collect::<String>()
             )
         });
+    // Of a run that was killed only its steps' times are known.
+    let of_steps = match &report.status {
+        RunStatus::Broken => " in the steps that ended",
+        _ => "",
+    };
     format!(
-        "accept {}, {}, level {}, {} s; profile {} ({shipped}, sha256 {digest}){baseline}",
+        "accept {}, {}, level {}, {} s{of_steps}; profile {} ({shipped}, sha256 {digest}){baseline}",
         report.version,
         report.started,
         report.level,

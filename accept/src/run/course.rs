@@ -99,8 +99,10 @@ impl Run<'_> {
         journal: Journal,
         kept: Option<&Kept>,
     ) -> Session<'b> {
+        let wanted = self.loaded.profile.matches.as_ref();
         let mut findings = Findings {
             baseline: self.baseline.as_ref().map(|held| held.baseline.clone()),
+            left_out: scene.left_out(self.args, wanted.map_or(0, |wanted| wanted.count)),
             fingerprint: Some(machine::node(&scene.record, &scene.links, &scene.sysfs).fingerprint),
             ..Findings::default()
         };

@@ -10,7 +10,8 @@ use super::counters::Reading;
 use super::journal::{Done, Entry, SCHEMA};
 use super::key::Key;
 use crate::plural::plural;
-use crate::report::{BoxVerdict, Check, Report, RunStatus, Verdict};
+use crate::checks::{self, Group};
+use crate::report::{BoxVerdict, Check, ReasonCode, Report, RunStatus, Verdict};
 
 /// A journal above this is none of ours.
 const MAX_BYTES: u64 = 256 << 20;
@@ -188,6 +189,24 @@ impl Kept {
         }
     }
 
+    /// The checks that stand: what stood for a group until its step was done is told by the checks that took its place.
+    fn standing(&self) -> Vec<Check> {
+        let is_done = |group: Group| {
+            let mut steps = self.done.iter();
+            steps.any(|step| step.group == group && step.missing.is_none())
+        };
+        let is_replaced = |check: &Check| {
+            let kind = checks::kind(&check.kind);
+            let is_taken_up = kind.is_some_and(|kind| is_done(kind.group));
+            let mut others = self.checks.iter().filter(|other| other.kind == check.kind);
+            check.reason.code == ReasonCode::Interrupted
+                && is_taken_up
+                && others.any(|other| other.reason.code != ReasonCode::Interrupted)
+        };
+        let all = self.checks.iter();
+        all.filter(|check| !is_replaced(check)).cloned().collect()
+    }
+
     /// The report of the run: the one that was written, or, where the run did not end by itself, what its checks had come to. Such
     /// a box is never accepted.
     pub(crate) fn report(&self) -> Report {
@@ -197,7 +216,7 @@ impl Kept {
         let mut report = self.report.clone();
         report.status = RunStatus::Broken;
         report.took_s = self.took_s;
-        report.checks.clone_from(&self.checks);
+        report.checks = self.standing();
         let is_failed = |check: &Check| check.required && check.verdict == Verdict::Fail;
         report.verdict = match report.checks.iter().any(is_failed) {
             true => BoxVerdict::Rejected,

@@ -162,6 +162,34 @@ impl Scene {
         self.links.devices.iter().map(named).collect()
     }
 
+    /// How many devices like those that were chosen, of the wanted ones, are there and were left out with `--gpus`.
+    ///
+    /// The kernel shows neither instances nor what stands in for devices on the host, so that of these all others that
+    /// are wanted count as left out.
+    pub(crate) fn left_out(&self, args: &RunArgs, wanted: usize) -> usize {
+        let chosen = &self.links.devices;
+        if args.gpus == "all" {
+            return 0;
+        }
+        let is_shown = |device: &measure::record::LinkDevice| {
+            device.mig.is_none() && device.address.is_some()
+        };
+        if !chosen.iter().all(is_shown) {
+            return wanted.saturating_sub(chosen.len());
+        }
+        let is_chosen = |gpu: &&topology::PciDevice| {
+            chosen
+                .iter()
+                .any(|device| device.address == Some(gpu.address))
+        };
+        let (of_run, others): (Vec<_>, Vec<_>) = self.machine.gpus.iter().partition(is_chosen);
+        let is_like = |gpu: &&&topology::PciDevice| {
+            let mut like = of_run.iter();
+            like.any(|own| (own.vendor, own.device_id) == (gpu.vendor, gpu.device_id))
+        };
+        others.iter().filter(is_like).count()
+    }
+
     /// Counters as they are now.
     pub(crate) fn counters(&self) -> Reading {
         // The boot may be another one than that of the listing, where a run is gone on with.

@@ -213,6 +213,7 @@ impl Session<'_> {
             // What was measured until then stands.
             if let Some(record) = record {
                 self.add(step.group, record, place);
+                self.findings.cut = Some(step.group);
             }
             return Err(Stop::Interrupted(signal));
         }

@@ -107,6 +107,7 @@ fn with_management(mut inventory: Inventory, managed: &Managed, sysfs: &Sysfs) -
         .collect();
     let mut unknown: Vec<(Vec<usize>, String)> = Vec::new();
     unknown.extend(inventory.unmanaged.map(|reason| (Vec::new(), reason)));
+    let soft = inventory.soft_box.clone();
     for device in &mut inventory.devices {
         if let Some(gpu) = managed.iter().find(|gpu| is_parent(gpu, device)) {
             let instance = gpu
@@ -117,7 +118,7 @@ fn with_management(mut inventory: Inventory, managed: &Managed, sysfs: &Sysfs) -
                 profile: instance.profile.clone(),
                 parent_uuid: gpu.uuid.clone(),
             });
-            let (busy, untold) = busy(gpu);
+            let (busy, untold) = busy(gpu, soft.as_deref());
             device.busy = busy;
             unknown.extend(untold.map(|reason| (vec![device.ordinal], reason)));
         }
@@ -160,11 +161,14 @@ fn in_words(unknown: Vec<(Vec<usize>, String)>) -> Option<String> {
 }
 
 /// Who uses a device, as far as that is known, and in which part it is not.
-fn busy(gpu: &ManagedDevice) -> (Option<Busy>, Option<String>) {
+///
+/// A process of a soft box is one of its file only: this machine's process of the same number is another one.
+fn busy(gpu: &ManagedDevice, soft_box: Option<&str>) -> (Option<Busy>, Option<String>) {
     let name = |pid: u32| {
         let path = PathBuf::from(format!("/proc/{pid}/comm"));
         let command = std::fs::read_to_string(path)
             .ok()
+            .filter(|_| soft_box.is_none())
             .map(|name| name.trim().to_owned());
         command.map_or_else(
             || format!("process {pid}"),
@@ -229,20 +233,31 @@ mod tests {
     fn what_was_not_told_is_unknown_and_not_none() {
         // A process id that no Linux gives (pid_max is 2^22 at most), and this process, which is left out.
         let listed = vec![5_000_000, std::process::id()];
-        let (known, untold) = busy(&gpu(Ok(3 << 20), Ok(listed.clone())));
+        let (known, untold) = busy(&gpu(Ok(3 << 20), Ok(listed.clone())), None);
         let known = known.unwrap();
         assert_eq!(known.used_bytes, 3 << 20);
         assert_eq!(known.processes, ["process 5000000"]);
         assert_eq!(untold, None);
-        let told = |used, processes| busy(&gpu(used, processes)).1.unwrap();
+        let told = |used, processes| busy(&gpu(used, processes), None).1.unwrap();
         let memory = told(Err("no memory"), Ok(listed));
         assert!(memory.contains("no memory") && memory.contains("process 5000000"));
         assert!(told(Err("no memory"), Ok(Vec::new())).contains("no process is listed"));
-        let (memory, processes) = busy(&gpu(Ok(3 << 20), Err("no list")));
+        let (memory, processes) = busy(&gpu(Ok(3 << 20), Err("no list")), None);
         assert_eq!(memory.unwrap().used_bytes, 3 << 20);
         assert!(processes.unwrap().contains("no list"));
         let both = told(Err("no memory"), Err("no list"));
         assert!(both.contains("no memory") && both.contains("no list"));
+    }
+
+    #[test]
+    fn a_process_of_a_soft_box_has_no_name_of_this_machine() {
+        // A process of this machine that is not the test itself: that of its parent.
+        let parent = std::os::unix::process::parent_id();
+        let of = |soft_box| busy(&gpu(Ok(448 << 20), Ok(vec![parent])), soft_box).0;
+        let soft = of(Some("l40x4")).unwrap();
+        assert_eq!(soft.processes, [format!("process {parent}")]);
+        let real = of(None).unwrap();
+        assert_ne!(real.processes, soft.processes);
     }
 
     #[test]
