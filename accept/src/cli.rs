@@ -164,7 +164,7 @@ pub(crate) struct FleetArgs {
     /// Folders and report.json files; folders are searched for report.json and *.json, three levels deep.
     #[arg(required = true)]
     pub(crate) reports: Vec<PathBuf>,
-    /// How many boxes there are: fewer reports than boxes are exit code 3.
+    /// How many boxes there are: fewer reports than boxes are exit code 3, unless a box is rejected or slower than its like, which is 1.
     #[arg(long, value_name = "N")]
     pub(crate) expect: Option<usize>,
     /// Write a page here.

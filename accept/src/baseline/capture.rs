@@ -11,7 +11,7 @@ use program::say;
 use super::{BASELINE_SCHEMA, Baseline, Figure};
 use crate::figures::{figures, is_good};
 use crate::plural::plural;
-use crate::report::{BoxVerdict, Report, RunStatus};
+use crate::report::{BoxVerdict, Check, ReasonCode, Report, RunStatus};
 use crate::run::written;
 
 /// A baseline that was made, and what was left out of it.
@@ -22,6 +22,8 @@ pub(super) struct Captured {
     pub(super) not_good: usize,
     /// How many because they have too few samples for an interval.
     pub(super) too_few: usize,
+    /// Devices that others used beside it, by their labels.
+    pub(super) busy: Vec<String>,
 }
 
 /// Makes a baseline of a run and gives the exit code.
@@ -73,6 +75,7 @@ fn words(captured: &Captured, out: &Path) -> String {
         baseline,
         not_good,
         too_few,
+        busy,
     } = captured;
     let simulated = match &baseline.soft_box {
         Some(name) => {
@@ -92,7 +95,19 @@ fn words(captured: &Captured, out: &Path) -> String {
         plural(figures, "figure"),
         baseline.profile.0
     )) + "\n"
+        + &shared(busy)
         + &simulated
+}
+
+/// What is said of figures of devices that others used.
+pub(super) fn shared(busy: &[String]) -> String {
+    let (is, of) = match busy.len() {
+        0 => return String::new(),
+        1 => ("was", "its figures are those of a shared device"),
+        _ => ("were", "their figures are those of shared devices"),
+    };
+    let labels = measure::control::replaced(&busy.join(", "));
+    format!("{labels} {is} in use by others: {of}\n")
 }
 
 /// The baseline of a report, or why there is none.
@@ -137,6 +152,10 @@ pub(super) fn captured(report: &Report) -> Result<Captured, String> {
             "no figure of it passed with {MIN_FOR_INTERVAL} samples or more"
         ));
     }
+    let is_busy =
+        |check: &&Check| check.kind == "idle" && check.reason.code == ReasonCode::BusyDevice;
+    let busy = report.checks.iter().filter(is_busy);
+    let busy = busy.flat_map(|check| check.about.iter().cloned());
     Ok(Captured {
         baseline: Baseline {
             schema: BASELINE_SCHEMA,
@@ -148,5 +167,6 @@ pub(super) fn captured(report: &Report) -> Result<Captured, String> {
         },
         not_good,
         too_few,
+        busy: busy.collect(),
     })
 }

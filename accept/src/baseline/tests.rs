@@ -163,3 +163,18 @@ fn a_file_that_is_no_baseline_is_refused_with_the_reason() {
     assert!(load(&file).unwrap_err().to_string().contains("surprise"));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn a_device_that_others_used_is_named() {
+    let mut run = good();
+    let idle = crate::report::Subject::new("idle", ["GPU0".to_owned()], false);
+    let busy = crate::report::ReasonCode::BusyDevice;
+    run.checks
+        .push(idle.inconclusive(busy, "in use".to_owned(), None, vec![]));
+    let captured = captured(&run).unwrap();
+    assert_eq!(
+        super::capture::shared(&captured.busy),
+        "GPU0 was in use by others: its figures are those of a shared device\n"
+    );
+    assert_eq!(super::capture::shared(&[]), "");
+}

@@ -146,6 +146,12 @@ pub(crate) fn compare(
 ) -> Result<Compared, String> {
     if a.soft_box.is_some() != b.soft_box.is_some() {
         let (soft, real) = if a.soft_box.is_some() { (a, b) } else { (b, a) };
+        if real.figures.is_empty() {
+            return Err(format!(
+                "{} holds no figure, as nothing was measured in it; run it again with another --out",
+                real.path
+            ));
+        }
         return Err(format!(
             "{} is of a soft box and {} is of real hardware; compare like with like",
             soft.path, real.path

@@ -47,7 +47,7 @@ pub(super) fn judge(fleet: &Fleet, expected: Option<usize>) -> Outcome {
     outcome
 }
 
-/// Rejected or slower than its like is 1; undecided, unreadable, or nothing judged beside its like, is 3.
+/// Rejected or slower than its like is 1, whatever else holds; undecided, fewer than expected, unreadable, or nothing judged beside its like, is 3.
 fn exit_code(outcome: &Outcome) -> u8 {
     let groups = || outcome.groups.iter();
     let verdicts = |wanted: BoxVerdict| {

@@ -253,14 +253,28 @@ pub(super) fn meant(outlier: &Outlier) -> String {
 
 /// Heads of the table of figures.
 pub(super) const HEADS: [&str; 9] = [
-    "check", "figure", "values", "judged", "median", "least", "most", "unit", "spread",
+    "check",
+    "figure",
+    "values",
+    "judged",
+    "median",
+    "least",
+    "most",
+    "unit",
+    "box to box",
 ];
+
+/// What the last column is.
+pub(super) const BOX_TO_BOX: &str = "box to box: 1.4826 of the median absolute deviation of each value over the median of the same place on all boxes; how places differ, such as pairs near and far, is in least and most only";
 
 /// A row of the table of figures.
 pub(super) fn cells(figure: &Figure) -> [String; 9] {
     let spread = figure
         .spread_percent
-        .map_or_else(too_few, |percent| format!("{percent:.2}%"));
+        .map_or_else(too_few, |percent| match percent > 0.0 {
+            true => format!("{percent:.2}%"),
+            false => "most are equal".to_owned(),
+        });
     [
         figure.check.clone(),
         figure.what.clone(),
@@ -290,6 +304,6 @@ fn table(figures: &[Figure]) -> Vec<String> {
         .lines()
         .map(|line| format!(" {}", line.trim_end()))
         .collect();
-    lines.push("  (spread: 1.4826 of the median absolute deviation, of values as parts of the median of their like)".to_owned());
+    lines.push(format!("  ({BOX_TO_BOX})"));
     lines
 }

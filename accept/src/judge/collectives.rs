@@ -14,6 +14,9 @@ use crate::report::{Check, ReasonCode};
 
 const KIND: &str = "allreduce";
 
+/// The unit of a bus bandwidth as a part of a pair's: without words it would read as a rate.
+const OF_PAIR: &str = "x the slowest pair";
+
 /// The modes that are judged as one, by the first that was measured and may be judged: a soft box plays host-synced calls in real
 /// time, which says nothing of the box where this machine is too slow for it.
 const MODES: &[CallMode] = &[CallMode::HostSynced, CallMode::BackToBack];
@@ -238,7 +241,7 @@ fn of_times(
             let mut held = held(
                 ratio,
                 "bus bandwidth over the slowest pair's".to_owned(),
-                "1",
+                OF_PAIR,
                 ReasonCode::BelowFloor,
                 Ceiling::NoLink,
             );

@@ -189,7 +189,7 @@ fn base(unit: &str) -> (String, f64, String) {
         "ms" => Some(("seconds", 1e-3, "seconds")),
         "us" => Some(("seconds", 1e-6, "seconds")),
         "s" => Some(("seconds", 1.0, "seconds")),
-        "1" | "" => Some(("ratio", 1.0, "a ratio")),
+        "1" | "" | "x the slowest pair" => Some(("ratio", 1.0, "a ratio")),
         "%" => Some(("ratio", 1e-2, "a ratio")),
         _ => None,
     };

@@ -9,8 +9,8 @@ use std::path::Path;
 use super::counters::Reading;
 use super::journal::{Done, Entry, SCHEMA};
 use super::key::Key;
-use crate::plural::plural;
 use crate::checks::{self, Group};
+use crate::plural::plural;
 use crate::report::{BoxVerdict, Check, ReasonCode, Report, RunStatus, Verdict};
 
 /// A journal above this is none of ours.

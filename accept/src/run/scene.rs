@@ -171,9 +171,8 @@ impl Scene {
         if args.gpus == "all" {
             return 0;
         }
-        let is_shown = |device: &measure::record::LinkDevice| {
-            device.mig.is_none() && device.address.is_some()
-        };
+        let is_shown =
+            |device: &measure::record::LinkDevice| device.mig.is_none() && device.address.is_some();
         if !chosen.iter().all(is_shown) {
             return wanted.saturating_sub(chosen.len());
         }
