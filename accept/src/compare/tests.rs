@@ -199,6 +199,12 @@ fn what_nobody_read_is_told_and_a_soft_box_stays_apart() {
             .unwrap_err()
             .contains("soft box")
     );
+    let empty = report("n1", vec![]);
+    assert!(
+        compare(&side(&simulated), &side(&empty), 0.05, &[])
+            .unwrap_err()
+            .contains("nothing was measured in it")
+    );
     let both = compare(&side(&simulated), &side(&simulated), 0.05, &[]).unwrap();
     assert!(text(&both).starts_with("SIMULATED on soft box l40x4"));
     let other = compare(&side(&simulated), &side(&soft(one, "other")), 0.05, &[]).unwrap();

@@ -2,9 +2,9 @@
 //!
 //! Only what was read is held against copies here; what the profile expects of a link contradicts nothing.
 
-use topology::{PathType, PcieLink};
+use topology::PcieLink;
 
-use super::copies::{host_figure, pair_figure};
+use super::copies::host_figure;
 use super::judging::Judging;
 use super::pool::Device;
 use super::three_way::Figure;
@@ -18,6 +18,9 @@ const ABOVE: f64 = 1.05;
 const HOST_COPIES: [&str; 4] = ["h2d_pinned", "d2h_pinned", "h2d_pageable", "d2h_pageable"];
 
 /// In words, how a figure contradicts the links that were read of these devices; `None` where it does not.
+///
+/// A copy between two devices is one only where copies with the host contradict the same link already: it may go over a link beside
+/// PCI Express that the path class does not name.
 pub(super) fn of_figure(
     judging: &Judging<'_>,
     labels: &[String],
@@ -25,37 +28,23 @@ pub(super) fn of_figure(
 ) -> Option<String> {
     let devices = labels.iter().filter_map(|label| judging.pool.device(label));
     devices
+        .filter(|device| labels.len() == 1 || of_device(judging, device).is_some())
         .filter_map(ceiling)
         .find(|(_, most)| is_above(figure, *most))
         .map(|(link, most)| words(figure, link, most))
 }
 
-/// The same for all copies over the link of one device, the fastest of those that contradict it.
+/// The same for all copies between host memory and one device, the fastest of those that contradict its link.
 pub(super) fn of_device(judging: &Judging<'_>, device: &Device) -> Option<String> {
     let (link, most) = ceiling(device)?;
     let label = &device.it.label;
     let host = HOST_COPIES
         .iter()
         .filter_map(|kind| host_figure(judging, kind, label));
-    let pairs = judging.pool.pairs().into_iter();
-    let own = pairs.filter(|pair| [&pair.0, &pair.1].contains(&label));
-    let peers = own.filter(|pair| is_over_pcie(judging, pair));
-    let peers = peers.filter_map(|pair| pair_figure(judging, &pair));
-    let above = host.chain(peers).map(|(figure, _)| figure);
-    above
+    host.map(|(figure, _)| figure)
         .filter(|figure| is_above(figure, most))
         .max_by(|a, b| a.value.total_cmp(&b.value))
         .map(|figure| words(&figure, link, most))
-}
-
-/// Whether what goes between two devices goes over the links of both: it does not over a link beside PCI Express, inside one device,
-/// or where the path is not known.
-pub(super) fn is_over_pcie(judging: &Judging<'_>, (a, b): &(String, String)) -> bool {
-    use PathType as P;
-    matches!(
-        judging.pool.path(a, b),
-        P::Pix | P::Pxb | P::Phb | P::Node | P::Sys
-    )
 }
 
 /// The fastest link that was read of a device under load, and what it carries in GB/s.

@@ -62,11 +62,7 @@ fn copy(
     let Some(figure) = pooled.figure(BANDWIDTH) else {
         return judging.lacking(kind, about);
     };
-    let is_over_links = match &devices[..] {
-        [a, b] => kind == "p2p" && contradicts::is_over_pcie(judging, &(a.clone(), b.clone())),
-        _ => true,
-    };
-    if is_over_links && let Some(text) = contradicts::of_figure(judging, &devices, &figure) {
+    if let Some(text) = contradicts::of_figure(judging, &devices, &figure) {
         let what = format!("bandwidth of copies of {}", ByteCount(bytes));
         let evidence = vec![figure.evidence(what, "GB/s", &source)];
         let subject = judging.subject(kind, about);

@@ -59,6 +59,13 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
             (&report["status"]["state"], &report["verdict"]),
             (&"broken".into(), &"inconclusive".into())
         );
+        // What stood for copies until they were measured does not stand beside them.
+        let shown = checks(&report);
+        let measured = shown.keys().any(|id| id.starts_with("h2d_pinned GPU"));
+        assert!(
+            !(measured && shown.contains_key("h2d_pinned box")),
+            "{shown:?}"
+        );
         scratch
             .run(&arguments(TWO, ["--resume", &out], QUICK))
             .expect(0);

@@ -58,10 +58,14 @@ fn a_fraction_is_of_the_link_in_use_and_the_limit_says_so() {
 
 #[test]
 fn a_device_s_own_word_condemns_its_link_and_never_clears_it() {
-    let mut findings = good();
+    let half = Plant::Slot {
+        device: 0,
+        link: topology::PcieLink::new(4, 8).unwrap(),
+    };
+    let mut findings = Played::new("l40x4", 1, &[half]).idle().findings(20);
     for device in &mut links(&mut findings).devices {
         let loaded = device.loaded.as_mut().unwrap();
-        (loaded.slot, loaded.card) = (None, None);
+        (loaded.slot, loaded.card, loaded.device) = (None, None, None);
     }
     let checks = judged("l40x4", &findings);
     assert_eq!(one(&checks, "link GPU0").reason.code, R::Unreadable);
@@ -69,7 +73,7 @@ fn a_device_s_own_word_condemns_its_link_and_never_clears_it() {
         .loaded
         .as_mut()
         .unwrap()
-        .device = topology::PcieLink::new(4, 4).ok();
+        .device = topology::PcieLink::new(4, 8).ok();
     let checks = judged("l40x4", &findings);
     assert_eq!(one(&checks, "link GPU0").reason.code, R::LinkDegraded);
     // In a guest there is nothing to see.
