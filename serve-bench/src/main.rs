@@ -9,6 +9,7 @@ mod cli;
 mod compare;
 mod engine_log;
 mod explain;
+mod flags;
 mod half;
 mod load;
 mod page;

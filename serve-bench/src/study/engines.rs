@@ -3,6 +3,7 @@
 //! A row a known engine; any other command works where it says `{tp}` and `{port}` itself.
 
 use crate::explain::EngineFlags;
+use crate::flags;
 
 /// The flag by which an engine leaves all-reduces to the library: of vLLM 0.13.0 (`engine/arg_utils.py`), of SGLang 0.5.6
 /// (`srt/server_args.py`), and of the embedded engine.
@@ -33,7 +34,9 @@ const KNOWN: [Known; 3] = [
 ];
 
 /// Flags of vLLM and SGLang by which weights or cache take other room than by the model's files, or lie elsewhere.
-const KEEP_OTHERWISE: [&str; 17] = [
+const KEEP_OTHERWISE: [&str; 18] = [
+    // A file of flags, which is not read here.
+    "--config",
     "--quantization",
     "-q",
     "--dtype",
@@ -78,7 +81,7 @@ impl ServerCommand {
             .iter()
             .flat_map(|known| known.tp_flags)
             .find(|flag| {
-                let value = command.value_of(flag);
+                let value = command.value_of(&[*flag]);
                 value.is_some_and(|value| !value.contains("{tp}"))
             })
         {
@@ -117,7 +120,7 @@ impl ServerCommand {
 
     /// The port that the command itself says.
     pub(crate) fn port(&self) -> Option<u16> {
-        self.value_of("--port").and_then(|value| value.parse().ok())
+        self.value_of(&["--port"]).and_then(|value| value.parse().ok())
     }
 
     /// Whether a port can be chosen for it.
@@ -132,9 +135,7 @@ impl ServerCommand {
 
     /// Whether it forbids graphs.
     pub(crate) fn is_eager(&self) -> bool {
-        ["--enforce-eager", "--disable-cuda-graph"]
-            .iter()
-            .any(|flag| self.words.iter().any(|word| word == flag))
+        flags::says(&self.words, &["--enforce-eager", "--disable-cuda-graph"])
     }
 
     /// Whether it is an engine whose log is read.
@@ -145,8 +146,7 @@ impl ServerCommand {
 
     /// The part of a GPU's memory that it is told to fill.
     pub(crate) fn memory_share(&self) -> Option<f64> {
-        let flags = ["--gpu-memory-utilization", "--mem-fraction-static"];
-        let value = flags.iter().find_map(|flag| self.value_of(flag))?;
+        let value = self.value_of(&["--gpu-memory-utilization", "--mem-fraction-static"])?;
         let share: f64 = value.parse().ok()?;
         (share > 0.0 && share <= 1.0).then_some(share)
     }
@@ -154,9 +154,7 @@ impl ServerCommand {
     /// Whether it keeps weights or cache otherwise than the model's own files say, or elsewhere, so that what they take of a GPU is
     /// not known.
     pub(crate) fn keeps_otherwise(&self) -> bool {
-        KEEP_OTHERWISE
-            .iter()
-            .any(|flag| self.says(flag) || self.value_of(flag).is_some())
+        flags::says(&self.words, &KEEP_OTHERWISE)
     }
 
     /// Whether its flags are known.
@@ -166,12 +164,23 @@ impl ServerCommand {
 
     /// Whether it says this word itself.
     pub(crate) fn says(&self, flag: &str) -> bool {
-        self.words.iter().any(|word| word == flag)
+        flags::says(&self.words, &[flag])
+    }
+
+    /// The model that it serves, as far as its words say.
+    pub(crate) fn model(&self) -> Option<&str> {
+        let named = self.value_of(&["--model", "--model-path"]);
+        let after_serve = || {
+            let serve = self.words.iter().position(|word| word == "serve")?;
+            let first = self.words.get(serve + 1)?;
+            (!first.starts_with('-')).then_some(first.as_str())
+        };
+        named.or_else(after_serve)
     }
 
     /// How it runs, as far as its flags say.
     pub(crate) fn flags(&self) -> EngineFlags {
-        let number = |flags: &[&str]| flags.iter().find_map(|flag| self.number(flag));
+        let number = |flags: &[&str]| self.value_of(flags).and_then(|value| value.parse().ok());
         EngineFlags {
             stated: true,
             sglang: self.is_sglang(),
@@ -182,19 +191,9 @@ impl ServerCommand {
         }
     }
 
-    /// The number that one of its flags gives.
-    pub(crate) fn number(&self, flag: &str) -> Option<u32> {
-        self.value_of(flag).and_then(|value| value.parse().ok())
-    }
-
-    /// The value of `--flag value` or `--flag=value`.
-    fn value_of(&self, flag: &str) -> Option<&str> {
-        self.words.iter().enumerate().find_map(|(index, word)| {
-            if word == flag {
-                return self.words.get(index + 1).map(String::as_str);
-            }
-            word.strip_prefix(flag)?.strip_prefix('=')
-        })
+    /// The value of the last of these flags.
+    fn value_of(&self, flags: &[&str]) -> Option<&str> {
+        flags::value(&self.words, flags)
     }
 }
 
@@ -266,11 +265,23 @@ mod tests {
     }
 
     #[test]
+    fn a_command_says_what_it_serves() {
+        for (text, model) in [
+            ("vllm serve Qwen/Qwen3-14B --max-num-seqs 8", Some("Qwen/Qwen3-14B")),
+            ("vllm serve --port 1 --model /models/m", Some("/models/m")),
+            ("python3 -m sglang.launch_server --model_path=m", Some("m")),
+            ("vllm serve --config c.yaml", None),
+        ] {
+            assert_eq!(command(text, &[1]).unwrap().model(), model, "{text}");
+        }
+    }
+
+    #[test]
     fn flags_tell_how_the_engine_runs() {
         let eager = command("vllm serve m --enforce-eager --max-num-seqs 32", &[2]).unwrap();
         assert!(eager.is_eager() && !eager.is_sglang());
-        assert_eq!(eager.number("--max-num-seqs"), Some(32));
-        assert_eq!(eager.number("--max-num-batched-tokens"), None);
+        assert_eq!(eager.flags().max_num_seqs, Some(32));
+        assert_eq!(eager.flags().max_batched_tokens, None);
         assert!(!eager.flags().library_only);
         // What a GPU holds is known by the model's files alone.
         let kept = |flags: &str| {
@@ -278,7 +289,12 @@ mod tests {
             (command.memory_share(), command.keeps_otherwise())
         };
         assert_eq!(kept("--gpu-memory-utilization=0.95"), (Some(0.95), false));
-        assert_eq!(kept("--kv-cache-dtype fp8"), (None, true));
+        assert_eq!(
+            kept("--gpu_memory_utilization 0.5 --gpu-memory-utilization 0.95"),
+            (Some(0.95), false)
+        );
+        assert_eq!(kept("--config vllm.yaml"), (None, true));
+        assert_eq!(kept("--kv_cache_dtype fp8"), (None, true));
         assert_eq!(kept("--quantization=fp8"), (None, true));
         let plain = command("vllm serve m --disable-custom-all-reduce", &[2]).unwrap();
         assert!(plain.flags().library_only);

@@ -209,7 +209,7 @@ impl<'a> Study<'a> {
         let links = self.links()?;
         codes.push(links.code);
         let sizes = self.fitting()?;
-        sizes.left_out().for_each(|line| (self.say)(&line));
+        sizes.remarks().for_each(|line| (self.say)(&line));
         let mut collectives = Vec::new();
         for tp in sizes.fit.iter().filter(|tp| **tp > 1) {
             let step = self.collectives(*tp)?;

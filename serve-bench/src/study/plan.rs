@@ -53,7 +53,7 @@ impl Study<'_> {
             settings.input_tokens,
             settings.output_tokens
         ));
-        for line in sizes.left_out().chain(sizes.told.iter().cloned()) {
+        for line in sizes.remarks().chain(sizes.told.iter().cloned()) {
             text.push_str(&format!("{line}\n"));
         }
         let lacks = self.lacks()?;

@@ -15,12 +15,14 @@ fn a_size_without_room_is_left_out_of_the_plan_with_its_figures() {
     };
     let ran = plan("--tp 1,2,4");
     ran.expect(0);
-    // 80 layers of keys and values of 8 heads of 128 numbers of 2 B are 320 KiB a token: times 512 x 16 2.5 GiB. 90% of 44.99 GiB
-    // are 40.5.
+    // 90% of 44.99 GiB are 40.5. 80 layers of keys and values of 8 heads of 128 numbers of 2 B are 320 KiB a token: on one of two
+    // ranks, times 512 x 16, 1.25 GiB, shown as 1.2.
     for says in [
-        "left out: TP1 does not fit: a GPU needs",
-        "the cache of 16 requests of 512 tokens 2.5, and the engine fills 40.5 GiB of it\n",
-        "\nTP2 fits: ",
+        "left out: TP1 does not fit: weights alone take ",
+        " GiB of a GPU, and the engine fills 40.5 GiB of it\n",
+        "\nTP2: weights and cache alone fit: a GPU needs ",
+        "the cache of 16 requests of 512 tokens 1.2, and the engine fills 40.5 GiB of it; the ",
+        " GiB left may not be enough for activations, captured graphs and the runtime\n",
         "1. links: ",
         "2. allreduce-tp2: ",
         "4. serve-tp2: ",
@@ -33,7 +35,8 @@ fn a_size_without_room_is_left_out_of_the_plan_with_its_figures() {
     ran.expect(2);
     assert!(
         ran.stderr
-            .contains("no size of --tp fits: TP1 does not fit: a GPU needs"),
+            .contains("no size of --tp fits: TP1 does not fit: weights alone take")
+            && ran.stderr.contains("or start the servers yourself and give --base-url"),
         "{}",
         ran.stderr
     );
@@ -43,11 +46,40 @@ fn a_size_without_room_is_left_out_of_the_plan_with_its_figures() {
     assert!(!scratch.join("planned").exists());
 }
 
+/// Weights that fit are tried: of gpt-oss's layers half forget what is beyond 128 tokens, and engines queue what does not fit.
+#[test]
+fn a_cache_without_room_is_a_warning_and_no_size_is_left_out() {
+    let scratch = Scratch::new();
+    let plan = |model: &str, input: &str| {
+        let line = "study --plan --sim l40x4 --tp 2 --concurrency 16 --out planned";
+        let mut words: Vec<&str> = line.split(' ').collect();
+        words.extend(["--model", model, "--input-tokens", input]);
+        let ran = scratch.run(&words);
+        ran.expect(0);
+        ran.stdout
+    };
+    // 62 layers of keys and values of 16 heads of 128 numbers of 2 B are 496 KiB a token, 248 on a rank: times 8320 x 16 31.5 GiB.
+    let gemma = plan("gemma-3-27b", "8192");
+    for says in [
+        "warning: TP2: the weights fit, and the cache of so many requests does not, unless layers with sliding windows",
+        "16 requests of 8320 tokens 31.5 at most, and the engine fills 40.5 GiB of it",
+        "serve-tp2: ",
+    ] {
+        assert!(gemma.contains(says), "{says}: {gemma}");
+    }
+    // 36 layers of 8 heads of 64 are 72 KiB a token, 36 on a rank: times 32896 x 16 18.1 GiB.
+    let oss = plan("gpt-oss-120b", "32768");
+    assert!(oss.contains("serve-tp2: "), "{oss}");
+    assert!(oss.contains("32896 tokens 18.1 at most"), "{oss}");
+}
+
 #[test]
 fn nothing_is_left_out_where_how_the_engine_keeps_its_weights_is_not_known() {
     let scratch = Scratch::new();
     for server in [
-        "vllm serve m --quantization fp8",
+        "vllm serve qwen2.5-72b-fp8 --quantization fp8",
+        "vllm serve qwen2.5-72b-fp8 --config engine.yaml",
+        "vllm serve Qwen/Qwen2.5-72B-Instruct-AWQ",
         "/no/such/server {tp} {port}",
     ] {
         let line = format!("{LINE} --tp 1 -- {server}");
@@ -55,6 +87,8 @@ fn nothing_is_left_out_where_how_the_engine_keeps_its_weights_is_not_known() {
         ran.expect(0);
         assert!(ran.stdout.contains("serve-tp1"), "{}", ran.stdout);
         assert!(!ran.stdout.contains("a GPU needs"), "{}", ran.stdout);
+        let says = "warning: the server command serves Qwen/Qwen2.5-72B-Instruct-AWQ and --model is qwen2.5-72b-fp8";
+        assert_eq!(ran.stdout.contains(says), server.contains("AWQ"));
     }
 }
 

@@ -1,6 +1,8 @@
 //! Whether a model goes into so many GPUs, and its cache beside it.
 //!
-//! It counts bytes of weights and cache alone: what else an engine keeps is in the share of the memory that it leaves free.
+//! It counts bytes of weights and cache alone. Activations, captured graphs and the runtime take more, of the part that the engine
+//! fills, too, and are not counted: what does not fit here does not run, and what just fits may not run either. What a sliding
+//! window drops is not taken off the cache.
 
 use tp_plan::ModelFacts;
 
@@ -44,6 +46,12 @@ impl Room {
     #[must_use]
     pub fn needs(&self, batch: u32) -> f64 {
         self.weights + f64::from(batch) * self.sequence
+    }
+
+    /// Whether the weights alone go in; `None` where the memory is not known.
+    #[must_use]
+    pub fn holds_weights(&self) -> Option<bool> {
+        Some(self.weights <= self.filled?)
     }
 
     /// Whether so many sequences go in at once; `None` where the memory is not known.
@@ -141,6 +149,10 @@ mod tests {
         // A third of the memory, 8 GB, does not hold the weights; without a memory nothing is known.
         let third = Room::new(&model, 2, 1000.0, Some(24_000_000_000), Some(1.0 / 3.0));
         assert_eq!(third.holds(1), Some(false));
+        assert_eq!(
+            (third.holds_weights(), room.holds_weights()),
+            (Some(false), Some(true))
+        );
         assert_eq!(Room::new(&model, 2, 1000.0, None, None).holds(1), None);
     }
 }

@@ -4,6 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ModelError;
 
+/// Families whose layers all keep every token's keys and values.
+const WHOLE_CACHE: [&str; 6] = [
+    "llama",
+    "qwen2",
+    "qwen3",
+    "qwen3_moe",
+    "qwen2_5_vl",
+    "qwen2_vl",
+];
+
 /// A model's shape. Sizes are in elements unless a name says bytes; of a multimodal model it is the language part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelFacts {
@@ -108,6 +118,14 @@ impl ModelFacts {
     #[must_use]
     pub fn kv_bytes_per_token(&self) -> u64 {
         self.kv_bytes(u64::from(self.kv_heads))
+    }
+
+    /// Whether all layers keep every token's keys and values, so that [`ModelFacts::kv_bytes_per_token`] is all that a token
+    /// takes. Others (Gemma 3, gpt-oss) have layers that forget what is beyond a sliding window, and need less; of a family that
+    /// is not known here the answer is no.
+    #[must_use]
+    pub fn keeps_every_token(&self) -> bool {
+        WHOLE_CACHE.contains(&self.family.as_str())
     }
 
     /// Bytes of key-value cache of one token on one rank. With fewer key-value heads than ranks every rank keeps a whole

@@ -16,17 +16,6 @@ use crate::sweep::plan::Plan;
 /// for cards of 24 to 48 GB.
 const RESERVE: u64 = 1 << 30;
 
-/// Families whose layers all keep every token's keys and values, so that the cache's size is sure. Others (Gemma 3, gpt-oss)
-/// let some layers forget what is far, and need less.
-const WHOLE_CACHE: [&str; 6] = [
-    "llama",
-    "qwen2",
-    "qwen3",
-    "qwen3_moe",
-    "qwen2_5_vl",
-    "qwen2_vl",
-];
-
 /// What was found of all servers.
 pub(in crate::sweep) struct Checked {
     /// Of each server, in the plan's order.
@@ -248,7 +237,7 @@ fn verdict(room: &Room, facts: &ModelFacts, told: &Told) -> Verdict {
                 room.max_len,
                 gib(one)
             ),
-            WHOLE_CACHE.contains(&facts.family.as_str()),
+            facts.keeps_every_token(),
         );
     }
     if room.left() < one {

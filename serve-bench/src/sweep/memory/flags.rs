@@ -1,5 +1,7 @@
 //! What a server's command says about memory, under the names of vLLM's flags and SGLang's.
 
+use crate::flags::value;
+
 /// The part of a GPU's memory that vLLM uses where its command does not say (`vllm/config/cache.py`, 0.13).
 const VLLM_PART: f64 = 0.9;
 
@@ -75,19 +77,6 @@ pub(super) fn told(words: &[String]) -> Told {
             .map(|_| 1),
         unsure,
     }
-}
-
-/// The word after a flag, or after its `=`, of the last one, as argparse has it; `_` stands for `-` in a flag's name.
-fn value<'a>(words: &'a [String], flags: &[&str]) -> Option<&'a str> {
-    let at = |(index, word): (usize, &'a String)| {
-        let (name, value) = match word.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (word.as_str(), words.get(index + 1).map(String::as_str)),
-        };
-        let name = name.replace('_', "-");
-        flags.contains(&name.as_str()).then_some(value?)
-    };
-    words.iter().enumerate().rev().find_map(at)
 }
 
 /// A count as vLLM reads it: `32k` are 32,000, `32K` 32,768 (`vllm/engine/arg_utils.py`, `human_readable_int`).
