@@ -14,7 +14,11 @@ pub(crate) fn value<'a>(words: &'a [String], flags: &[&str]) -> Option<&'a str> 
 
 /// Whether one of these flags is among the words, with a value or without.
 pub(crate) fn says(words: &[String], flags: &[&str]) -> bool {
-    let name = |word: &String| word.split('=').next().is_some_and(|name| is_one(name, flags));
+    let name = |word: &String| {
+        word.split('=')
+            .next()
+            .is_some_and(|name| is_one(name, flags))
+    };
     words.iter().any(name)
 }
 
@@ -28,10 +32,11 @@ mod tests {
 
     #[test]
     fn the_last_of_a_repeated_flag_holds_in_whatever_spelling() {
-        let words: Vec<String> = "serve m --max-len 1 --max_len=2 -tp 4 --eager_mode --other=7 --last"
-            .split(' ')
-            .map(str::to_owned)
-            .collect();
+        let words: Vec<String> =
+            "serve m --max-len 1 --max_len=2 -tp 4 --eager_mode --other=7 --last"
+                .split(' ')
+                .map(str::to_owned)
+                .collect();
         assert_eq!(value(&words, &["--max-len"]), Some("2"));
         assert_eq!(value(&words, &["--max-len", "-tp"]), Some("4"));
         assert_eq!(value(&words, &["--last"]), None);

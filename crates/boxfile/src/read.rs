@@ -45,7 +45,14 @@ impl BoxFile {
                 "{size} bytes, a box file has at most {LARGEST}"
             ))));
         }
-        Self::from_toml(&std::fs::read_to_string(path).map_err(io)?, &origin)
+        let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+            // What PowerShell writes, with its mark.
+            std::io::ErrorKind::InvalidData => io(std::io::Error::other(
+                "it is no UTF-8 text, as UTF-16 and UTF-32 are not; save it as UTF-8",
+            )),
+            _ => io(error),
+        })?;
+        Self::from_toml(&text, &origin)
     }
 
     /// A built-in box; `None` when there is none of that name.

@@ -161,6 +161,87 @@ fn figures_of_a_flat_file_that_no_run_can_have_together_are_refused_with_both() 
         flat(&[("latency_p95_s", json!(20.0))]),
         &["latency_max_s is 11.7997", "latency_p95_s, which is 20.0"],
     );
+    for (key, value, says) in [
+        (
+            "ttft_ms",
+            20_000.0,
+            "the time to first token is 20.000 s and the mean latency is 11.762 s",
+        ),
+        (
+            "ttft_s",
+            600.0,
+            "the time to first token is 600.000 s and the whole run took 47.080 s",
+        ),
+    ] {
+        refused(
+            flat(&[(key, json!(value))]),
+            &[says, "these cannot all be true"],
+        );
+    }
+}
+
+/// 255 x 4.59 ms are 1170.5 ms of 11762.2: a wait of 10.6 s for a slot can be, and a misplaced point, too.
+#[test]
+fn a_pace_that_leaves_most_of_the_latency_to_the_first_token_is_a_doubt() {
+    let run = flat(&[("ms_per_output_token", json!(4.59))]).unwrap();
+    let doubts = run.conditions.doubts;
+    assert_eq!(doubts.len(), 1, "{doubts:?}");
+    for says in [
+        "are 1170.5 ms of a mean latency of 11762.2 ms",
+        "the other 10591.7 ms",
+    ] {
+        assert!(doubts[0].contains(says), "{doubts:?}");
+    }
+    assert_eq!(flat(&[]).unwrap().conditions.doubts, Vec::<String>::new());
+}
+
+/// Clients round the duration or cut it off: 16 requests of 256 in 11.76 s are 12 s, and 348.3 x 12 tokens are 4180, 2% above 4096.
+#[test]
+fn a_duration_in_whole_seconds_is_right_to_its_digits() {
+    let short = |seconds: f64, printed: Value| {
+        flat(&[
+            ("completed", json!(16)),
+            ("requests_per_s", json!(16.0 / seconds)),
+            ("prompt_tokens_per_s", json!(16.0 * 89.0 / seconds)),
+            ("output_tokens_per_s", json!(4096.0 / seconds)),
+            ("latency_p50_s", json!(seconds - 0.02)),
+            ("latency_p95_s", json!(seconds - 0.01)),
+            ("latency_mean_s", json!(seconds - 0.02)),
+            ("latency_min_s", json!(seconds - 0.03)),
+            ("latency_max_s", json!(seconds - 0.01)),
+            ("total_time_s", printed),
+        ])
+    };
+    for (seconds, printed) in [(11.76, json!(12)), (11.53, json!(12)), (15.86, json!(15))] {
+        assert!(
+            short(seconds, printed.clone()).is_ok(),
+            "{seconds} as {printed}"
+        );
+    }
+    // Printed with two digits it is no rounding: 4096 / 11.4 x 12 are 4312, 5% above.
+    refused(short(11.3, json!(12.03)), &["requests_per_s"]);
+}
+
+/// 1.3594 x 47.0797 are 64 requests.
+#[test]
+fn a_rate_of_other_requests_than_were_sent_is_said_with_both() {
+    let sent = |sent: u64| {
+        let gone = [("completed", Value::Null), ("failed", Value::Null)];
+        flat(&[&gone[..], &[("num_requests", json!(sent))]].concat())
+    };
+    assert!(sent(64).is_ok());
+    refused(
+        sent(32),
+        &[
+            "requests_per_s is 1.3594",
+            "num_requests",
+            "they make 64.0, and that is 32: one of the three is wrong",
+        ],
+    );
+    refused(
+        sent(128),
+        &["they make 64.0, and that is 128: if the others failed, add \"completed\" or \"failed\""],
+    );
 }
 
 #[test]
@@ -185,9 +266,24 @@ fn lists_and_totals_of_a_flat_file_must_make_its_figures() {
     );
     // 120.9863 x 47.0797 = 5696 prompt tokens: 22080 together.
     assert!(flat(&[("total_tokens", json!(22_080))]).is_ok());
+    // Nothing is taken from it, and servers count a chat template, too.
+    assert!(flat(&[("total_tokens", json!(24_512))]).is_ok());
+    // The mean of all that were sent is not that of the others.
+    let failed = [latencies(11.7622, 64), latencies(60.0, 4)];
+    let failed: Vec<Value> = failed
+        .iter()
+        .flat_map(|one| one.as_array().unwrap().clone())
+        .collect();
+    let with_failed = flat(&[("failed", json!(4)), ("latencies_s", json!(failed))]);
+    assert_eq!(with_failed.unwrap().failed, Some(4));
+    // 89 prompt tokens each; a template adds some, and 1000 are other prompts.
+    assert!(flat(&[("input_lens", json!(vec![60; 64]))]).is_ok());
     refused(
-        flat(&[("total_tokens", json!(50_000))]),
-        &["total_tokens is 50000", "5696 + 16384 = 22080"],
+        flat(&[("input_lens", json!(vec![1000; 64]))]),
+        &[
+            "input_lens is a list: they sum to 64000",
+            "5696 prompt tokens",
+        ],
     );
 }
 

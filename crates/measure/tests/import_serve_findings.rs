@@ -444,3 +444,17 @@ fn times_that_do_not_make_the_latency_have_another_unit() {
         &["7.0 times TPOT 5.000 ms are 35.020 ms"],
     );
 }
+
+#[test]
+fn a_total_of_other_tokens_is_told() {
+    // 16 x (10 + 8) = 288 and not 400.
+    let value = json!({
+        "completed": 16, "failed": 0, "concurrency": 4, "requests_per_s": 4.0, "latency_mean_s": 1.0, "duration_s": 4.0,
+        "input_tokens_total": 160, "total_output_tokens": 128, "total_tokens": 400,
+    });
+    let result = of_json(&value);
+    assert_says(
+        &words(&result, FindingKind::TotalTokens),
+        &["total_tokens is 400", "160 + 128 = 288"],
+    );
+}

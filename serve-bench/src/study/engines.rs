@@ -120,7 +120,8 @@ impl ServerCommand {
 
     /// The port that the command itself says.
     pub(crate) fn port(&self) -> Option<u16> {
-        self.value_of(&["--port"]).and_then(|value| value.parse().ok())
+        self.value_of(&["--port"])
+            .and_then(|value| value.parse().ok())
     }
 
     /// Whether a port can be chosen for it.
@@ -267,7 +268,10 @@ mod tests {
     #[test]
     fn a_command_says_what_it_serves() {
         for (text, model) in [
-            ("vllm serve Qwen/Qwen3-14B --max-num-seqs 8", Some("Qwen/Qwen3-14B")),
+            (
+                "vllm serve Qwen/Qwen3-14B --max-num-seqs 8",
+                Some("Qwen/Qwen3-14B"),
+            ),
             ("vllm serve --port 1 --model /models/m", Some("/models/m")),
             ("python3 -m sglang.launch_server --model_path=m", Some("m")),
             ("vllm serve --config c.yaml", None),

@@ -21,8 +21,7 @@ fn a_size_without_room_is_left_out_of_the_plan_with_its_figures() {
         "left out: TP1 does not fit: weights alone take ",
         " GiB of a GPU, and the engine fills 40.5 GiB of it\n",
         "\nTP2: weights and cache alone fit: a GPU needs ",
-        "the cache of 16 requests of 512 tokens 1.2, and the engine fills 40.5 GiB of it; the ",
-        " GiB left may not be enough for activations, captured graphs and the runtime\n",
+        "the cache of 16 requests of 512 tokens 1.2, and the engine fills 40.5 GiB of it\n",
         "1. links: ",
         "2. allreduce-tp2: ",
         "4. serve-tp2: ",
@@ -31,12 +30,19 @@ fn a_size_without_room_is_left_out_of_the_plan_with_its_figures() {
         assert!(ran.stdout.contains(says), "{says}: {}", ran.stdout);
     }
     assert!(!ran.stdout.contains("serve-tp1"), "{}", ran.stdout);
+    // 384 + 512 tokens take 2.2 GiB, so that 3.3 are left, which is less than a tenth of 40.5.
+    let ran = plan("--tp 2 --output-tokens 512");
+    ran.expect(0);
+    let close = " GiB left may not be enough for activations, captured graphs and the runtime\n";
+    assert!(ran.stdout.contains(close), "{}", ran.stdout);
     let ran = plan("--tp 1");
     ran.expect(2);
     assert!(
         ran.stderr
             .contains("no size of --tp fits: TP1 does not fit: weights alone take")
-            && ran.stderr.contains("or start the servers yourself and give --base-url"),
+            && ran
+                .stderr
+                .contains("or start the servers yourself and give --base-url"),
         "{}",
         ran.stderr
     );

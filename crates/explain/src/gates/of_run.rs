@@ -246,6 +246,9 @@ pub(super) fn times_agree(_: &Inputs, run: &ServeRun) -> Gate {
         "mean latency = mean time to first token + mean time per token x (tokens - 1), within 5%",
         "look at the units in the file, and for requests of very different length",
     );
+    if !run.conditions.doubts.is_empty() {
+        return gate.is(None, run.conditions.doubts.join("; "));
+    }
     let shape = RunShape::new(run);
     let (Some(whole), Some(first), Some(each), Some(output)) =
         (run.e2el_ms, run.ttft_ms, run.tpot_ms, shape.output())

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use super::encoding::{other_encoding, without_mark};
 use super::envelope::{Line, Record, RecordError};
 
 /// Records and journals above this are refused, so that a hostile file cannot exhaust memory.
@@ -45,8 +46,8 @@ pub enum FolderError {
     #[error("{0} is larger than 256 MiB, which no record of ours is")]
     TooLarge(PathBuf),
     /// A text that is not in UTF-8.
-    #[error("{0} is UTF-16 text; save it as UTF-8")]
-    Utf16(PathBuf),
+    #[error("{0} is {1} text; save it as UTF-8")]
+    OtherEncoding(PathBuf, &'static str),
     /// The content is no record.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -243,9 +244,6 @@ pub fn load(path: &Path) -> Result<Record, FolderError> {
     })
 }
 
-/// U+FEFF in UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
 pub(crate) fn read_bounded(path: &Path) -> Result<String, FolderError> {
     let file = File::open(path).map_err(io_error("cannot read", path))?;
     let mut bytes = Vec::new();
@@ -255,25 +253,12 @@ pub(crate) fn read_bounded(path: &Path) -> Result<String, FolderError> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(FolderError::TooLarge(path.to_owned()));
     }
-    // Programs of Windows begin a text with a mark of its encoding, which is no part of it.
-    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
-    if is_utf16(text) {
-        return Err(FolderError::Utf16(path.to_owned()));
+    let text = without_mark(&bytes);
+    if let Some(encoding) = other_encoding(text) {
+        return Err(FolderError::OtherEncoding(path.to_owned(), encoding));
     }
     // A journal torn inside a character still gives its whole lines.
     Ok(String::from_utf8_lossy(text).into_owned())
-}
-
-/// Whether a text is in UTF-16, as some programs of Windows write it: by its mark, or by the zeros beside its first two letters.
-fn is_utf16(text: &[u8]) -> bool {
-    match text {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => true,
-        [a, b, c, d, ..] => {
-            let zeros = [a, b, c, d].map(|byte| *byte == 0);
-            zeros == [false, true, false, true] || zeros == [true, false, true, false]
-        }
-        _ => false,
-    }
 }
 
 /// Writes a file whole or not at all: new file, flush, rename, flush of the folder.

@@ -3,6 +3,7 @@
 mod chosen;
 mod collectives;
 mod devices;
+mod encoding;
 mod envelope;
 mod folder;
 mod links;
@@ -25,6 +26,7 @@ pub use chosen::{
 };
 pub use collectives::{CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent};
 pub use devices::{BackendFacts, Busy, LinkDevice, LinkReading, Mig};
+pub use encoding::{other_encoding, read_text};
 pub use envelope::{
     Growing, Header, Line, Payload, Record, RecordError, SCHEMA, Simulated, Status,
 };

@@ -5,11 +5,10 @@
 
 use std::io::{self, Read};
 
+use measure::record::other_encoding;
+
 /// Bytes of one line that are kept. SGLang's line of arguments has about 12 KiB, vLLM's of its configuration 6.
 const LONGEST: usize = 256 << 10;
-
-/// U+FEFF in UTF-16, in both orders of its bytes.
-const UTF16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
 /// Calls `each` with the number of each line, from 1, and its text, and gives the number of lines.
 ///
@@ -28,8 +27,9 @@ pub(super) fn lines(mut source: impl Read, mut each: impl FnMut(u64, &str)) -> i
         };
         let read = buffer.get(..got).unwrap_or_default();
         // Some shells of Windows write what a program prints so.
-        if number == 1 && !begun && UTF16_MARKS.iter().any(|mark| read.starts_with(mark)) {
-            let why = "it is UTF-16 text; save it as UTF-8";
+        let encoding = (number == 1 && !begun).then(|| other_encoding(read));
+        if let Some(encoding) = encoding.flatten() {
+            let why = format!("it is {encoding} text; save it as UTF-8");
             return Err(io::Error::new(io::ErrorKind::InvalidData, why));
         }
         for part in read.split_inclusive(|byte| ends(*byte)) {

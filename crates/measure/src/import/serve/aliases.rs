@@ -252,6 +252,16 @@ pub(super) const OUTPUT_LENGTHS: Alias = alias(
     Kind::Plain,
     &["output_lens", "output_lengths", "output_token_counts"],
 );
+pub(super) const INPUT_LENGTHS: Alias = alias(
+    Kind::Plain,
+    &[
+        "input_lens",
+        "input_lengths",
+        "prompt_lens",
+        "prompt_lengths",
+        "prompt_token_counts",
+    ],
+);
 pub(super) const TOTAL_TOKENS: Alias = alias(Kind::Plain, &["total_tokens"]);
 
 /// Requests that were to be sent.

@@ -2,7 +2,7 @@
 //!
 //! Each check reads the figures of one result and knows nothing of the tool that made it, so that they hold for anybody's file.
 
-use super::impossible::{above_most, beyond_run, pace};
+use super::impossible::{above_most, beyond_run, late_first_token, little_pace, pace};
 use super::result::{Finding, FindingKind, Latency, ServeResult, float};
 use super::run::ServeFormat;
 use super::times::parts_of_latency;
@@ -11,7 +11,7 @@ use crate::metric::step_class;
 /// A check; `None` where nothing is wrong or the figures that it needs are missing.
 type Check = fn(&ServeResult) -> Option<Finding>;
 
-const CHECKS: [Check; 18] = [
+const CHECKS: [Check; 20] = [
     in_flight,
     requests_missing,
     failures_dropped,
@@ -29,7 +29,9 @@ const CHECKS: [Check; 18] = [
     peak_below_mean,
     beyond_run,
     above_most,
+    late_first_token,
     pace,
+    little_pace,
 ];
 
 /// How far throughput times latency may lie from what was asked to be in flight.
@@ -357,9 +359,12 @@ fn totals(result: &ServeResult) -> Option<Finding> {
         .filter_map(|(name, said, own)| {
             let (said, own) = (said?, own?);
             // Two decimals of a small rate are less than that.
-            (!is_near(said, own, ROUNDED) && (said - own).abs() > 0.005).then(|| {
-                format!("{said:.2} {name} are said and the totals over the duration are {own:.2}")
-            })
+            (!is_near(said, own, ROUNDED + result.duration_off()) && (said - own).abs() > 0.005)
+                .then(|| {
+                    format!(
+                        "{said:.2} {name} are said and the totals over the duration are {own:.2}"
+                    )
+                })
         })
         .collect();
     (!other.is_empty()).then(|| Finding::new(FindingKind::Totals, other.join("; ")))

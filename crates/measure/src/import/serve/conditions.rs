@@ -78,6 +78,9 @@ pub struct Conditions {
     /// The field that says that tokens were drafted (speculative decoding), with its value, such as `spec_decode_acceptance_rate = 61.2`.
     #[serde(default)]
     pub drafted: Option<String>,
+    /// Times of the file that its other figures make unlikely and do not rule out, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
 }
 
 /// A machine that served.
@@ -237,6 +240,7 @@ impl Conditions {
             seed,
             flags: flags.collect(),
             drafted: drafted(fields),
+            doubts: Vec::new(),
         }
     }
 

@@ -15,6 +15,12 @@ const MANY_LENGTHS: f64 = 0.5;
 /// TTFT and TPOT make the latency within this where all replies are of one length.
 const PARTS: f64 = 0.1;
 
+/// A mean TTFT above the mean latency by this part may be a median of a few requests.
+const ABOVE_MEAN: f64 = 0.1;
+
+/// A pace that makes less than this part of the latency leaves most of it to the first token.
+const LITTLE: f64 = 0.5;
+
 /// A reply that lasts longer than the run that it is of.
 pub(super) fn beyond_run(result: &ServeResult) -> Option<Finding> {
     let run = &result.run;
@@ -25,7 +31,7 @@ pub(super) fn beyond_run(result: &ServeResult) -> Option<Finding> {
         None => ("mean", told.mean),
     };
     let whole = run.duration_s * 1e3;
-    (ms > whole * (1.0 + ROUNDED)).then(|| {
+    (ms > whole * (1.0 + ROUNDED + result.duration_off())).then(|| {
         impossible(format!(
             "the {name} latency is {:.3} s and the whole run took {:.3} s, which no request can outlast",
             ms / 1e3,
@@ -39,12 +45,54 @@ pub(super) fn above_most(result: &ServeResult) -> Option<Finding> {
     let run = of_summary(result)?;
     let (came, each) = (run.output_tokens?, result.asked.output_tokens?);
     let most = each.checked_mul(run.completed)?;
-    (float(came) > float(most) * (1.0 + ROUNDED)).then(|| {
+    (float(came) > float(most) * (1.0 + ROUNDED + result.duration_off())).then(|| {
         impossible(format!(
             "its totals or rates make {came} output tokens, and {} requests of {each} tokens at most are {most}",
             run.completed
         ))
     })
+}
+
+/// A first token that comes after the whole reply, or after the whole run.
+pub(super) fn late_first_token(result: &ServeResult) -> Option<Finding> {
+    let run = of_summary(result)?;
+    let first = result.said.ttft_ms? / 1e3;
+    let latency = run.e2el_ms?.mean / 1e3;
+    let (name, whole, off) = match first > run.duration_s {
+        true => (
+            "the whole run took",
+            run.duration_s,
+            ROUNDED + result.duration_off(),
+        ),
+        false => ("the mean latency is", latency, ABOVE_MEAN),
+    };
+    (first > whole * (1.0 + off)).then(|| {
+        impossible(format!(
+            "the time to first token is {first:.3} s and {name} {whole:.3} s, which no first token can outlast"
+        ))
+    })
+}
+
+/// A time per output token that leaves most of the latency to a first token whose time is not given: a long wait, another unit or
+/// another thing under the name.
+pub(super) fn little_pace(result: &ServeResult) -> Option<Finding> {
+    let run = of_summary(result)?;
+    let (tpot, latency) = (result.said.tpot_ms?, run.e2el_ms?.mean);
+    let each = result.output_each().filter(|each| *each > 1.0)?;
+    let is_told = run.streamed || result.said.ttft_ms.is_some();
+    let tokens = tpot * (each - 1.0);
+    if is_told || is_misnamed(result, tpot, latency, each) || tokens >= LITTLE * latency {
+        return None;
+    }
+    Some(Finding::new(
+        FindingKind::Pace,
+        format!(
+            "{tpot:.3} ms per output token, {:.1} times, are {tokens:.1} ms of a mean latency of {latency:.1} ms: the other {:.1} ms would be \
+             the wait for the first token, which the file does not give, or the {tpot:.3} ms have another unit or are another thing",
+            each - 1.0,
+            latency - tokens
+        ),
+    ))
 }
 
 /// A time per output token that makes more than the latency, or with the time to first token another one.

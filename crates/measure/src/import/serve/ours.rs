@@ -85,6 +85,7 @@ pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, Impor
         requests: serve.requests.clone(),
         clocked: true,
         ours: true,
+        duration_off_s: 0.0,
         findings: serve
             .client
             .iter()

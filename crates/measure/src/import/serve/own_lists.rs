@@ -2,14 +2,20 @@
 //!
 //! Nothing is taken from them; requests are read from the lists of vLLM's and SGLang's clients only.
 
-use super::aliases::{Alias, LATENCIES, OUTPUT_LENGTHS, TOTAL_TOKENS};
-use super::result::float;
+use super::aliases::{Alias, INPUT_LENGTHS, LATENCIES, OUTPUT_LENGTHS, TOTAL_TOKENS};
+use super::result::{Finding, FindingKind, float};
 use super::run::ServeRun;
 use super::summary::Found;
 use crate::import::error::ImportError;
 
 /// Figures that were rounded agree within this.
 const ROUNDED: f64 = 0.02;
+
+/// Tokens that a chat template may add to a prompt.
+const TEMPLATE: f64 = 64.0;
+
+/// Prompts this many times as long, or as short, are other prompts.
+const OTHER_PROMPTS: f64 = 2.0;
 
 /// A millisecond in seconds, which a list may be in where its key names no unit.
 const MS: f64 = 1e-3;
@@ -33,26 +39,16 @@ impl Listed<'_> {
 }
 
 impl Found<'_> {
-    /// Refuses a summary whose own lists or total of tokens are of other requests.
+    /// Refuses a summary whose own lists are of other requests.
     ///
     /// # Errors
     /// Such a summary, with both figures.
     pub(super) fn refuse_other_lists(&self, run: &ServeRun) -> Result<(), ImportError> {
         if let Some(latencies) = self.listed(&LATENCIES) {
             self.refuse_other_count(&latencies, run)?;
-            let told = run.e2el_ms.map_or(0.0, |latency| latency.mean / 1e3);
-            let mean = latencies.sum() / latencies.n();
-            let scales = match latencies.scale {
-                Some(scale) => vec![scale],
-                None => vec![1.0, MS],
-            };
-            if !scales.iter().any(|scale| is_near(mean * scale, told)) {
-                let want = format!("their mean to be that of the file, {told:.4} s");
-                return Err(self.listed_nonsense(
-                    &latencies,
-                    &format!("their mean is {mean:.4}"),
-                    &want,
-                ));
+            // With those of the failed requests among them, the mean is another one than that of the others.
+            if latencies.values.len() as u64 == run.completed {
+                self.refuse_other_mean(&latencies, run)?;
             }
         }
         if let (Some(lengths), Some(told)) = (self.listed(&OUTPUT_LENGTHS), run.output_tokens) {
@@ -67,22 +63,57 @@ impl Found<'_> {
                 ));
             }
         }
-        let total = self.lenient(&TOTAL_TOKENS);
-        if let (Some(total), Some(input), Some(output)) =
-            (total, run.input_tokens, run.output_tokens)
-        {
-            let both = input + output;
-            // Some clients mean one of both by it.
-            let is_one = [both, input, output]
-                .into_iter()
-                .any(|one| is_near(total, float(one)));
-            if !is_one {
+        if let (Some(lengths), Some(told)) = (self.listed(&INPUT_LENGTHS), run.input_tokens) {
+            self.refuse_other_count(&lengths, run)?;
+            let (sum, told) = (lengths.sum(), float(told));
+            // A server counts what it adds to each prompt, too.
+            let is_template = (sum - told).abs() <= TEMPLATE * lengths.n();
+            if !is_template && sum.max(told) > OTHER_PROMPTS * sum.min(told) {
                 let want =
-                    format!("prompt and output tokens together, {input} + {output} = {both}");
-                return Err(self.nonsense(&TOTAL_TOKENS, &want));
+                    format!("about the {told:.0} prompt tokens that the file's other figures make");
+                return Err(self.listed_nonsense(
+                    &lengths,
+                    &format!("they sum to {sum:.0}"),
+                    &want,
+                ));
             }
         }
         Ok(())
+    }
+
+    /// That the total of tokens, which nothing is taken from, is not that of prompts and output.
+    pub(super) fn other_total(&self, run: &ServeRun) -> Option<Finding> {
+        let total = self.lenient(&TOTAL_TOKENS)?;
+        let (input, output) = (run.input_tokens?, run.output_tokens?);
+        let both = input + output;
+        // Some clients mean one of both by it.
+        let is_one = [both, input, output]
+            .into_iter()
+            .any(|one| is_near(total, float(one)));
+        (!is_one).then(|| {
+            Finding::new(
+                FindingKind::TotalTokens,
+                format!(
+                    "{} is {total:.0}, and prompt and output tokens together are {input} + {output} = {both}; nothing is taken from it",
+                    self.key(&TOTAL_TOKENS)
+                ),
+            )
+        })
+    }
+
+    /// Refuses a list of latencies whose mean is not that of the file.
+    fn refuse_other_mean(&self, latencies: &Listed<'_>, run: &ServeRun) -> Result<(), ImportError> {
+        let told = run.e2el_ms.map_or(0.0, |latency| latency.mean / 1e3);
+        let mean = latencies.sum() / latencies.n();
+        let scales = match latencies.scale {
+            Some(scale) => vec![scale],
+            None => vec![1.0, MS],
+        };
+        if scales.iter().any(|scale| is_near(mean * scale, told)) {
+            return Ok(());
+        }
+        let want = format!("their mean to be that of the file, {told:.4} s");
+        Err(self.listed_nonsense(latencies, &format!("their mean is {mean:.4}"), &want))
     }
 
     /// The list of numbers of that name; `None` where there is none, or something else in it.

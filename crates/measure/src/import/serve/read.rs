@@ -28,8 +28,11 @@ pub fn read(path: &Path) -> Result<ServeRun, ImportError> {
     let opened = Opened::of(path)?;
     match &opened.found[..] {
         [one] => {
-            let result = checks::checked(one.result(&opened.origin)?);
+            let mut result = checks::checked(one.result(&opened.origin)?);
             refuse_contradiction(&result)?;
+            let doubts = result.findings.into_iter();
+            let doubts = doubts.filter(|one| one.kind == FindingKind::Pace);
+            result.run.conditions.doubts = doubts.map(|one| one.words).collect();
             Ok(result.run)
         }
         several => Err(ImportError::Unusable {
@@ -87,11 +90,20 @@ fn refuse_contradiction(result: &ServeResult) -> Result<(), ImportError> {
         None => Ok(()),
         Some(one) => Err(ImportError::Unusable {
             origin: result.run.origin.clone(),
-            why: format!(
-                "contradicts itself: {}; the file is cut or was changed: copy it again, or run the load again",
-                one.words
-            ),
+            why: format!("contradicts itself: {}; {}", one.words, next(one.kind)),
         }),
+    }
+}
+
+/// What to do about a file that contradicts itself.
+fn next(kind: FindingKind) -> &'static str {
+    match kind {
+        FindingKind::Counts => {
+            "lists of other requests than it says, as in a file that is cut or was changed: copy it again, or run the load again"
+        }
+        _ => {
+            "these cannot all be true: check them, their units and their names where the file was written, or run the load again"
+        }
     }
 }
 

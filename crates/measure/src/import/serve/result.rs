@@ -26,6 +26,8 @@ pub struct ServeResult {
     pub clocked: bool,
     /// Whether this project measured it, in whatever form it was kept.
     pub ours: bool,
+    /// How far the duration may be off by the digits that its file prints of it, s.
+    pub duration_off_s: f64,
     /// What contradicts what, and what a number does not mean.
     pub findings: Vec<Finding>,
 }
@@ -91,6 +93,10 @@ pub enum FindingKind {
     LatencyPerToken,
     /// TTFT and TPOT do not make the latency.
     Parts,
+    /// A time per output token that leaves most of the latency to a first token whose time is not given.
+    Pace,
+    /// A total of tokens that is not prompt and output together.
+    TotalTokens,
     /// Of several results: those with more failures have shorter replies.
     Survivors,
     /// Of several results: more in flight give no more requests per second.
@@ -109,7 +115,7 @@ pub enum FindingKind {
     Totals,
     /// A statistic is not that of the file's own lists.
     Lists,
-    /// Requests or tokens of the file's own lists are not as many as it says: the file is cut, or was changed.
+    /// Requests or tokens of the file's own lists are not as many as it says.
     Counts,
     /// A peak that its own lists or its own mean rule out.
     Peak,
@@ -210,6 +216,7 @@ impl ServeResult {
             requests: Vec::new(),
             clocked: false,
             ours: false,
+            duration_off_s: 0.0,
             findings: Vec::new(),
         }
     }
@@ -295,6 +302,11 @@ impl ServeResult {
     #[must_use]
     pub fn in_flight(&self) -> Option<f64> {
         Some(little::of(self.run.requests_per_s, self.latency_ms()?))
+    }
+
+    /// The part of its duration by which it may be off by its digits.
+    pub(super) fn duration_off(&self) -> f64 {
+        self.duration_off_s / self.run.duration_s
     }
 
     /// Output tokens per second: total over duration.

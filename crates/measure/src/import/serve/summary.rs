@@ -138,6 +138,8 @@ impl Found<'_> {
         Ok(ServeResult {
             asked,
             said,
+            duration_off_s: self.duration_off(),
+            findings: self.other_total(&run).into_iter().collect(),
             ..ServeResult::of(run)
         })
     }
@@ -166,7 +168,7 @@ impl Found<'_> {
         };
         let requests_per_s = completed as f64 / duration_s;
         if let Some(rate) = rate
-            && (requests_per_s - rate).abs() > TOLERANCE * rate
+            && (requests_per_s - rate).abs() > (TOLERANCE + self.duration_off() / duration_s) * rate
         {
             return Err(self.nonsense(
                 &REQUESTS_PER_S,
@@ -207,6 +209,22 @@ impl Found<'_> {
         })
     }
 
+    /// How far the duration may be off by its digits, s: half a unit of the last one, and a whole second where it has none, which
+    /// some clients cut off and others round.
+    pub(super) fn duration_off(&self) -> f64 {
+        let of_key = |(key, scale): (&str, Option<f64>)| {
+            let text = self.fields.value(key)?.to_string();
+            let digits = match text.split_once('.') {
+                _ if text.contains(['e', 'E']) => return None,
+                None | Some((_, "0")) => return Some(scale.unwrap_or(1.0)),
+                Some((_, digits)) => i32::try_from(digits.len()).ok()?,
+            };
+            Some(scale.unwrap_or(1.0) * 0.5 * 10f64.powi(-digits))
+        };
+        let all = self.keys(&DURATION).into_iter().filter_map(of_key);
+        all.reduce(f64::min).unwrap_or(0.0)
+    }
+
     /// Successful requests: counted, or all without the failed ones, or all where the rate says that they succeeded.
     #[expect(
         clippy::cast_precision_loss,
@@ -224,9 +242,26 @@ impl Found<'_> {
                 .checked_sub(failed)
                 .ok_or_else(|| self.nonsense(&FAILED, "no more than all requests"));
         }
-        let said = rate.zip(duration).map(|(rate, seconds)| rate * seconds);
-        if said.is_some_and(|said| (said - total as f64).abs() <= TOLERANCE * total as f64) {
+        let all = total as f64;
+        let said = rate.zip(duration).map(|(rate, seconds)| {
+            let off = TOLERANCE + self.duration_off() / seconds;
+            (rate * seconds, off * all)
+        });
+        if said.is_some_and(|(said, off)| (said - all).abs() <= off) {
             Ok(total)
+        } else if let Some((said, _)) = said {
+            let fewer = match said < all {
+                true => {
+                    ": if the others failed, add \"completed\" or \"failed\"; else one of the three is wrong"
+                }
+                false => ": one of the three is wrong",
+            };
+            let want = format!(
+                "with {} to make no other number of requests than {}: they make {said:.1}, and that is {total}{fewer}",
+                self.as_written(&DURATION),
+                self.key(&TOTAL)
+            );
+            Err(self.nonsense(&REQUESTS_PER_S, &want))
         } else {
             Err(self.missing(
                 &COMPLETED,

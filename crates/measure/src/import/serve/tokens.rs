@@ -30,8 +30,8 @@ pub(super) const OUTPUT: Tokens = Tokens {
     rate: OUTPUT_TOKENS_PER_S,
 };
 
-fn agree(one: f64, other: f64) -> bool {
-    (one - other).abs() <= TOLERANCE * other
+fn agree(one: f64, other: f64, tolerance: f64) -> bool {
+    (one - other).abs() <= tolerance * other
 }
 
 impl Found<'_> {
@@ -53,10 +53,15 @@ impl Found<'_> {
         let of_rate = self.one(&names.rate)?.map(|rate| rate * duration_s);
         let total = self.count(&names.total)?.map(|total| total as f64);
         let each = self.one(&names.each)?.map(|each| each * requests);
+        // By the rate they are as sure as the duration.
+        let tolerance = match of_rate {
+            Some(_) => TOLERANCE + self.duration_off() / duration_s,
+            None => TOLERANCE,
+        };
         let known = of_rate.or(total).or(each);
         let either = match self.one(&names.either)? {
             None => None,
-            Some(either) => Some(self.reading(names, either, requests, known)?),
+            Some(either) => Some(self.reading(names, either, requests, known, tolerance)?),
         };
         let found = [
             (&names.total, total),
@@ -70,7 +75,7 @@ impl Found<'_> {
         let Some((first, tokens)) = found.next() else {
             return Ok(None);
         };
-        if let Some((other, seen)) = found.find(|(_, other)| !agree(*other, tokens)) {
+        if let Some((other, seen)) = found.find(|(_, other)| !agree(*other, tokens, tolerance)) {
             let want = format!(
                 "to agree with {}: it makes {seen:.0} tokens of all {completed} requests, and that {tokens:.0}",
                 self.key(first)
@@ -87,15 +92,19 @@ impl Found<'_> {
         either: f64,
         requests: f64,
         known: Option<f64>,
+        tolerance: f64,
     ) -> Result<f64, ImportError> {
         let readings = [either, either * requests];
         if let [total, each] = readings
-            && agree(total, each)
+            && agree(total, each, TOLERANCE)
         {
             return Ok(total);
         }
-        let agreeing =
-            known.and_then(|known| readings.into_iter().find(|total| agree(*total, known)));
+        let agreeing = known.and_then(|known| {
+            readings
+                .into_iter()
+                .find(|total| agree(*total, known, tolerance))
+        });
         agreeing.ok_or_else(|| {
             let because = known.map_or_else(
                 || "nothing else in the file tells which".to_owned(),

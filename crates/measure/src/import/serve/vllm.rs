@@ -129,6 +129,7 @@ pub(super) fn result(fields: &Fields) -> Result<ServeResult, ImportError> {
         requests: lists.requests,
         clocked: lists.clocked,
         ours: fields.map.contains_key(VLLM_MADE_BY),
+        duration_off_s: 0.0,
         findings,
     })
 }
