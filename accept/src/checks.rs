@@ -203,3 +203,22 @@ kinds! {
 pub(crate) fn kind(key: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.key == key)
 }
+
+/// Kinds whose failing rejects a box also where the profile does not demand that they be looked at: what they see is a fault,
+/// not a figure.
+const FAULTS: &[&str] = &[
+    "inventory",
+    "link_transitions",
+    "data",
+    "counters",
+    "kernel_log",
+    "throttle",
+    "memory",
+    "arithmetic",
+    "serving",
+];
+
+/// Whether what a kind of check sees is a fault wherever it is seen.
+pub(crate) fn sees_faults(key: &str) -> bool {
+    FAULTS.contains(&key)
+}

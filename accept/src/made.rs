@@ -65,10 +65,7 @@ pub(crate) fn measured(
 
 /// The report of a box with two devices, and the verdict that these checks come to.
 pub(crate) fn report(node: &str, checks: Vec<Check>) -> Report {
-    let rows = checks
-        .iter()
-        .map(|check| (check.required, check.verdict, check.reason.code));
-    let verdict = BoxVerdict::of(rows);
+    let verdict = BoxVerdict::of(&checks);
     let device = |index: u32| ReportDevice {
         label: format!("GPU{index}"),
         name: "NVIDIA L40".to_owned(),

@@ -263,21 +263,32 @@ fn of_pair(
     )
 }
 
-/// The bandwidth of a pair by which it is compared with others, and from where; direct where it was measured, else staged.
+/// The bandwidth of a pair, and from where; direct where it was measured, else staged.
 pub(super) fn pair_figure(
     judging: &Judging<'_>,
+    pair: &(String, String),
+) -> Option<(Figure, String)> {
+    pair_cases().find_map(|case| pair_figure_of(judging, case, pair))
+}
+
+/// The cases by which pairs are compared with each other, the one that says most first. A copy of one is not held against one of another:
+/// they go other ways.
+pub(super) fn pair_cases() -> impl Iterator<Item = &'static str> {
+    let kinds = ["p2p", "p2p_staged"];
+    kinds.into_iter().flat_map(peer_cases).copied()
+}
+
+/// The bandwidth of a pair in one case, and from where.
+pub(super) fn pair_figure_of(
+    judging: &Judging<'_>,
+    case: &str,
     (from, to): &(String, String),
 ) -> Option<(Figure, String)> {
-    ["p2p", "p2p_staged"]
-        .iter()
-        .flat_map(|kind| peer_cases(kind))
-        .find_map(|case| {
-            let (_, pooled) = judging.pool.point(case, from, to)?;
-            let figure = pooled
-                .figure(BANDWIDTH)
-                .filter(|_| pooled.trouble.is_none())?;
-            Some((figure, pooled.source()))
-        })
+    let (_, pooled) = judging.pool.point(case, from, to)?;
+    let figure = pooled
+        .figure(BANDWIDTH)
+        .filter(|_| pooled.trouble.is_none())?;
+    Some((figure, pooled.source()))
 }
 
 /// The bandwidth of a device's host link by which it is compared with others.

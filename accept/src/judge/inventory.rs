@@ -121,7 +121,8 @@ fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
         )
     };
     let evidence = Seen::new(one(first), found.iter().skip(1).map(one));
-    let unequal = unequal(found);
+    let mut unequal = unequal(found);
+    unequal.extend(mixed(found, matches));
     let came = if !wrong.is_empty() {
         wrong.extend(unequal);
         (Verdict::Fail, ReasonCode::DeviceMissing, wrong.join("; "))
@@ -166,15 +167,39 @@ fn unequal(found: &[Device]) -> Vec<String> {
     found.iter().filter_map(less).collect()
 }
 
+/// Devices of other names than the first, where the profile lists both names: it is for either, and a box of both is rarely meant. One
+/// pattern with a `*` that fits both has them on purpose.
+fn mixed(found: &[Device], matches: &Match) -> Option<String> {
+    let listed = |device: &Device| {
+        let names = matches.names.iter();
+        names.clone().position(|name| is_named(device, name))
+    };
+    let first = found.first()?;
+    let is_other = |device: &&Device| {
+        device.it.name != first.it.name
+            && listed(device).is_some()
+            && listed(device) != listed(first)
+    };
+    let other = found.iter().find(is_other)?;
+    Some(format!(
+        "{} is {} and {} is {}: the profile is for either, and cards of two kinds differ in clocks, power or memory",
+        first.it.label, first.it.name, other.it.label, other.it.name
+    ))
+}
+
+/// Whether a device has a name of the profile, which may end with a `*`.
+fn is_named(device: &Device, name: &str) -> bool {
+    match name.strip_suffix('*') {
+        Some(beginning) => device.it.name.starts_with(beginning),
+        None => device.it.name == *name,
+    }
+}
+
 /// What of a device is other than the profile has it.
 fn differs(device: &Device, matches: &Match) -> Vec<String> {
     let label = &device.it.label;
-    let is_named = |name: &String| match name.strip_suffix('*') {
-        Some(beginning) => device.it.name.starts_with(beginning),
-        None => device.it.name == *name,
-    };
     let mut wrong = Vec::new();
-    if !matches.names.iter().any(is_named) {
+    if !matches.names.iter().any(|name| is_named(device, name)) {
         wrong.push(format!("{label} is `{}`", device.it.name));
     }
     let is_mig = device.it.mig.is_some();

@@ -11,20 +11,6 @@ use crate::findings::Findings;
 use crate::profile::{LimitRow, Profile};
 use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Subject, Verdict};
 
-/// Kinds whose failing rejects a box also where the profile does not demand that they be looked at: what they see is a fault,
-/// not a figure.
-const FAULTS: &[&str] = &[
-    "inventory",
-    "link_transitions",
-    "data",
-    "counters",
-    "kernel_log",
-    "throttle",
-    "memory",
-    "arithmetic",
-    "serving",
-];
-
 /// A device counts as in use by others from so much memory held without a known process (our choice: drivers themselves hold up to
 /// about half of it), or from so much utilisation.
 const HELD_BYTES: u64 = 1 << 30;
@@ -51,7 +37,7 @@ impl<'a> Judging<'a> {
         Subject::new(
             kind,
             about,
-            self.is_required(kind) || FAULTS.contains(&kind),
+            self.is_required(kind) || checks::sees_faults(kind),
         )
     }
 
@@ -98,7 +84,10 @@ impl<'a> Judging<'a> {
             false => checks::kind(kind).map_or("", |kind| kind.advice),
         };
         match verdict {
-            Verdict::Fail | Verdict::Warn if !advice.is_empty() => check.advised(advice),
+            // A fault has advice of its own.
+            Verdict::Fail | Verdict::Warn if !advice.is_empty() && check.advice.is_none() => {
+                check.advised(advice)
+            }
             _ => check,
         }
     }

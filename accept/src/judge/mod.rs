@@ -36,7 +36,8 @@ use crate::profile::Profile;
 use crate::report::{Check, ReasonCode};
 use judging::Judging;
 use pool::Pool;
-pub(crate) use trouble::STARVED;
+pub(crate) use spread::is_open;
+pub(crate) use trouble::{STARVED, STOPPED};
 
 /// Findings that cannot be judged together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -103,7 +104,7 @@ pub(crate) fn judge(
 pub(crate) fn undecided(checks: &[Check]) -> Vec<(String, Vec<String>)> {
     checks
         .iter()
-        .filter(|check| spread::is_open(check))
+        .filter(|check| is_open(check))
         .map(|check| (check.kind.clone(), check.about.clone()))
         .collect()
 }

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::copies::{arrow, class, host_figure, pair_figure};
+use super::copies::{arrow, class, host_figure, pair_cases, pair_figure, pair_figure_of};
 use super::held::{Ceiling, Held};
 use super::judging::Judging;
 use super::link;
 use super::three_way::{Came, Figure};
+use crate::plural::plural;
 use crate::report::{Check, Evidence, ReasonCode, Verdict};
 
 /// A class has to have so many members for one of them to be named: of two that differ nobody can say which is out of order.
@@ -43,8 +44,18 @@ pub(super) fn symmetry(judging: &Judging<'_>) -> Vec<Check> {
 fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Option<Check> {
     const KIND: &str = "symmetry";
     let back = (pair.1.clone(), pair.0.clone());
-    let ((there, source), (again, other)) =
+    let both = |case| pair_figure_of(judging, case, pair).zip(pair_figure_of(judging, case, &back));
+    let Some(((there, source), (again, other))) = pair_cases().find_map(both) else {
+        // Nothing of one way is told elsewhere.
         pair_figure(judging, pair).zip(pair_figure(judging, &back))?;
+        let text = format!(
+            "{} and {} have no figure of one kind of copy: one way is direct and the other goes through host memory, or is read and not written",
+            arrow(pair),
+            arrow(&back)
+        );
+        let subject = judging.subject(KIND, [arrow(pair), arrow(&back)]);
+        return Some(subject.skipped(ReasonCode::DependencyFailed, text));
+    };
     let (slower, faster, slow) = if there.value <= again.value {
         (&there, &again, arrow(pair))
     } else {
@@ -86,27 +97,72 @@ pub(super) fn spread(judging: &Judging<'_>) -> Vec<Check> {
                 })
             })
             .collect();
-        checks.extend(of_class(judging, vec![kind.to_owned()], &members));
+        checks.extend(of_class(judging, vec![kind.to_owned()], &members, ""));
     }
-    let mut classes: BTreeMap<String, Vec<Member>> = BTreeMap::new();
+    let mut classes: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
     for pair in judging.pool.pairs() {
-        if let Some((figure, source)) = pair_figure(judging, &pair) {
-            let of = class(judging.pool.path(&pair.0, &pair.1));
-            classes.entry(of).or_default().push(Member {
-                name: arrow(&pair),
-                devices: vec![pair.0, pair.1],
-                figure,
-                source,
-            });
-        }
+        let of = class(judging.pool.path(&pair.0, &pair.1));
+        classes.entry(of).or_default().push(pair);
     }
-    for (of, members) in classes {
-        checks.extend(of_class(judging, vec!["p2p".to_owned(), of], &members));
+    for (of, pairs) in classes {
+        checks.extend(of_pairs(judging, vec!["p2p".to_owned(), of], &pairs));
     }
     checks
 }
 
-fn of_class(judging: &Judging<'_>, about: Vec<String>, members: &[Member]) -> Option<Check> {
+/// The spread of a class of pairs by the kind of copy that most of them have.
+fn of_pairs(
+    judging: &Judging<'_>,
+    about: Vec<String>,
+    pairs: &[(String, String)],
+) -> Option<Check> {
+    let by = |case: &str| -> Vec<Member> {
+        let member = |pair: &(String, String)| {
+            let (figure, source) = pair_figure_of(judging, case, pair)?;
+            Some(Member {
+                name: arrow(pair),
+                devices: vec![pair.0.clone(), pair.1.clone()],
+                figure,
+                source,
+            })
+        };
+        pairs.iter().filter_map(member).collect()
+    };
+    // Of several that as many have, the first.
+    let members = pair_cases().map(by).reduce(|most, members| {
+        if members.len() > most.len() {
+            members
+        } else {
+            most
+        }
+    })?;
+    let lacks = |pair: &&(String, String)| {
+        let name = arrow(pair);
+        pair_figure(judging, pair).is_some() && members.iter().all(|member| member.name != name)
+    };
+    let lacking: Vec<String> = pairs.iter().filter(lacks).map(arrow).collect();
+    if lacking.is_empty() {
+        return of_class(judging, about, &members, "");
+    }
+    let lacking = lacking.join(", ");
+    if members.len() < NAMED_FROM {
+        let text = format!(
+            "{} of the same kind of copy, and {lacking} of another: they are not compared",
+            plural(members.len(), "pair")
+        );
+        let subject = judging.subject("spread", about);
+        return Some(subject.skipped(ReasonCode::DependencyFailed, text));
+    }
+    let remark = format!("; without {lacking}, of which there is another kind of copy only");
+    of_class(judging, about, &members, &remark)
+}
+
+fn of_class(
+    judging: &Judging<'_>,
+    about: Vec<String>,
+    members: &[Member],
+    left_out: &str,
+) -> Option<Check> {
     const KIND: &str = "spread";
     let first = members.first()?;
     let is_one_pair = first.devices.len() == 2 && members.len() == 2;
@@ -154,7 +210,11 @@ fn of_class(judging: &Judging<'_>, about: Vec<String>, members: &[Member]) -> Op
             names.join(" and ")
         )
     } else {
-        format!("; slowest of {}: {}", members.len(), names.join(", "))
+        format!(
+            "; slowest of {}: {}{left_out}",
+            members.len(),
+            names.join(", ")
+        )
     };
     let more: Vec<Evidence> = members
         .iter()
@@ -202,7 +262,7 @@ fn follows(judging: &Judging<'_>, members: &[Member], names: &[&str]) -> Option<
 }
 
 /// Whether a check may come to something else with more samples: its figure lies across a line, or has no interval.
-pub(super) fn is_open(check: &Check) -> bool {
+pub(crate) fn is_open(check: &Check) -> bool {
     let (
         Some(limit),
         Some(Evidence::Measured {

@@ -17,6 +17,9 @@ pub(super) struct Trouble {
 /// The words of the programs' processes that made no progress because they did not get a CPU.
 pub(crate) const STARVED: &str = "were waits for a CPU";
 
+/// The words of the programs' processes that somebody stopped.
+pub(crate) const STOPPED: &str = "was stopped from outside";
+
 /// What a failure's words hold, and what it then is; the first that fits.
 const FAILURES: &[(&str, Verdict, ReasonCode)] = &[
     (
@@ -26,6 +29,7 @@ const FAILURES: &[(&str, Verdict, ReasonCode)] = &[
     ),
     ("device lost", Verdict::Fail, ReasonCode::DeviceLost),
     (STARVED, Verdict::Inconclusive, ReasonCode::BusyHost),
+    (STOPPED, Verdict::Inconclusive, ReasonCode::WorkerFailed),
     (
         "out of memory",
         Verdict::Inconclusive,
@@ -148,6 +152,11 @@ mod tests {
         assert_eq!(
             (Trouble::failed(starved).verdict, code(starved)),
             (Verdict::Inconclusive, ReasonCode::BusyHost)
+        );
+        let stopped = "copying: no progress for 20 s: one of its processes was stopped from outside (SIGSTOP or a debugger)";
+        assert_eq!(
+            (Trouble::failed(stopped).verdict, code(stopped)),
+            (Verdict::Inconclusive, ReasonCode::WorkerFailed)
         );
         assert_eq!(
             code("the worker was killed by signal 11"),

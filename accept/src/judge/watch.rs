@@ -113,11 +113,17 @@ fn of_devices(
         if part >= WATCHED || check.verdict == Verdict::Fail {
             return check;
         }
-        let text = format!(
-            "{label} was watched for {:.0}% of the time only, {}: the driver's calls blocked",
-            part * 100.0,
-            plural(own.len(), "reading")
-        );
+        let read = plural(own.len(), "reading");
+        let text = match own {
+            // Nothing lies between readings that are not there.
+            [] | [_] => format!(
+                "{label} has {read}, which is too few to have watched it: the run was short, or the driver answered no further one"
+            ),
+            _ => format!(
+                "{label} was watched for {:.0}% of the time only, {read}: the driver's calls blocked",
+                part * 100.0
+            ),
+        };
         judging
             .unwatched(kind, [label])
             .inconclusive(ReasonCode::MonitorLost, text, None, vec![])

@@ -105,15 +105,25 @@ pub(super) fn answer(report: &Report) -> Vec<String> {
     if let Some(ended) = ended(&report.status) {
         answer.push(ended);
     }
-    let excluded = of(&required, |check| {
-        check.reason.code == ReasonCode::ExcludedByUser
-    });
-    if !excluded.is_empty() {
-        let ids: Vec<&str> = excluded.iter().map(|check| check.id.as_str()).collect();
-        answer.push(format!(
-            "Left out on the command line though required: {}.",
-            list(&ids)
-        ));
+    for (required, why) in [
+        (true, "though required"),
+        (
+            false,
+            "though they see faults, so that nothing is known of those",
+        ),
+    ] {
+        let excluded = of(&looked_at, |check| {
+            check.reason.code == ReasonCode::ExcludedByUser
+                && check.required == required
+                && (required || checks::sees_faults(&check.kind))
+        });
+        if !excluded.is_empty() {
+            let ids: Vec<&str> = excluded.iter().map(|check| check.id.as_str()).collect();
+            answer.push(format!(
+                "Left out on the command line {why}: {}.",
+                list(&ids)
+            ));
+        }
     }
     if !noticed.is_empty() {
         answer.push(format!("To look at: {}", named(&noticed)));

@@ -173,7 +173,12 @@ impl Subject {
                 seen.0,
             );
         }
-        self.made(verdict, code, text, limit, seen.0)
+        let required = self.required || (verdict == Verdict::Fail && code.is_fault());
+        let check = Self { required, ..self }.made(verdict, code, text, limit, seen.0);
+        match code.fault_advice() {
+            Some(advice) => check.advised(advice),
+            None => check,
+        }
     }
 
     /// Looked at and not told; what was seen may be nothing.

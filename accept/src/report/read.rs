@@ -222,9 +222,7 @@ pub(crate) fn unsound(report: &Report) -> Option<String> {
             return Some(format!("check `{id}` {what}"));
         }
     }
-    let rows = report.checks.iter();
-    let comes_to =
-        BoxVerdict::of(rows.map(|check| (check.required, check.verdict, check.reason.code)));
+    let comes_to = BoxVerdict::of(&report.checks);
     let claimed = report.verdict;
     let is_accepted = rank(claimed) < rank(BoxVerdict::Inconclusive);
     if report.checks.is_empty() && is_accepted {

@@ -5,6 +5,9 @@
 use measure::exit;
 use serde::{Deserialize, Serialize};
 
+use super::check::Check;
+use crate::checks;
+
 /// What a check came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -154,6 +157,32 @@ reasons! {
     NotAsked = "not_asked", LEFT;
 }
 
+impl ReasonCode {
+    /// What to do about a fault of the hardware, whatever the check was to look at; `None` of a reason that is none. A check that fails for
+    /// such a reason rejects a box whether it is required or not: what hangs, is gone or delivers wrong data is no question of speed.
+    pub(crate) fn fault_advice(self) -> Option<&'static str> {
+        match self {
+            Self::Hang => Some(
+                "look what the driver logged (dmesg: Xid, resets) and whether the vendor's tool (nvidia-smi, amd-smi, mx-smi) still answers; then \
+                 check power cables and seat of the card, try another slot, and run again",
+            ),
+            Self::DeviceLost => Some(
+                "look what the driver logged (dmesg: Xid, resets, a link that went down); check power cables, supply and seat of the card, start \
+                 the machine anew and run again",
+            ),
+            Self::DataMismatch => Some(
+                "take the device out of service; run the vendor's memory test, and between devices look at ACS and IOMMU too (p2p-bw doctor)",
+            ),
+            _ => None,
+        }
+    }
+
+    /// Whether a check that fails for it rejects a box though nobody demanded the check.
+    pub(crate) fn is_fault(self) -> bool {
+        self.fault_advice().is_some()
+    }
+}
+
 /// The verdict on the box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -169,14 +198,24 @@ pub(crate) enum BoxVerdict {
 }
 
 impl BoxVerdict {
-    /// The verdict on a box whose checks came to these: whether each was required, its verdict, and its reason.
+    /// The verdict on a box whose checks came to these.
     ///
     /// A required check that fails rejects. A required check that is inconclusive, or skipped for another reason than that there
-    /// is nothing to look at, leaves the box undecided; so does a run in which no required check was measured.
+    /// is nothing to look at, leaves the box undecided; so does a run in which no required check was measured. A check for faults
+    /// that the user left out is something to look at.
     #[must_use]
-    pub(crate) fn of(checks: impl IntoIterator<Item = (bool, Verdict, ReasonCode)>) -> Self {
+    pub(crate) fn of<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Self {
+        Self::of_rows(checks.into_iter().map(|check| {
+            let sees_faults = checks::sees_faults(&check.kind);
+            let row = (check.required, check.verdict, check.reason.code);
+            (row, sees_faults)
+        }))
+    }
+
+    /// The same of rows, each with whether its kind of check sees faults.
+    fn of_rows(rows: impl IntoIterator<Item = ((bool, Verdict, ReasonCode), bool)>) -> Self {
         let (mut failed, mut open, mut warned, mut measured) = (false, false, false, false);
-        for (required, verdict, reason) in checks {
+        for ((required, verdict, reason), sees_faults) in rows {
             match verdict {
                 Verdict::Fail if required => failed = true,
                 Verdict::Inconclusive if required => open = true,
@@ -188,7 +227,7 @@ impl BoxVerdict {
                 }
                 // What is not required and is not good is told, and decides nothing.
                 Verdict::Fail | Verdict::Inconclusive => warned = true,
-                Verdict::Skip => {}
+                Verdict::Skip => warned |= sees_faults && reason == ReasonCode::ExcludedByUser,
             }
         }
         match (failed, open || !measured, warned) {
@@ -265,7 +304,21 @@ mod tests {
                 BoxVerdict::AcceptedWithWarnings,
             ),
         ] {
-            assert_eq!(BoxVerdict::of(checks.clone()), expected, "{checks:?}");
+            let rows = checks.iter().map(|row| (*row, false));
+            assert_eq!(BoxVerdict::of_rows(rows), expected, "{checks:?}");
+        }
+    }
+
+    #[test]
+    fn a_check_for_faults_that_was_left_out_by_hand_is_something_to_look_at() {
+        let good = ((true, Pass, R::WithinLimit), false);
+        for (left_out, sees_faults, expected) in [
+            (R::ExcludedByUser, true, BoxVerdict::AcceptedWithWarnings),
+            (R::ExcludedByUser, false, BoxVerdict::Accepted),
+            (R::UnsupportedByDevice, true, BoxVerdict::Accepted),
+        ] {
+            let rows = [good, ((false, Skip, left_out), sees_faults)];
+            assert_eq!(BoxVerdict::of_rows(rows), expected, "{left_out:?}");
         }
     }
 

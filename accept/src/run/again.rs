@@ -2,13 +2,17 @@
 //!
 //! More samples are pooled with what was there; nothing is tried until it passes.
 
+use std::collections::BTreeMap;
+
 use measure::record::Payload;
 use program::Stop;
 
 use super::session::{Did, Session};
 use super::steps::Step;
 use crate::checks::Group;
+use crate::findings::Missing;
 use crate::judge;
+use crate::report::{Check, Subject, Verdict};
 
 /// What is measured again, with the cases and devices that matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +94,27 @@ impl Session<'_> {
                 .extend(["--sizes".to_owned(), bytes.to_string()]);
         }
         Some(step)
+    }
+}
+
+/// A check that is open because the step that was to take more samples of it broke: inconclusive, and for that reason.
+pub(super) fn unsettled(check: Check, broke: &BTreeMap<Group, Missing>) -> Check {
+    let of_group = |again: Again| broke.get(&again.group);
+    let missing = again(&check.kind, &check.about).and_then(of_group);
+    match missing {
+        Some(missing) if check.verdict != Verdict::Fail && judge::is_open(&check) => {
+            let text = format!(
+                "{}; more samples were to be taken, and that broke: {}",
+                check.reason.text, missing.text
+            );
+            Subject::new(&check.kind, check.about, check.required).inconclusive(
+                missing.code,
+                text,
+                check.limit,
+                check.evidence,
+            )
+        }
+        _ => check,
     }
 }
 
@@ -176,6 +201,8 @@ fn joined(all: impl IntoIterator<Item = Again>) -> Vec<Again> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made;
+    use crate::report::ReasonCode;
 
     fn about(about: &[&str]) -> Vec<String> {
         about.iter().map(|word| (*word).to_owned()).collect()
@@ -194,6 +221,41 @@ mod tests {
         // More samples say nothing of what is there or not.
         assert_eq!(again("inventory", &about(&["devices"])), None);
         assert_eq!(again("counters", &about(&["GPU0"])), None);
+    }
+
+    #[test]
+    fn what_was_to_be_measured_again_stays_open_where_that_broke() {
+        let open = made::measured("p2p", "GPU0->GPU1", Verdict::Pass, "GB/s", vec![6.0; 3]);
+        let of = |check: &Check, group| {
+            let text = "p2p-bw made no progress for 150 s".to_owned();
+            let code = ReasonCode::WorkerFailed;
+            unsettled(
+                check.clone(),
+                &BTreeMap::from([(group, Missing { code, text })]),
+            )
+        };
+        // Three samples have no interval, so that the check is open.
+        assert!(judge::is_open(&open));
+        let came = of(&open, Group::PeerLinks);
+        assert_eq!(
+            (came.verdict, came.reason.code),
+            (Verdict::Inconclusive, ReasonCode::WorkerFailed)
+        );
+        assert!(
+            came.reason
+                .text
+                .ends_with("that broke: p2p-bw made no progress for 150 s"),
+            "{}",
+            came.reason.text
+        );
+        assert_eq!(came.evidence, open.evidence);
+        // What another group lacks says nothing of it, and a fault stands.
+        assert_eq!(of(&open, Group::HostLinks), open);
+        let failed = Check {
+            verdict: Verdict::Fail,
+            ..open
+        };
+        assert_eq!(of(&failed, Group::PeerLinks), failed);
     }
 
     #[test]

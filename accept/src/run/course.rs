@@ -2,6 +2,8 @@
 //!
 //! What is measured in between is the session's; what comes of it at the end is in `ending`.
 
+use std::collections::BTreeMap;
+
 use program::kernel_log::KernelLog;
 use program::{Stop, provenance, say, signal_name};
 use topology::Sysfs;
@@ -135,6 +137,7 @@ impl Run<'_> {
             budget: time_budget(self.args, &self.loaded.profile),
             checks: kept.map(|kept| kept.checks.clone()).unwrap_or_default(),
             is_rank_lost: false,
+            unsettled: BTreeMap::new(),
             notes: Vec::new(),
         }
     }

@@ -23,12 +23,7 @@ impl Run<'_> {
         folder: &Folder,
     ) -> Result<u8, Stop> {
         report.checks = std::mem::take(&mut session.checks);
-        report.verdict = BoxVerdict::of(
-            report
-                .checks
-                .iter()
-                .map(|check| (check.required, check.verdict, check.reason.code)),
-        );
+        report.verdict = BoxVerdict::of(&report.checks);
         // What was not looked at because a signal came is not found good.
         if status != RunStatus::Complete && report.verdict.exit_code() == exit::DONE {
             report.verdict = BoxVerdict::Inconclusive;

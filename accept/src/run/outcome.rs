@@ -12,11 +12,8 @@ use super::process::Ended;
 use super::steps::Step;
 use crate::checks::Group;
 use crate::findings::Missing;
-use crate::judge::STARVED;
+use crate::judge::{STARVED, STOPPED};
 use crate::report::ReasonCode;
-
-/// Where work waits for a CPU for so much of the time (our choice), a program that says nothing need not hang.
-const STARVES: f64 = 0.5;
 
 /// The words of a driver's error that says that its device is gone.
 const LOSS: &str = "device lost";
@@ -115,25 +112,27 @@ pub(super) fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Op
     };
     match ended {
         Ended::Silent {
-            waited,
-            pressure,
+            silence,
+            said,
             is_left_behind,
         } => {
-            let text = format!(
-                "{program} made no progress for {:.0} s and was ended{}",
-                waited.as_secs_f64(),
-                left(is_left_behind)
-            );
-            match pressure.filter(|part| *part >= STARVES) {
-                None => of(ReasonCode::Hang, text),
-                Some(part) => of(
-                    ReasonCode::BusyHost,
-                    format!(
-                        "{text}; work waited for this machine's CPUs in {:.0}% of the last minute, so that nothing is known of the devices",
-                        part * 100.0
-                    ),
-                ),
-            }
+            let end = left(is_left_behind);
+            // It touches no device itself: only what it heard of its own processes tells of one.
+            let told = said.lines().find(|line| refused(line) == ReasonCode::Hang);
+            let code = match told {
+                Some(_) => ReasonCode::Hang,
+                None if silence.is_starved => ReasonCode::BusyHost,
+                None => ReasonCode::WorkerFailed,
+            };
+            let what = match told {
+                Some(words) => words.trim(),
+                None if silence.is_hang() => {
+                    "it touches no device itself and named none, so that this is no word on the devices"
+                }
+                None => "nothing is known of the devices",
+            };
+            let text = format!("{program} was ended{end}: {silence}; {what}");
+            of(code, text)
         }
         Ended::OutOfTime { is_left_behind } => of(
             ReasonCode::Budget,
@@ -189,6 +188,8 @@ fn refused(reason: &str) -> ReasonCode {
         ReasonCode::DeviceLost
     } else if reason.contains(STARVED) {
         ReasonCode::BusyHost
+    } else if reason.contains(STOPPED) {
+        ReasonCode::WorkerFailed
     } else if reason.contains("no progress") || reason.contains("no answer") {
         ReasonCode::Hang
     } else if reason.contains("not found") {
@@ -202,6 +203,8 @@ fn refused(reason: &str) -> ReasonCode {
 mod tests {
     use std::time::Duration;
 
+    use supervisor::Silence;
+
     use super::*;
 
     #[test]
@@ -214,24 +217,38 @@ mod tests {
             seconds: 1.0,
         };
         let said = || "a\nerror: b\nc".to_owned();
+        let silent = |said: &str, for_cpu, is_starved, is_stopped| Ended::Silent {
+            silence: Silence {
+                waited: Duration::from_secs(90),
+                for_cpu: Duration::from_secs(for_cpu),
+                is_starved,
+                is_stopped,
+            },
+            said: said.to_owned(),
+            is_left_behind: is_stopped,
+        };
+        let hang = "a\n16 MiB: HANG while copying: no progress for 20 s\nb";
+        let starved = "copying: no progress for 80 s, of which 75 s were waits for a CPU: other";
         for (ended, code, says) in [
             (
-                Ended::Silent {
-                    waited: Duration::from_secs(90),
-                    pressure: Some(0.49),
-                    is_left_behind: true,
-                },
-                ReasonCode::Hang,
-                "no progress for 90 s and was ended; not even SIGKILL",
+                silent("a\nb", 0, false, false),
+                ReasonCode::WorkerFailed,
+                "was ended: no progress for 90 s; it touches no device itself",
             ),
             (
-                Ended::Silent {
-                    waited: Duration::from_secs(90),
-                    pressure: Some(0.96),
-                    is_left_behind: false,
-                },
+                silent(hang, 0, false, false),
+                ReasonCode::Hang,
+                "no progress for 90 s; 16 MiB: HANG while copying: no progress for 20 s",
+            ),
+            (
+                silent(starved, 80, true, false),
                 ReasonCode::BusyHost,
-                "no progress for 90 s and was ended; work waited for this machine's CPUs in 96% of the last minute",
+                "no progress for 90 s, of which 80 s were waits for a CPU",
+            ),
+            (
+                silent("", 0, false, true),
+                ReasonCode::WorkerFailed,
+                "not even SIGKILL ended it, and it was left behind: no progress for 90 s: one of its processes was stopped",
             ),
             (
                 Ended::OutOfTime {
@@ -322,6 +339,10 @@ mod tests {
             (
                 "joining the communicator: no progress for 80 s, of which 75 s were waits for a CPU: other work has",
                 ReasonCode::BusyHost,
+            ),
+            (
+                "rank 1: no progress for 20 s: one of its processes was stopped from outside (SIGSTOP",
+                ReasonCode::WorkerFailed,
             ),
             ("ranks 0 and 1 disagree", ReasonCode::WorkerFailed),
         ] {

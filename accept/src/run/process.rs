@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use supervisor::{Ending, Event, Interrupt, Ladder, LineSink, Signal, Worker, WorkerSpec};
+use supervisor::{
+    Ending, Event, Interrupt, Ladder, LineSink, Patience, Signal, Silence, Worker, WorkerSpec,
+};
 
 use super::environment;
 
@@ -75,10 +77,10 @@ pub(crate) enum Ended {
     },
     /// It was ended: it made no progress.
     Silent {
-        /// For how long.
-        waited: Duration,
-        /// The part of its last minute in which tasks of this machine waited for a CPU; `None` where the kernel does not say.
-        pressure: Option<f64>,
+        /// For how long, and what its processes did meanwhile.
+        silence: Silence,
+        /// The end of what it said.
+        said: String,
         /// Whether not even SIGKILL ended it.
         is_left_behind: bool,
     },
@@ -136,7 +138,8 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
     let (sink, lines) = log(program.log)?;
     let mut worker = start(program.name, program.file, program.arguments, sink)?;
     let begun = Instant::now();
-    let (mut mark, mut moved) = ((0, 0), begun);
+    let mut mark = (0, 0);
+    let mut patience = Patience::of_program(limits.silent, worker.id());
     loop {
         match worker.next::<serde_json::Value>(LOOK, interrupt) {
             Event::Exited(status) => {
@@ -157,7 +160,8 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
         }
         let now = (lines.load(Ordering::Relaxed), length(program.grows));
         if now != mark {
-            (mark, moved) = (now, Instant::now());
+            mark = now;
+            patience.heard();
         }
         if begun.elapsed() >= limits.total {
             let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
@@ -173,27 +177,15 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
                 true => Ended::OutOfTime { is_left_behind },
             });
         }
-        let waited = moved.elapsed();
-        if waited >= limits.silent {
-            let text = std::fs::read_to_string("/proc/pressure/cpu").ok();
-            let pressure = text.as_deref().and_then(pressure_in);
+        if let Some(silence) = patience.over() {
             let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
             return Ok(Ended::Silent {
-                waited,
-                pressure,
+                silence,
+                said: worker.tail(),
                 is_left_behind,
             });
         }
     }
-}
-
-/// Of `some avg10=1.00 avg60=2.00 ...` (Documentation/accounting/psi.rst) the part of the last 60 s.
-fn pressure_in(text: &str) -> Option<f64> {
-    let some = text.lines().find(|line| line.starts_with("some "))?;
-    let percent = some
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix("avg60="))?;
-    Some(percent.parse::<f64>().ok()? / 100.0)
 }
 
 fn length(path: &Path) -> u64 {
@@ -231,13 +223,6 @@ pub(crate) fn file(program: &str) -> Result<PathBuf, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pressure_is_that_of_a_minute() {
-        let text = "some avg10=95.96 avg60=96.25 avg300=97.08 total=181\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
-        assert_eq!(pressure_in(text), Some(0.9625));
-        assert_eq!([pressure_in(""), pressure_in("some avg60=x")], [None; 2]);
-    }
 
     #[test]
     fn each_program_on_a_soft_box_has_noise_of_its_own_and_none_elsewhere() {

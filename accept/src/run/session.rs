@@ -12,6 +12,7 @@ use measure::record::{Payload, Record, load};
 use program::{Stop, say as tell};
 use supervisor::Interrupt;
 
+use super::again::unsettled;
 use super::folder::Folder;
 use super::journal::{Done, Entry, Journal, not_durable};
 use super::machine;
@@ -21,7 +22,7 @@ use super::steps::{self, Bench, Step};
 use crate::checks::Group;
 use crate::findings::{Findings, Found, Missing};
 use crate::judge;
-use crate::report::{Check, ReasonCode};
+use crate::report::{Check, ReasonCode, Verdict};
 
 /// A program that says nothing and whose journal does not grow is hung after so many of its own deadlines, and a little: it has
 /// deadlines for whatever can hang, and ends what hangs itself.
@@ -50,6 +51,8 @@ pub(crate) struct Session<'a> {
     pub(crate) checks: Vec<Check>,
     /// Whether the last collectives lost a device, so that the others' are not known yet.
     pub(crate) is_rank_lost: bool,
+    /// Groups of which more samples were to be taken and could not, and why.
+    pub(crate) unsettled: BTreeMap<Group, Missing>,
     /// Reservations about the whole run.
     pub(crate) notes: Vec<String>,
 }
@@ -281,12 +284,18 @@ impl Session<'_> {
         self.findings.missing.insert(group, missing);
     }
 
-    /// A step has no result, or not all; what a step lacked that only takes more samples is a reservation.
+    /// A step has no result, or not all. Where a step that only takes more samples broke, what they were for stays open, and a fault that
+    /// it met is one; where there was no time for it, that is a reservation.
     fn step_lacks(&mut self, group: Group, name: &str, missing: Missing) {
-        if name.contains("-again-") {
-            self.notes.push(format!("{name}: {}", missing.text));
-        } else {
+        if !name.contains("-again-") {
             self.lack(group, missing);
+            return;
+        }
+        self.notes.push(format!("{name}: {}", missing.text));
+        if missing.code.is_fault() {
+            self.lack(group, missing);
+        } else if missing.code.verdicts().contains(&Verdict::Inconclusive) {
+            self.unsettled.insert(group, missing);
         }
     }
 
@@ -312,8 +321,14 @@ impl Session<'_> {
             it: record,
             source: format!("{place}/record.json"),
         });
-        // A soak is not done with its first round.
-        if group != Group::Soak {
+        self.unsettled.remove(&group);
+        // A soak is not done with its first round, and a hang is not undone by what came to its end later.
+        let has_hung = self
+            .findings
+            .missing
+            .get(&group)
+            .is_some_and(|missing| missing.code == ReasonCode::Hang);
+        if group != Group::Soak && !has_hung {
             self.findings.missing.remove(&group);
         }
     }
@@ -354,6 +369,10 @@ impl Session<'_> {
             &args.exclude,
         )
         .map_err(|error| anyhow!(error))?;
+        let checks: Vec<Check> = checks
+            .into_iter()
+            .map(|check| unsettled(check, &self.unsettled))
+            .collect();
         let known: BTreeMap<&str, &Check> = self
             .checks
             .iter()

@@ -292,7 +292,7 @@ impl<'a> Group<'a> {
         if unkillable {
             doing.push_str("; a process cannot be ended");
         }
-        if silence.is_starved && !unkillable {
+        if !silence.is_hang() && !unkillable {
             return Trouble::Failed { reason: doing };
         }
         Trouble::Hang { doing, unkillable }

@@ -124,9 +124,9 @@ impl Loading {
                 if let Some(silence) = self.patience.over() {
                     self.worker.end(LADDER);
                     let what = format!("{}: {silence}", self.doing);
-                    match silence.is_starved {
-                        true => self.fail(what),
-                        false => self.came = Some(Came::Hung(self.with_wrong(what))),
+                    match silence.is_hang() {
+                        true => self.came = Some(Came::Hung(self.with_wrong(what))),
+                        false => self.fail(what),
                     }
                 }
             }

@@ -43,7 +43,7 @@ impl Finding {
                 unkillable,
             } => {
                 let mut doing = format!("{doing}: {silence}");
-                if silence.is_starved && !unkillable {
+                if !silence.is_hang() && !unkillable {
                     // Nothing speaks against the device.
                     return Ok(Self::without_numbers(Outcome::Failed { reason: doing }));
                 }
@@ -142,6 +142,7 @@ mod tests {
                 waited: Duration::from_secs(20),
                 for_cpu: Duration::from_secs(for_cpu),
                 is_starved,
+                is_stopped: false,
             },
             unkillable,
         };
@@ -160,6 +161,13 @@ mod tests {
             "{:?}",
             starved.outcome
         );
+        let mut stopped = ended(0, false, false);
+        if let JobEnd::Hang { silence, .. } = &mut stopped {
+            silence.is_stopped = true;
+        }
+        let stopped = of(stopped);
+        assert_eq!(blame(&stopped), None);
+        assert!(matches!(stopped.outcome, Outcome::Failed { .. }));
         let reason = || "why".to_owned();
         let crashed = of(JobEnd::Crashed { reason: reason() });
         assert_eq!(blame(&crashed), Some(("why", false)));

@@ -236,9 +236,9 @@ impl Probes<'_> {
                         continue;
                     };
                     let text = format!("step `{step}`: {silence}");
-                    break match silence.is_starved {
-                        true => verdict::failed(self.backend, &steps, step, text),
-                        false => verdict::hang(&steps, step, text),
+                    break match silence.is_hang() {
+                        true => verdict::hang(&steps, step, text),
+                        false => verdict::failed(self.backend, &steps, step, text),
                     };
                 }
                 Event::Interrupted(signal) => return Err(Stop::Interrupted(signal)),

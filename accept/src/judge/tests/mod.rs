@@ -52,11 +52,7 @@ pub(crate) fn run(
 
 /// The verdict on a box with these checks.
 pub(crate) fn verdict(checks: &[Check]) -> BoxVerdict {
-    BoxVerdict::of(
-        checks
-            .iter()
-            .map(|check| (check.required, check.verdict, check.reason.code)),
-    )
+    BoxVerdict::of(checks)
 }
 
 /// The figures of a run as a baseline keeps them.

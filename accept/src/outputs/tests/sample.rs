@@ -88,11 +88,7 @@ pub(crate) fn link(about: &str, value: &str, verdict: Verdict, code: ReasonCode)
 
 /// A report of these checks, with the verdict that they come to.
 pub(crate) fn report(checks: Vec<Check>) -> Report {
-    let verdict = BoxVerdict::of(
-        checks
-            .iter()
-            .map(|check| (check.required, check.verdict, check.reason.code)),
-    );
+    let verdict = BoxVerdict::of(&checks);
     let device = |index: u32, identity: &str| ReportDevice {
         label: format!("GPU{index}"),
         name: "NVIDIA L40".to_owned(),
