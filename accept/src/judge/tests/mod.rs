@@ -2,6 +2,7 @@
 
 mod captured;
 mod dice;
+mod faults;
 mod follows;
 mod held;
 mod known_answers;

@@ -2,7 +2,7 @@
 
 use super::sample::{self, HOSTILE};
 use crate::outputs::text;
-use crate::report::{BoxVerdict, ReasonCode, RunStatus, Verdict};
+use crate::report::{BoxVerdict, ReasonCode, RunStatus, Subject, Verdict};
 
 #[test]
 fn a_good_box_is_accepted_in_one_sentence() {
@@ -46,6 +46,23 @@ fn a_good_box_is_accepted_in_one_sentence() {
 }
 
 #[test]
+fn fault_checks_that_were_left_out_stand_in_the_second_sentence() {
+    let mut report = sample::good();
+    let why = "left out on the command line".to_owned();
+    let left_out = Subject::new("counters", ["box".to_owned()], false);
+    report
+        .checks
+        .push(left_out.skipped(ReasonCode::ExcludedByUser, why));
+    report.verdict = BoxVerdict::of(&report.checks);
+    let told = text(&report);
+    assert!(told.contains("ACCEPTED, with warnings: all 6"), "{told}");
+    assert!(
+        told.contains("\nLeft out on the command line though they see faults, so that nothing is known of those: counters box."),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_bad_box_says_what_rejects_it_and_what_to_do() {
     insta::assert_snapshot!(text(&sample::simulated(sample::bad())), @r"
     SIMULATED on soft box l40x4: arithmetic of a box file, not a measurement
@@ -63,7 +80,9 @@ fn a_bad_box_says_what_rejects_it_and_what_to_do() {
     What to do
       - link GPU1: reseat the card, look at riser, cable and the slot's setting in the BIOS
       - h2d_pinned GPU1, h2d_pinned GPU0: compare `link`; then payload size, IOMMU and memory channels (p2p-bw doctor)
-      - p2p GPU0->GPU1, p2p GPU1->GPU0: compare the pair's path class and links; look at ACS
+      - p2p GPU0->GPU1: compare the pair's path class and links; look at ACS
+      - p2p GPU1->GPU0: look what the driver logged (dmesg: Xid, resets) and whether the vendor's tool (nvidia-smi, amd-smi,
+        mx-smi) still answers; then check power cables and seat of the card, try another slot, and run again
       - counters 0000:20:01.1: reseat GPU1 and look at its riser
       - allreduce small: stop everything else on this machine and run again; more samples alone did not decide it
       - numa_penalty box: give the run more time (--budget) and go on with --resume

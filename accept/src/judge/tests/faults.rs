@@ -1,0 +1,201 @@
+//! Faults that reject whatever they are met by, figures that are not of one kind, and what was left out or seen too short.
+
+use measure::record::{Endpoint, Links, MonitorLine, Outcome, Payload, Point, Verification};
+
+use super::{Played, profile, verdict};
+use crate::cli::Level;
+use crate::findings::Findings;
+use crate::judge::judge;
+use crate::report::{BoxVerdict, Check, ReasonCode as R, Verdict};
+
+const BOX: &str = "l40x4";
+
+fn good() -> Findings {
+    Played::new(BOX, 1, &[]).idle().findings(20)
+}
+
+fn judged(findings: &Findings) -> Vec<Check> {
+    judge(&profile(BOX), Level::Standard, findings, &[]).unwrap()
+}
+
+fn one<'a>(checks: &'a [Check], id: &str) -> &'a Check {
+    checks.iter().find(|check| check.id == id).unwrap()
+}
+
+fn links(findings: &mut Findings) -> &mut Links {
+    match &mut findings.links[0].it.payload {
+        Payload::Links(links) => links,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A case of direct copies of a pair, by the numbers of its ends, is not there.
+fn forget(findings: &mut Findings, pair: (usize, usize)) {
+    let ends = (Endpoint::Device(pair.0), Endpoint::Device(pair.1));
+    let is_direct = |point: &Point| ["d2d_write_ce", "d2d_read_ce"].contains(&point.case.as_str());
+    let staged = links(findings).points.iter().find_map(|point| {
+        let is_it = (point.from, point.to) == ends && point.case == "d2d_write_ce";
+        is_it.then(|| point.outcome.clone())
+    });
+    let points = &mut links(findings).points;
+    points.retain(|point| (point.from, point.to) != ends || !is_direct(point));
+    // The same figure, by way of host memory.
+    for point in points {
+        if (point.from, point.to) == ends && point.case == "d2d_staged_ce" {
+            point.outcome = staged.clone().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_hang_a_loss_and_wrong_data_reject_though_nobody_demands_the_check_they_are_met_by() {
+    let lost = "device lost: cuMemcpyAsync returned 719".to_owned();
+    let doing = "timed copies: no progress for 5 s".to_owned();
+    for (outcome, code, says) in [
+        (Some(Outcome::Hang { doing }), R::Hang, "power cables"),
+        (
+            Some(Outcome::Failed { reason: lost }),
+            R::DeviceLost,
+            "power cables",
+        ),
+        (None, R::DataMismatch, "memory test"),
+    ] {
+        let mut findings = good();
+        let points = &mut links(&mut findings).points;
+        let point = points
+            .iter_mut()
+            .find(|point| {
+                point.case == "host_bidir_pinned_ce"
+                    && [point.from, point.to].contains(&Endpoint::Device(1))
+            })
+            .unwrap();
+        match outcome {
+            Some(outcome) => point.outcome = outcome,
+            None => {
+                if let Outcome::Measured { verification, .. } = &mut point.outcome {
+                    *verification = Verification::WrongData {
+                        seen: "byte 0 was 255".to_owned(),
+                    };
+                }
+            }
+        }
+        let checks = judged(&findings);
+        // Of a healthy device nobody demands it.
+        assert!(!one(&checks, "bidirectional GPU0").required);
+        let check = one(&checks, "bidirectional GPU1");
+        assert_eq!(
+            (check.verdict, check.reason.code, check.required),
+            (Verdict::Fail, code, true)
+        );
+        let advice = check.advice.as_deref().unwrap();
+        assert!(
+            advice.contains(says) && !advice.contains("payload"),
+            "{advice}"
+        );
+        assert_eq!(verdict(&checks), BoxVerdict::Rejected);
+    }
+}
+
+#[test]
+fn a_box_whose_fault_checks_were_left_out_is_not_accepted_without_a_word() {
+    let of = |kinds: &[&str]| {
+        let kinds: Vec<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+        verdict(&judge(&profile(BOX), Level::Standard, &good(), &kinds).unwrap())
+    };
+    // What the played box has no log of is open in both, and a warning; so all kinds of faults but one are there.
+    let mut whole = good();
+    whole.kernel_log = Some(Ok(vec![]));
+    let all = judge(&profile(BOX), Level::Standard, &whole, &[]).unwrap();
+    let before = verdict(&all);
+    assert!(
+        [BoxVerdict::Accepted, BoxVerdict::AcceptedWithWarnings].contains(&before),
+        "{before:?}"
+    );
+    for kinds in [
+        &["counters"][..],
+        &["counters", "link_transitions", "throttle", "kernel_log"],
+    ] {
+        assert_eq!(of(kinds), BoxVerdict::AcceptedWithWarnings, "{kinds:?}");
+    }
+}
+
+#[test]
+fn a_direct_copy_is_not_held_against_one_through_host_memory() {
+    let mut findings = good();
+    forget(&mut findings, (1, 0));
+    let checks = judged(&findings);
+    let symmetry = one(&checks, "symmetry GPU0->GPU1 GPU1->GPU0");
+    assert_eq!(
+        (symmetry.verdict, symmetry.reason.code),
+        (Verdict::Skip, R::DependencyFailed)
+    );
+    // Other pairs have both ways, and their class of four goes on with three.
+    let other = one(&checks, "symmetry GPU2->GPU3 GPU3->GPU2");
+    assert_eq!(other.verdict, Verdict::Pass);
+    let class = |checks: &[Check]| one(checks, "spread p2p NODE").clone();
+    let came = class(&checks);
+    assert_eq!(came.verdict, Verdict::Pass);
+    let text = &came.reason.text;
+    assert!(
+        text.contains("slowest of 3") && text.contains("without GPU1->GPU0, of which"),
+        "{text}"
+    );
+    // Two of either kind are no class.
+    forget(&mut findings, (3, 2));
+    let came = class(&judged(&findings));
+    assert_eq!(
+        (came.verdict, came.reason.code),
+        (Verdict::Skip, R::DependencyFailed)
+    );
+    assert!(
+        came.reason
+            .text
+            .contains("GPU1->GPU0, GPU3->GPU2 of another"),
+        "{}",
+        came.reason.text
+    );
+}
+
+#[test]
+fn cards_of_two_names_of_one_profile_are_warned_of() {
+    let name = "rtxpro6000-bare";
+    let of = |second: &str, names: Option<&str>| {
+        let mut findings = Played::new(name, 1, &[]).idle().findings(20);
+        links(&mut findings).devices[1].name = second.to_owned();
+        let mut profile = profile(name);
+        if let (Some(names), Some(matches)) = (names, &mut profile.matches) {
+            matches.names = vec![names.to_owned()];
+        }
+        let checks = judge(&profile, Level::Standard, &findings, &[]).unwrap();
+        let check = one(&checks, "inventory devices").clone();
+        (check.verdict, check.reason.text)
+    };
+    let server = "NVIDIA RTX PRO 6000 Blackwell Server Edition";
+    let max_q = "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition";
+    let (came, text) = of(max_q, None);
+    assert_eq!(came, Verdict::Warn);
+    assert!(
+        text.starts_with(&format!("GPU0 is {server} and GPU1 is {max_q}")),
+        "{text}"
+    );
+    assert_eq!(of(server, None).0, Verdict::Pass);
+    // One pattern for both has them on purpose.
+    assert_eq!(of(max_q, Some("NVIDIA RTX PRO 6000*")).0, Verdict::Pass);
+}
+
+#[test]
+fn a_run_with_one_reading_was_short_and_blocked_nothing() {
+    let mut findings = good();
+    findings.monitor.retain(|line| match line {
+        MonitorLine::Sample(sample) => sample.asked_ns == 0,
+        _ => true,
+    });
+    let checks = judged(&findings);
+    let check = one(&checks, "throttle GPU0");
+    assert_eq!(check.reason.code, R::MonitorLost);
+    let text = &check.reason.text;
+    assert!(
+        text.contains("1 reading") && text.contains("run was short") && !text.contains("blocked"),
+        "{text}"
+    );
+}
