@@ -124,14 +124,15 @@ pub(super) fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Op
                 None if silence.is_starved => ReasonCode::BusyHost,
                 None => ReasonCode::WorkerFailed,
             };
-            let what = match told {
-                Some(words) => words.trim(),
+            // The words of one that starved or was stopped say themselves that they are no word on the devices.
+            let more = match told {
+                Some(words) => format!("; {}", words.trim()),
                 None if silence.is_hang() => {
-                    "it touches no device itself and named none, so that this is no word on the devices"
+                    "; it touches no device itself and named none, so that this is no word on the devices".to_owned()
                 }
-                None => "nothing is known of the devices",
+                None => String::new(),
             };
-            let text = format!("{program} was ended{end}: {silence}; {what}");
+            let text = format!("{program} was ended{end}: {silence}{more}");
             of(code, text)
         }
         Ended::OutOfTime { is_left_behind } => of(
