@@ -180,15 +180,15 @@ fn figures_of_a_flat_file_that_no_run_can_have_together_are_refused_with_both() 
     }
 }
 
-/// 255 x 4.59 ms are 1170.5 ms of 11762.2: a wait of 10.6 s for a slot can be, and a misplaced point, too.
+/// 255 x 4.6 ms are 1173 ms of 11762.2: a wait of 10.6 s for a slot can be, and a misplaced point, too.
 #[test]
 fn a_pace_that_leaves_most_of_the_latency_to_the_first_token_is_a_doubt() {
-    let run = flat(&[("ms_per_output_token", json!(4.59))]).unwrap();
+    let run = flat(&[("ms_per_output_token", json!(4.6))]).unwrap();
     let doubts = run.conditions.doubts;
     assert_eq!(doubts.len(), 1, "{doubts:?}");
     for says in [
-        "are 1170.5 ms of a mean latency of 11762.2 ms",
-        "the other 10591.7 ms",
+        "are 1173.0 ms of a mean latency of 11762.2 ms",
+        "the other 10589.2 ms",
     ] {
         assert!(doubts[0].contains(says), "{doubts:?}");
     }
