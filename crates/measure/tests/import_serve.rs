@@ -349,8 +349,9 @@ fn a_total_whose_failures_nobody_tells_is_not_taken_for_completed() {
     let text = r#"{"rps": 0.5, "num_requests": 10, "duration_s": 10, "latency_mean_s": 1.0}"#;
     let words = refusal("total.json", text);
     assert!(
-        words.starts_with(" does not say `completed`")
-            && words.ends_with("so that failures are known"),
+        words.contains(
+            "they make 5.0, and that is 10: if the others failed, add \"completed\" or \"failed\""
+        ),
         "{words}"
     );
 }

@@ -27,6 +27,9 @@ pub(super) const TOLERANCE: f64 = 0.05;
 /// are not products of means where lengths differ.
 const STREAMED: f64 = 0.1;
 
+/// The part of a duration by which its digits may put it off.
+const MOST_OFF: f64 = 0.1;
+
 /// A millisecond and a microsecond, s.
 const MS: f64 = 1e-3;
 const US: f64 = 1e-6;
@@ -210,16 +213,17 @@ impl Found<'_> {
     }
 
     /// How far the duration may be off by its digits, s: half a unit of the last one, and a whole second where it has none, which
-    /// some clients cut off and others round.
+    /// some clients cut off and others round; never more than a tenth of it, or it would excuse everything.
     pub(super) fn duration_off(&self) -> f64 {
         let of_key = |(key, scale): (&str, Option<f64>)| {
-            let text = self.fields.value(key)?.to_string();
-            let digits = match text.split_once('.') {
+            let value = self.fields.value(key)?;
+            let (text, seconds) = (value.to_string(), value.as_f64()?);
+            let unit = match text.split_once('.') {
                 _ if text.contains(['e', 'E']) => return None,
-                None | Some((_, "0")) => return Some(scale.unwrap_or(1.0)),
-                Some((_, digits)) => i32::try_from(digits.len()).ok()?,
+                None | Some((_, "0")) => 1.0,
+                Some((_, digits)) => 0.5 * 10f64.powi(-i32::try_from(digits.len()).ok()?),
             };
-            Some(scale.unwrap_or(1.0) * 0.5 * 10f64.powi(-digits))
+            Some(scale.unwrap_or(1.0) * unit.min(MOST_OFF * seconds))
         };
         let all = self.keys(&DURATION).into_iter().filter_map(of_key);
         all.reduce(f64::min).unwrap_or(0.0)
