@@ -104,6 +104,42 @@ mod tests {
     use super::*;
 
     #[test]
+    fn options_of_two_links_stand_beside_none_of_sizes() {
+        use clap::Parser;
+
+        #[derive(Parser)]
+        struct Line {
+            #[command(flatten)]
+            explain: crate::explain::ExplainArgs,
+        }
+        let parsed = |more: &[&str]| {
+            let line = [&["explain", "--model", "llama-3.1-8b"], more].concat();
+            Line::try_parse_from(line).map(|line| line.explain.model)
+        };
+        let sizes = ["--tp1", "1.json", "--tp2", "2.json"];
+        assert!(parsed(&sizes).is_ok());
+        for option in [
+            ["--link-a", "gen4x16"],
+            ["--link-b", "gen4x8"],
+            ["--allreduce-a", "a.json"],
+            ["--allreduce-b", "a.json"],
+            ["--links-a", "a.json"],
+            ["--links-b", "a.json"],
+            ["--p2p-a", "on"],
+            ["--p2p-b", "off"],
+            ["--tp", "2"],
+        ] {
+            let error = parsed(&[&sizes[..], &option].concat()).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{option:?}");
+            assert!(error.to_string().contains(option[0]), "{error}");
+        }
+        let links = ["--a", "a.json", "--b", "b.json"];
+        assert!(parsed(&links).is_ok());
+        let error = parsed(&[&links[..], &["--what-if", "comm=x0"]].concat()).unwrap_err();
+        assert!(error.to_string().contains("--what-if"), "{error}");
+    }
+
+    #[test]
     fn links_are_read_with_their_path_and_nonsense_is_refused() {
         let with_path = link("gen4x16,node").unwrap();
         assert_eq!(

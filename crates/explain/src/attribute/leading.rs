@@ -34,9 +34,11 @@ impl Attribution {
         })
     }
 
-    /// What this box's curve, another's or a trace gives all collectives of a step as it is, ms; 0 where there is none.
+    /// What this box's curve or a trace gives all collectives of a step as it is, ms; 0 where there is none. A curve of another box
+    /// says less of this one than the steps do.
     pub(crate) fn collectives_ms(&self) -> f64 {
-        let each = self.collectives.iter();
+        let is_own = !self.is_by_published();
+        let each = self.collectives.iter().filter(|_| is_own);
         let us: f64 = each.map(|cost| f64::from(cost.count) * cost.us).sum();
         us / 1e3
     }

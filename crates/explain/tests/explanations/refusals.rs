@@ -1,6 +1,7 @@
 //! What cannot be explained is refused for the right reason.
 
 use crate::boxes::{mean, nvidia, rtxpro6000_mig, run};
+use crate::planted::streamed;
 use crate::said;
 use explain::{Evidence, Inputs, KnownBox, Priors, Seen, Verdict, attribute, explain, gates, text};
 use measure::import::collectives::Trouble;
@@ -275,4 +276,34 @@ fn a_model_that_cannot_have_run_there_is_refused() {
         }
     }
     assert_eq!(gate(&inputs, "a step can read").0, Verdict::Failed);
+}
+
+#[test]
+fn several_tokens_a_step_are_refused_and_a_few_are_a_reservation() {
+    // Gaps of 24.0 ms beside 11.9 ms a token: a chunk held 2.02; 13.09 beside 11.9 are 1.10.
+    let with = |gap: f64, drafted: Option<&str>| {
+        let mut inputs = rtxpro6000_mig();
+        inputs.serve = vec![streamed(1, 60.9, 0.0), streamed(2, 45.3, 0.0)];
+        let run = &mut inputs.serve[1].1;
+        let gaps = run.tpot_ms.unwrap();
+        run.itl_ms = Some(Spread {
+            mean: gaps.mean * gap / 11.9,
+            median: Some(gaps.mean),
+            ..gaps
+        });
+        run.conditions.drafted = drafted.map(str::to_owned);
+        let gates = gates(&inputs);
+        let name = "one token a step, TP2";
+        let gate = gates.iter().find(|gate| gate.name == name).unwrap();
+        let refused = attribute(&inputs, 1, 500).is_err();
+        (gate.verdict, gate.seen.clone(), refused)
+    };
+    let (verdict, seen, refused) = with(24.0, None);
+    assert_eq!((verdict, refused), (Verdict::Failed, true));
+    assert!(seen.starts_with("a chunk held 2.02 tokens in the mean: several"));
+    assert_eq!(with(13.09, None).0, Verdict::Unknown);
+    assert_eq!(with(11.9, None).0, Verdict::Passed);
+    let (verdict, seen, refused) = with(11.9, Some("accept_length = 2.50"));
+    assert_eq!((verdict, refused), (Verdict::Failed, true));
+    assert!(seen.contains("accept_length = 2.50"), "{seen}");
 }

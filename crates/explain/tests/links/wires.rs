@@ -2,8 +2,8 @@
 
 use crate::cases::{figures, inputs, near, nvidia, run, side};
 use explain::{
-    LinkSide, LinkVerdict, TimeOf, Variable, WireDifference, compare_links, links_answer,
-    links_text,
+    LinkSide, LinkVerdict, ServerLog, TimeOf, Variable, WireDifference, compare_links,
+    links_answer, links_text,
 };
 
 /// Nominal rates of the two slots of the field case, GB/s.
@@ -232,4 +232,43 @@ fn without_curves_and_links_nothing_is_claimed() {
         decode.verdict
     );
     assert!(figures(&comparison.outcome).wire.is_empty());
+}
+
+/// Llama-3.1-8B at TP2 with 16 in flight and prompts of 128 tokens.
+fn llama_of_16(name: &str, link: (&str, f64), tpot_ms: f64, log: Option<ServerLog>) -> LinkSide {
+    let run = run(&format!("{name}.json"), 2, 16, 128, 150.0, tpot_ms);
+    let mut inputs = inputs("llama-3.1-8b", 2, nvidia(None), vec![run], vec![]);
+    inputs.evidence.logs = log.into_iter().collect();
+    side(name, inputs, Some(link))
+}
+
+#[test]
+fn a_kernel_of_the_engine_that_nobody_saw_does_not_rule_the_library_out() {
+    // 65 all-reduces of 16 * 4096 * 2 B = 8.52 MB, and the logits' 16 * 64128 * 2 B = 2.05 MB: 10.57 MB a step over each link once.
+    // Times 1/15.754 - 1/31.508 = 31.74 us a MB, over 0.75 of the raw rate: 0.447 ms, and twice that with LL's flags, 0.895.
+    let with = |log: Option<ServerLog>| {
+        let a = llama_of_16("A", GEN4_X16, 8.0, log.clone());
+        let b = llama_of_16("B", GEN4_X8, 8.65, log);
+        let comparison = compare_links(&a, &b, 1, 4_000);
+        let figures = figures(&comparison.outcome);
+        let most = of(&figures.wire, TimeOf::DecodeStep).most_ms.unwrap();
+        (figures.decode.clone().unwrap().verdict, most)
+    };
+    let (verdict, most) = with(None);
+    near(most, 0.895, 0.005);
+    assert_eq!(verdict, LinkVerdict::LinkCould { doubt: None });
+    // The log shows the kernel, which carries no flags; the library still gathers the logits: 8.52 + 2 * 2.05 = 12.62 MB, 0.534 ms.
+    let (verdict, most) = with(Some(ServerLog {
+        origin: "server.log".to_owned(),
+        tp: 2,
+        transport: None,
+        reduces_itself: true,
+        peers: Some(true),
+        taken: "its all-reduce".to_owned(),
+    }));
+    near(most, 0.534, 0.005);
+    assert!(
+        matches!(verdict, LinkVerdict::MoreThanBytes { .. }),
+        "{verdict:?}"
+    );
 }
