@@ -248,7 +248,7 @@ fn a_kernel_of_the_engine_that_nobody_saw_does_not_rule_the_library_out() {
     // Times 1/15.754 - 1/31.508 = 31.74 us a MB, over 0.75 of the raw rate: 0.447 ms, and twice that with LL's flags, 0.895.
     let with = |log: Option<ServerLog>| {
         let a = llama_of_16("A", GEN4_X16, 8.0, log.clone());
-        let b = llama_of_16("B", GEN4_X8, 8.65, log);
+        let b = llama_of_16("B", GEN4_X8, 8.85, log);
         let comparison = compare_links(&a, &b, 1, 4_000);
         let figures = figures(&comparison.outcome);
         let most = of(&figures.wire, TimeOf::DecodeStep).most_ms.unwrap();
