@@ -28,7 +28,7 @@ impl Attribution {
         let first = *bars.iter().max_by(|a, b| a.ms.mid.total_cmp(&b.ms.mid))?;
         let others = bars.iter().filter(|bar| bar.cause != first.cause);
         let next = others.map(|bar| bar.ms.high).fold(0.0, f64::max);
-        (first.ms.mid > next && first.ms.low > 0.0).then(|| Leading {
+        (first.ms.mid > next && first.ms.low > 0.0).then_some(Leading {
             bar: first,
             is_sure: first.ms.low > next,
         })
