@@ -273,3 +273,27 @@ fn what_cannot_be_used_is_said_in_one_sentence() {
     }
     std::fs::remove_file(file).unwrap();
 }
+
+#[test]
+fn layers_with_sliding_windows_are_not_refused_for_the_cache_that_they_do_not_keep() {
+    let ran = predict(&[
+        "--model",
+        "gemma-3-27b",
+        "--box",
+        "l40x4",
+        "--tp",
+        "2",
+        "--batch",
+        "16",
+        "--input-tokens",
+        "8192",
+        "--output-tokens",
+        "128",
+    ]);
+    let (out, error) = (text(&ran.stdout), text(&ran.stderr));
+    assert_eq!(ran.status.code(), Some(0), "{error}");
+    assert!(
+        out.contains("Layers with a sliding window keep less"),
+        "{out}"
+    );
+}

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use boxfile::{Fault, WrongOp};
+use boxfile::{BoxFile, Fault, WrongOp};
 
 use crate::common::{Scratch, TWO, can_run, checks};
 
@@ -82,12 +82,34 @@ fn a_device_that_is_not_there_rejects_and_the_one_that_is_there_is_measured() {
     }
     let scratch = Scratch::new();
     scratch.two(vec![]);
-    scratch.on(TWO, "one", &["--gpus", "1"]).expect(1);
+    // The second of the two is gone.
+    let mut described = BoxFile::resolve(scratch.join(TWO.1).to_str().unwrap()).unwrap();
+    described.device.truncate(1);
+    described.peer.clear();
+    described.collective.clear();
+    scratch.describe(&described, TWO.1);
+    scratch.on(TWO, "one", &[]).expect(1);
     let found = checks(&scratch.json("one/report.json"));
-    assert!(
-        found
-            .values()
-            .any(|came| *came == self::came("fail", "device_missing")),
+    assert_eq!(
+        found["inventory devices"],
+        came("fail", "device_missing"),
+        "{found:?}"
+    );
+    assert_eq!(found["d2h_pinned GPU0"].0, "pass");
+}
+
+#[test]
+fn a_device_that_was_not_asked_for_is_not_missing_and_leaves_the_box_open() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.two(vec![]);
+    scratch.on(TWO, "one", &["--gpus", "1"]).expect(3);
+    let found = checks(&scratch.json("one/report.json"));
+    assert_eq!(
+        found["inventory devices"],
+        came("skip", "excluded_by_user"),
         "{found:?}"
     );
     assert_eq!(found["d2h_pinned GPU1"].0, "pass");

@@ -125,12 +125,18 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let cache_holds = room::cache_holds(inputs, tp);
     if let Err(why) = room::cache(inputs, tp) {
         // What was served was served, if only by letting requests wait.
-        if half.is_none() && (tp > 1 || one.is_none()) {
+        let was_served = half.is_some() || (tp == 1 && one.is_some());
+        if !was_served && room::is_whole_cache(inputs) {
             return Err(why);
         }
-        caveats.push(format!(
-            "{why}; what was measured says otherwise, or some of its requests waited and the step is of fewer"
-        ));
+        caveats.push(match was_served {
+            true => format!(
+                "{why}; what was measured says otherwise, or some of its requests waited and the step is of fewer"
+            ),
+            false => format!(
+                "if every layer kept every token it would be so: {why}. Layers with a sliding window keep less; an engine that cannot hold all lets requests wait, and the step is of fewer"
+            ),
+        });
     }
     let speedup = prior("gemm_speedup")?;
     let rate = prior("prefill_tflops")?;

@@ -2,7 +2,7 @@
 //!
 //! It counts bytes of weights and cache alone. Activations, captured graphs and the runtime take more, of the part that the engine
 //! fills, too, and are not counted: what does not fit here does not run, and what just fits may not run either. What a sliding
-//! window drops is not taken off the cache.
+//! window drops is not taken off the cache, so that the cache of such a model refuses nothing.
 
 use tp_plan::ModelFacts;
 
@@ -111,10 +111,15 @@ pub(super) fn cache(inputs: &PredictInputs, tp: u32) -> Result<(), PredictError>
     }
 }
 
+/// Whether what the cache is said to take is what it takes. Layers with sliding windows keep less, so that more sequences fit.
+pub(super) fn is_whole_cache(inputs: &PredictInputs) -> bool {
+    inputs.base.model.keeps_every_token()
+}
+
 /// Why the model cannot be served on one GPU at this batch and length; `None` where it can, was, or nobody knows.
 pub(super) fn why_not_on_one(inputs: &PredictInputs) -> Option<PredictError> {
     let was_served = inputs.base.runs(1).next().is_some();
-    let all = weights(inputs, 1).and_then(|()| match was_served {
+    let all = weights(inputs, 1).and_then(|()| match was_served || !is_whole_cache(inputs) {
         true => Ok(()),
         false => cache(inputs, 1),
     });
