@@ -3,15 +3,19 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use measure::import::collectives::{self, CallFile};
 use measure::import::serve::{self, Conditions};
 use measure::import::{ImportError, ServeRun};
 use serde_json::{Value, json};
 
-/// A file in a folder of its own, which stays until the process's folder is removed by the system.
+/// A file in a folder of its own, since tests run at once and give names twice.
 fn file(name: &str, text: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("tplens-contradictions-{}", std::process::id()));
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let process = std::process::id();
+    let folder = std::env::temp_dir().join(format!("tplens-contradictions-{process}-{number}"));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join(name);
     std::fs::write(&path, text).unwrap();
@@ -26,7 +30,7 @@ fn fixture(name: &str) -> String {
 fn run(name: &str, text: &str) -> Result<ServeRun, ImportError> {
     let path = file(name, text);
     let run = serve::read(&path);
-    std::fs::remove_file(path).unwrap();
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     run
 }
 
@@ -42,7 +46,7 @@ fn calls(name: &str, text: &str) -> Result<(CallFile, Vec<String>), ImportError>
     let path = file(name, text);
     let read = collectives::read_file(&path);
     let troubles = collectives::troubles(&path);
-    std::fs::remove_file(path).unwrap();
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     let words = troubles?.into_iter().map(|trouble| {
         assert!(!trouble.wrong_data, "{}", trouble.words);
         trouble.words
