@@ -309,7 +309,7 @@ fn utf_16_is_named_with_what_to_do() {
             serve::read(&path),
             &[&format!("{name} is UTF-16 text; save it as UTF-8")],
         );
-        std::fs::remove_file(path).unwrap();
+        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 }
 
