@@ -13,7 +13,7 @@ use crate::attribute::Attribution;
 use crate::inputs::Inputs;
 
 /// Measurements whose widths differ by less than this part of the width now narrow alike: the estimate is no better than that.
-const ALIKE: f64 = 0.1;
+const ALIKE: f64 = 0.05;
 
 /// Measurements by the width of the reported interval that they leave, of those that leave about as much the quickest first; behind them those that would give communication a figure
 /// of its own, the cheapest first.

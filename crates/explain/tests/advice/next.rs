@@ -171,12 +171,12 @@ fn every_step_says_what_it_takes_and_none_claims_to_widen() {
         assert!(steps.iter().all(|step| step.minutes.is_some()));
         let narrows: Vec<_> = steps.iter().filter_map(|step| step.narrows).collect();
         assert!(narrows.iter().all(|of| of.after_ms <= of.now_ms));
-        // The narrowest comes first; of those within a tenth of today's width the quickest.
+        // The narrowest comes first; of those within a twentieth of today's width the quickest.
         let told: Vec<_> = steps.iter().filter(|step| step.narrows.is_some()).collect();
         for pair in told.windows(2) {
             let [a, b] = [pair[0], pair[1]].map(|step| step.narrows.unwrap());
             let is_quicker = pair[0].minutes <= pair[1].minutes;
-            let alike = a.after_ms - b.after_ms <= 0.1 * a.now_ms;
+            let alike = a.after_ms - b.after_ms <= 0.05 * a.now_ms;
             assert!(
                 a.after_ms <= b.after_ms || (alike && is_quicker),
                 "{steps:?}"

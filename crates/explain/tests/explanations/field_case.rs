@@ -141,18 +141,17 @@ fn case_2_is_told_of_mig_and_never_to_enable_peer_access() {
 }
 
 #[test]
-fn case_2_should_measure_its_curve_first_and_the_half_model_that_narrows_as_much_after() {
+fn case_2_should_measure_the_half_model_first_and_its_curve_after() {
     let inputs = rtxpro6000_mig();
     let attribution = attribute(&inputs, 1, DRAWS).unwrap();
     let steps = next(&inputs, &attribution);
     // The half-width model puts what is left in the place of the bar; this box's own curve a bar of about that size, known up to 0.9 to
     // 1.3: of which 90% are 0.92 to 1.28, 0.36 of 1.1.
-    let half = &steps[1];
-    assert_eq!(half.share.measurement, Measurement::HalfModel);
-    assert!(half.what.contains("half-width GEMMs"), "{steps:?}");
-    let curve = &steps[0];
-    assert!(curve.how.contains("--tp 2 --batches 16"), "{steps:?}");
-    let narrows = curve.narrows.unwrap();
+    assert_eq!(steps[0].share.measurement, Measurement::HalfModel);
+    assert!(steps[0].what.contains("half-width GEMMs"), "{steps:?}");
+    let mut rest = steps[1..].iter();
+    let curve = rest.find(|step| step.how.contains("--tp 2 --batches 16"));
+    let narrows = curve.and_then(|step| step.narrows).unwrap();
     let bar = attribution.bar(Cause::Communication).unwrap().ms;
     assert!(
         (narrows.after_ms - bar.mid * 0.36 / 1.1).abs() < 0.01,
@@ -180,19 +179,15 @@ fn case_2_should_measure_its_curve_first_and_the_half_model_that_narrows_as_much
     // What is reported is the bar by the published curve, 7.4 [5.4, 10.8]; with the half-width model it would be what is left of
     // 12.7 - 8.5 ms by hand once the GEMMs are known: sqrt(1 - 0.78) = 0.47 of it.
     let bar = attribution.bar(Cause::Communication).unwrap();
-    let narrows = half.narrows.unwrap();
+    let narrows = steps[0].narrows.unwrap();
     assert!((narrows.now_ms - (bar.ms.high - bar.ms.low)).abs() < 1e-9);
     assert!((narrows.after_ms - 2.0).abs() < 0.7, "{steps:?}");
-    // Both widths lie within a tenth of today's of each other; three minutes come before the six of a server and a run.
-    let apart = curve.narrows.unwrap().after_ms - narrows.after_ms;
-    assert!(apart.abs() < 0.1 * narrows.now_ms, "{steps:?}");
-    assert!(curve.minutes < half.minutes, "{steps:?}");
     // 64 heads and 8 key-value heads over two.
     for part in ["half-model --model", "--tp 2", "--concurrency 16"] {
-        assert!(half.how.contains(part), "{}", half.how);
+        assert!(steps[0].how.contains(part), "{}", steps[0].how);
     }
     for part in ["32 heads", "4 key-value heads"] {
-        assert!(half.what.contains(part), "{}", half.what);
+        assert!(steps[0].what.contains(part), "{}", steps[0].what);
     }
 }
 
