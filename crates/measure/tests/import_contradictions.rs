@@ -3,19 +3,16 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use measure::import::collectives::{self, CallFile};
 use measure::import::serve::{self, Conditions};
 use measure::import::{ImportError, ServeRun};
 use serde_json::{Value, json};
 
-/// A file in a folder of its own, since tests run at once and give names twice.
+/// A file in a folder of its test's own, since tests run at once and give names twice.
 fn file(name: &str, text: &str) -> PathBuf {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let process = std::process::id();
-    let folder = std::env::temp_dir().join(format!("tplens-contradictions-{process}-{number}"));
+    let (process, thread) = (std::process::id(), std::thread::current().id());
+    let folder = std::env::temp_dir().join(format!("tplens-contradictions-{process}-{thread:?}"));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join(name);
     std::fs::write(&path, text).unwrap();
