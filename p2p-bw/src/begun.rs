@@ -1,12 +1,12 @@
-//! How a run of a command begins: the machine is read and a driver found; where none answers, that is its record. It measures nothing
-//! and chooses no devices.
+//! How a run of a command begins and what it leaves where nothing began: the machine is read and a driver found, devices are
+//! described, the record is opened; where no driver answers, that is the record. It measures nothing and chooses no devices.
 
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use inventory::{BackendArg, Chosen, choose, played};
-use measure::record::Growing;
+use inventory::{BackendArg, Chosen, Found, choose, played};
+use measure::record::{Growing, Header, LinkDevice};
 use program::{Ended, Recorder, Stop, sim};
 use supervisor::Interrupt;
 use topology::{Machine, Sysfs};
@@ -23,6 +23,21 @@ pub(crate) struct Asked<'a> {
     pub(crate) folder: &'a Path,
     /// The program's name in its record.
     pub(crate) program: &'a str,
+    /// Whether there is to be a record, of a refusal, too.
+    pub(crate) keeps: bool,
+}
+
+impl Asked<'_> {
+    /// Does what was asked for, and takes a soft box's files back where no run began in the folder.
+    ///
+    /// # Errors
+    /// What cannot be asked for at once, and the errors of `run`.
+    pub(crate) fn run<T>(&self, run: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
+        played::refuse_host(self.sim, self.backend)?;
+        let outcome = run();
+        sim::forget();
+        outcome
+    }
 }
 
 /// A machine whose driver answered.
@@ -49,9 +64,8 @@ impl Begun {
         let machine = Machine::read(&sysfs).context("reading sysfs")?;
         check(&machine)?;
         let chosen = match choose(asked.backend, &machine, asked.deadline, interrupt) {
-            Err(Stop::Refused(reason)) => {
-                let version = env!("CARGO_PKG_VERSION");
-                let header = program::header(asked.program, version, &machine, sim::box_name());
+            Err(Stop::Refused(reason)) if asked.keeps => {
+                let header = header(asked.program, &machine, sim::box_name());
                 let recorder = Recorder::<P>::begin(asked.folder, header)?;
                 return Ok(Err(Box::new(recorder.refuse(reason))));
             }
@@ -64,4 +78,39 @@ impl Begun {
             chosen,
         }))
     }
+
+    /// What is known of these devices, in their order.
+    pub(crate) fn describe(&self, found: &[Found]) -> Vec<LinkDevice> {
+        let backend = self.chosen.backend;
+        let one = |found| inventory::describe(found, backend, &self.sysfs, &self.machine);
+        found.iter().map(one).collect()
+    }
+
+    /// What a record of this program says first.
+    pub(crate) fn header(&self, program: &str) -> Header {
+        let soft = self.chosen.inventory.soft_box.clone();
+        header(program, &self.machine, soft)
+    }
+
+    /// Tells what there is to say of the driver.
+    pub(crate) fn tell(&self, say: &dyn Fn(&str)) {
+        self.chosen.said.iter().for_each(|line| say(line));
+    }
+
+    /// Tells what there is to say of the driver, and opens the record.
+    ///
+    /// # Errors
+    /// The folder is taken or cannot be written to.
+    pub(crate) fn record<P: Growing>(
+        &self,
+        asked: &Asked<'_>,
+        say: &dyn Fn(&str),
+    ) -> Result<Recorder<P>, Stop> {
+        self.tell(say);
+        Recorder::begin(asked.folder, self.header(asked.program))
+    }
+}
+
+fn header(program: &str, machine: &Machine, soft_box: Option<String>) -> Header {
+    program::header(program, env!("CARGO_PKG_VERSION"), machine, soft_box)
 }

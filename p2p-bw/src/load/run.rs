@@ -1,12 +1,11 @@
 //! A run of `p2p-bw load` from the command line to the record.
 
-use std::path::Path;
 use std::time::Duration;
 
-use inventory::{Built, Chosen, Found, caveats, played};
+use inventory::{Built, Chosen, Found, caveats};
 use measure::caveat::Caveat;
 use measure::record::{LinkDevice, Links, LinksEvent};
-use program::{Break, Ended, Recorder, Stop, result_folder, sim};
+use program::{Break, Ended, Recorder, Stop, result_folder};
 use supervisor::Interrupt;
 use topology::Machine;
 
@@ -15,6 +14,7 @@ use super::messages::LoadRequest;
 use super::{points, workers};
 use crate::begun::{Asked, Begun};
 use crate::parent::exit_code;
+use crate::selection::selected;
 
 /// Memory that is host memory is not all loaded by default.
 const SOFT_BYTES: u64 = 16 << 20;
@@ -37,50 +37,38 @@ pub(super) fn run(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<Ended, Stop> {
-    played::refuse_host(args.sim.as_deref(), args.backend)?;
     let folder = result_folder(args.outputs.out.as_deref(), "load");
-    let outcome = run_in(args, &folder, interrupt, say);
-    sim::forget();
-    outcome
-}
-
-fn run_in(
-    args: &LoadArgs,
-    folder: &Path,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-) -> Result<Ended, Stop> {
     let asked = Asked {
         sim: args.sim.as_deref(),
         backend: args.backend,
         deadline: args.deadline,
-        folder,
+        folder: &folder,
         program: env!("CARGO_PKG_NAME"),
+        keeps: true,
     };
-    let begun = match Begun::find::<Links>(&asked, |_| Ok(()), interrupt)? {
+    asked.run(|| run_in(args, &asked, interrupt, say))
+}
+
+fn run_in(
+    args: &LoadArgs,
+    asked: &Asked<'_>,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<Ended, Stop> {
+    let begun = match Begun::find::<Links>(asked, |_| Ok(()), interrupt)? {
         Ok(begun) => begun,
         Err(refused) => return Ok(*refused),
     };
-    let Begun {
-        sysfs,
-        machine,
-        chosen,
-    } = begun;
-    let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
-        .map_err(Stop::Usage)?;
-    let describe = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
-    let devices: Vec<LinkDevice> = found.iter().map(describe).collect();
-    chosen.said.iter().for_each(|line| say(line));
-    let soft = chosen.inventory.soft_box.clone();
-    let header = program::header(asked.program, env!("CARGO_PKG_VERSION"), &machine, soft);
+    let found = selected(args.gpus.as_deref(), &begun.chosen)?;
+    let devices = begun.describe(&found);
     let mut session = Session {
         args,
-        chosen: &chosen,
+        chosen: &begun.chosen,
         found: &found,
         interrupt,
-        recorder: Recorder::begin(folder, header)?,
+        recorder: begun.record(asked, say)?,
     };
-    let outcome = session.load(&machine, devices, say);
+    let outcome = session.load(&begun.machine, devices, say);
     session.recorder.end(outcome, exit_code)
 }
 

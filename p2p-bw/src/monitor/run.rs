@@ -21,6 +21,7 @@ use super::processes::{Processes, Seen};
 use super::stream::{Broken, Sink, Stream, ns};
 use super::ticks::Ticks;
 use super::watch::{Came, Watch, Watched};
+use crate::selection::selected;
 
 /// How long a driver may take to list its devices.
 const LISTING: Duration = Duration::from_secs(20);
@@ -60,8 +61,7 @@ fn watch<'a>(
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let chosen = choose(args.backend, &machine, LISTING, interrupt)?;
     played::expect_soft(args.sim.as_deref(), &chosen)?;
-    let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
-        .map_err(Stop::Usage)?;
+    let found = selected(args.gpus.as_deref(), &chosen)?;
     chosen.said.iter().for_each(|line| say(line));
     let watched = Watched {
         backend: chosen.backend,

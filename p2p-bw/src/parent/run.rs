@@ -1,21 +1,19 @@
 //! A run from the command line to the record.
 
-use std::path::PathBuf;
-
-use anyhow::Context;
-use inventory::{Built, Chosen, choose, played};
+use inventory::{Built, Chosen, Found};
 use measure::exit;
-use measure::record::{Header, LinkDevice, Links, Payload, Record, Status};
+use measure::record::{Links, Payload, Record, Status};
 use measure::unit::ByteCount;
-use program::{Ended, Recorder, Stop, passing_folder, result_folder, sim};
+use program::{Ended, Stop, passing_folder, result_folder};
 use supervisor::Interrupt;
-use topology::{Machine, Sysfs};
+use topology::Machine;
 
 use super::intent::Remembered;
 use super::memory::Memory;
 use super::plan::plan;
 use super::session::Session;
 use super::{fabric, facts, outputs};
+use crate::begun::{Asked, Begun};
 use crate::cases::{self, Case};
 use crate::cli::RunArgs;
 
@@ -55,50 +53,48 @@ pub(crate) fn run(
 ) -> Result<Outcome, Stop> {
     let cases =
         cases::matching(&args.cases).map_err(|error| Stop::Usage(format!("--cases: {error}")))?;
-    played::refuse_host(args.sim.as_deref(), args.backend)?;
     let folder = if args.list {
         passing_folder("p2p")
     } else {
         result_folder(args.outputs.out.as_deref(), "p2p")
     };
-    let outcome = run_in(args, &cases, folder.clone(), interrupt, say);
-    sim::forget();
-    outcome
+    let asked = Asked {
+        sim: args.sim.as_deref(),
+        backend: args.backend,
+        deadline: args.deadline,
+        folder: &folder,
+        program: env!("CARGO_PKG_NAME"),
+        keeps: !args.list,
+    };
+    asked.run(|| run_in(args, &cases, &asked, interrupt, say))
 }
 
 fn run_in(
     args: &RunArgs,
     cases: &[&'static Case],
-    folder: PathBuf,
+    asked: &Asked<'_>,
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<Outcome, Stop> {
-    let sysfs = played::sysfs(args.sim.as_deref(), &folder, &[])?;
-    let machine = Machine::read(&sysfs).context("reading sysfs")?;
-    let chosen = match choose(args.backend, &machine, args.deadline, interrupt) {
-        Err(Stop::Refused(reason)) if !args.list => {
-            let recorder = Recorder::<Links>::begin(&folder, header(&machine, sim::box_name()))?;
-            return Ok(Outcome::Ended(Box::new(recorder.refuse(reason))));
-        }
-        chosen => chosen?,
+    let begun = match Begun::find::<Links>(asked, |_| Ok(()), interrupt)? {
+        Ok(begun) => begun,
+        Err(refused) => return Ok(Outcome::Ended(refused)),
     };
-    let soft = &chosen.inventory.soft_box;
-    played::expect_soft(args.sim.as_deref(), &chosen)?;
-    let tell = || chosen.said.iter().for_each(|line| say(line));
     if args.list {
-        tell();
+        begun.tell(say);
         return match args.outputs.json {
-            None => Ok(Outcome::Listed(facts::listing(&chosen))),
-            Some(_) => listed(args, &chosen, &sysfs, &machine, interrupt)
+            None => Ok(Outcome::Listed(facts::listing(&begun.chosen))),
+            Some(_) => listed(args, &begun, asked.program, interrupt)
                 .map(Box::new)
                 .map(Outcome::ListedAsJson),
         };
     }
-    let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
-        .map_err(Stop::Usage)?;
+    let (machine, chosen) = (&begun.machine, &begun.chosen);
+    let soft = &chosen.inventory.soft_box;
+    let found = selected(args, chosen)?;
     let default = match (soft, chosen.backend) {
         (Some(_), _) => DEFAULT_SOFT_BYTES,
-        (None, Built::Host) => default_host_bytes(&machine),
+        (None, Built::Host) => default_host_bytes(machine),
         (None, _) => DEFAULT_BYTES,
     };
     let device_is_host = soft.is_some() || chosen.backend == Built::Host;
@@ -113,24 +109,21 @@ fn run_in(
             None => Stop::Refused(reason),
         });
     }
-    let describe = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
-    let devices: Vec<LinkDevice> = found.iter().map(describe).collect();
+    let devices = begun.describe(&found);
     let planned = plan(cases, devices.len(), &sizes);
     if planned.is_empty() {
         return Err(Stop::Usage(
             "the cases asked for need two devices; name a second one with --gpus".to_owned(),
         ));
     }
-    tell();
-    let recorder = Recorder::begin(&folder, header(&machine, soft.clone()))?;
     let mut session = Session {
         args,
-        chosen: &chosen,
-        sysfs: &sysfs,
-        machine: &machine,
+        chosen,
+        sysfs: &begun.sysfs,
+        machine,
         found: &found,
         interrupt,
-        recorder,
+        recorder: begun.record(asked, say)?,
         remembered: Remembered::NotNeeded,
     };
     let outcome = session.measure(devices, &planned, say);
@@ -138,19 +131,22 @@ fn run_in(
     Ok(Outcome::Ended(Box::new(ended)))
 }
 
+/// The devices that `--gpus` names; an error may name `--list`, which this command has.
+fn selected(args: &RunArgs, chosen: &Chosen) -> Result<Vec<Found>, Stop> {
+    inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory).map_err(Stop::Usage)
+}
+
 /// A record of machine, driver and the devices that were asked for, in which nothing was measured.
 fn listed(
     args: &RunArgs,
-    chosen: &Chosen,
-    sysfs: &Sysfs,
-    machine: &Machine,
+    begun: &Begun,
+    program: &str,
     interrupt: &Interrupt,
 ) -> Result<Record, Stop> {
-    let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
-        .map_err(Stop::Usage)?;
-    let describe = |found| inventory::describe(found, chosen.backend, sysfs, machine);
-    let devices: Vec<LinkDevice> = found.iter().map(describe).collect();
-    let (paths, unknown) = fabric::paths(&devices, machine, sysfs, interrupt);
+    let (machine, chosen) = (&begun.machine, &begun.chosen);
+    let found = selected(args, chosen)?;
+    let devices = begun.describe(&found);
+    let (paths, unknown) = fabric::paths(&devices, machine, &begun.sysfs, interrupt);
     let mut caveats = facts::caveats(chosen, &found, &devices, &[], machine);
     caveats.extend(unknown);
     let links = Links {
@@ -162,18 +158,9 @@ fn listed(
         ..Links::default()
     };
     Ok(Record {
-        header: header(machine, chosen.inventory.soft_box.clone()),
+        header: begun.header(program),
         status: Status::Complete,
         exit_code: exit::DONE,
         payload: Payload::Links(Box::new(links)),
     })
-}
-
-fn header(machine: &Machine, soft_box: Option<String>) -> Header {
-    program::header(
-        env!("CARGO_PKG_NAME"),
-        env!("CARGO_PKG_VERSION"),
-        machine,
-        soft_box,
-    )
 }

@@ -200,6 +200,13 @@ fn host_memory_is_loaded_by_copies_and_a_small_size_is_refused() {
 }
 
 #[test]
+fn a_device_that_is_not_there_is_told_with_those_that_are() {
+    let absent = ["load", "--sim", "l40x4", "--gpus", "9"];
+    let ran = Scratch::new().run(&absent);
+    ran.is_wrong_usage("0 to 3; there are 0 (0000:21:00.0), 1 (");
+}
+
+#[test]
 fn ctrl_c_ends_a_load_early_with_what_it_has() {
     let scratch = Scratch::new();
     let file = scratch.write_box(&two_gpus());

@@ -309,7 +309,10 @@ fn wrong_numbers_are_refused_before_anything_starts() {
             &["--pids", "4194305"],
             "--pids 4194305: there is no such process",
         ),
-        (&["--sim", "l40x4", "--gpus", "9"], "--gpus 9"),
+        (
+            &["--sim", "l40x4", "--gpus", "9"],
+            "0 to 3; there are 0 (0000:21:00.0), 1 (",
+        ),
         (
             &["--sim", "l40x4", "--backend", "host"],
             "leave one of them out",

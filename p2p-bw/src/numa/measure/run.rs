@@ -1,13 +1,12 @@
 //! A run of `p2p-bw numa` from the command line to the record.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use inventory::{Built, played};
+use inventory::Built;
 use measure::exit;
-use measure::record::{HostMemoryOutcome, LinkDevice, NUMA_PROGRAM, Numa, Outcome};
+use measure::record::{HostMemoryOutcome, NUMA_PROGRAM, Numa, Outcome};
 use measure::unit::ByteCount;
-use program::{Ended, Recorder, Stop, result_folder, sim};
+use program::{Ended, Stop, result_folder};
 use supervisor::Interrupt;
 use topology::Machine;
 
@@ -32,46 +31,37 @@ pub(super) fn run(
     say: &dyn Fn(&str),
 ) -> Result<Ended, Stop> {
     args.refuse.apply()?;
-    played::refuse_host(args.sim.as_deref(), args.backend)?;
     let folder = result_folder(args.outputs.out.as_deref(), "numa");
-    let outcome = run_in(args, &folder, interrupt, say);
-    sim::forget();
-    outcome
-}
-
-fn run_in(
-    args: &MeasureArgs,
-    folder: &Path,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-) -> Result<Ended, Stop> {
     let place = begun::Asked {
         sim: args.sim.as_deref(),
         backend: args.backend,
         deadline: args.deadline,
-        folder,
+        folder: &folder,
         program: NUMA_PROGRAM,
+        keeps: true,
     };
+    place.run(|| run_in(args, &place, interrupt, say))
+}
+
+fn run_in(
+    args: &MeasureArgs,
+    place: &begun::Asked<'_>,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<Ended, Stop> {
     let check = |machine: &Machine| check_nodes(args.nodes.as_deref(), machine);
-    let begun = match Begun::find::<Numa>(&place, check, interrupt)? {
+    let begun = match Begun::find::<Numa>(place, check, interrupt)? {
         Ok(begun) => begun,
         Err(refused) => return Ok(*refused),
     };
-    let Begun {
-        sysfs,
-        machine,
-        chosen,
-    } = begun;
-    let soft = chosen.inventory.soft_box.clone();
-    let found = selected(args.gpus.as_deref(), &chosen)?;
-    let devices: Vec<LinkDevice> = found
-        .iter()
-        .map(|found| inventory::describe(found, chosen.backend, &sysfs, &machine))
-        .collect();
-    let bytes = match (args.size, &soft, chosen.backend) {
+    let (machine, chosen) = (&begun.machine, &begun.chosen);
+    let soft = &chosen.inventory.soft_box;
+    let found = selected(args.gpus.as_deref(), chosen)?;
+    let devices = begun.describe(&found);
+    let bytes = match (args.size, soft, chosen.backend) {
         (Some(size), ..) => size.0,
         (None, Some(_), _) => DEFAULT_SOFT_BYTES,
-        (None, None, Built::Host) => default_host_bytes(&machine),
+        (None, None, Built::Host) => default_host_bytes(machine),
         (None, None, _) => DEFAULT_BYTES,
     };
     check_memory(bytes)?;
@@ -81,20 +71,17 @@ fn run_in(
         bytes,
         sizes: !args.no_sizes,
     };
-    let planned = plan(&asked, &machine, &devices);
-    chosen.said.iter().for_each(|line| say(line));
-    let version = env!("CARGO_PKG_VERSION");
-    let header = program::header(NUMA_PROGRAM, version, &machine, soft.clone());
-    let recorder = Recorder::begin(folder, header)?;
+    let planned = plan(&asked, machine, &devices);
+    let recorder = begun.record(place, say)?;
     // Read once, before buffers that are kept from one point to the next count as taken.
     let free = match soft {
         Some(_) => BTreeMap::new(),
-        None => free::all(&sysfs, &machine),
+        None => free::all(&begun.sysfs, machine),
     };
     let mut session = Session {
         args,
-        chosen: &chosen,
-        machine: &machine,
+        chosen,
+        machine,
         found: &found,
         interrupt,
         bytes,
