@@ -3,6 +3,7 @@
 //! Every term is a distribution. What is not given is drawn from priors and said to be assumed.
 
 mod check;
+mod far_off;
 mod inputs;
 mod link;
 mod parts;

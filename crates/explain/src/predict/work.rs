@@ -4,6 +4,7 @@ use measure::import::ServeRun;
 use measure::record::CollectiveKind;
 
 use super::check::check;
+use super::far_off::far_off;
 use super::inputs::PredictInputs;
 use super::parts::Drawn;
 use super::prepare::{Prepared, prepare};
@@ -20,12 +21,6 @@ use crate::range::Range;
 
 /// An odd constant, so that the generators of neighbouring draws do not begin at neighbouring states.
 const APART: u64 = 0x5851_f42d_4c95_7f2d;
-
-/// A measured step this many times as long or as short as its prediction is refused.
-const FAR_OFF: f64 = 3.0;
-
-/// So many draws give a middle that is compared with [`FAR_OFF`].
-const FEW: u32 = 500;
 
 /// What the model will take at every size that is asked about. The same inputs, seed and number of draws give the same
 /// prediction, and what the sizes have in common is drawn alike in all.
@@ -140,63 +135,6 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
     })
 }
 
-/// Holds what was measured on one GPU against what would be predicted without it: of the whole model, and of a rank's share of it.
-///
-/// # Errors
-/// They lie more than [`FAR_OFF`] times apart, so that the file is of something else, or what is known of the GPU is.
-fn far_off(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<(), PredictError> {
-    let middle = |of: &PredictInputs, tp: u32, part: fn(&Drawn) -> f64| {
-        let prepared = prepare(of, tp).ok()?;
-        let all: Vec<f64> = prepared
-            .drawn(seed, draws.clamp(1, FEW))
-            .iter()
-            .map(part)
-            .collect();
-        Some(Range::of(&all)?.mid)
-    };
-    let mut alone = inputs.clone();
-    alone.base.serve.clear();
-    alone.half.clear();
-    let mut of_one = alone.clone();
-    of_one.base.serve.clone_from(&inputs.base.serve);
-    if let Some(run) = inputs.base.runs(1).next() {
-        let both = middle(&of_one, 1, Drawn::step).zip(middle(&alone, 1, Drawn::step));
-        held(
-            &run.origin,
-            both,
-            "this model, on this GPU and on one alone",
-        )?;
-    }
-    if let Some(run) = inputs.half.first() {
-        let mut of_half = alone.clone();
-        of_half.half.clone_from(&inputs.half);
-        for tp in inputs.sizes.iter().filter(|tp| **tp > 1) {
-            let both = middle(&of_half, *tp, Drawn::alone).zip(middle(&alone, *tp, Drawn::alone));
-            let of = format!("a rank's share of this model at TP{tp}, on this GPU");
-            held(&run.origin, both, &of)?;
-        }
-    }
-    Ok(())
-}
-
-/// Refuses a file whose step and its prediction, both in ms, lie too far apart; `of` is what it should be of. Where one of the two is not
-/// known there is nothing to hold.
-fn held(file: &str, both: Option<(f64, f64)>, of: &str) -> Result<(), PredictError> {
-    match both {
-        Some((measured, predicted))
-            if measured.max(predicted) > FAR_OFF * measured.min(predicted) =>
-        {
-            Err(PredictError::Refused {
-                file: file.to_owned(),
-                reason: format!(
-                    "its step takes {measured:.1} ms, and without that file {predicted:.1} ms would be predicted, more than {FAR_OFF:.0} times apart: check that it is of {of}, that --model and --box are what was measured, and that times are in the unit that their names say"
-                ),
-            })
-        }
-        _ => Ok(()),
-    }
-}
-
 /// A part of a draw, ms.
 type Of<'a> = &'a dyn Fn(&Drawn) -> f64;
 
@@ -205,7 +143,7 @@ type Open<'a> = (PartName, Of<'a>, Grade, String);
 
 impl Prepared<'_> {
     /// Each draw has a generator of its own, so that sizes with other priors after the common ones stay in step.
-    fn drawn(&self, seed: u64, draws: u32) -> Vec<Drawn> {
+    pub(super) fn drawn(&self, seed: u64, draws: u32) -> Vec<Drawn> {
         let draw = |index: u64| {
             let mut random = Random::new(seed.wrapping_add(index.wrapping_mul(APART)));
             self.size.draw(&self.deck.draw(&mut random))
