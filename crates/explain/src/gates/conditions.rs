@@ -2,15 +2,15 @@
 //!
 //! What one of them does not say is told once, for all rows together.
 
-use measure::import::ServeRun;
 use measure::import::serve::Conditions;
-use tp_plan::{Engine, Execution};
 
 use super::compared::compared;
+use super::engine_asked::engine_asked;
 use super::gate::{Gate, Verdict};
 use super::open::Open;
+use super::witness::{Witness, witnesses};
 use crate::gpu_name::differ;
-use crate::inputs::{Inputs, ServerLog};
+use crate::inputs::Inputs;
 
 /// Something that all runs have alike.
 struct Row {
@@ -34,13 +34,6 @@ enum Stand {
     Untold(&'static str),
     /// Apart by a witness that may be wrong: why.
     Doubted(&'static str),
-}
-
-/// What one file says of a run: its own, or the log of its server.
-struct Witness {
-    tp: u32,
-    origin: String,
-    conditions: Conditions,
 }
 
 const ROWS: [Row; 8] = [
@@ -163,12 +156,6 @@ const SEEDS: &str = "same seed";
 /// The row of which only what differs is shown.
 const LAUNCH: &str = "same launch flags";
 
-/// Name of the gate on the engine whose rules are taken.
-pub(crate) const ENGINE_ASKED: &str = "the engine asked about";
-
-/// Our own server, which plays the engine that it is asked to.
-const OURS: &str = "tplens";
-
 /// Names of formats that hold weights of several types.
 const CONTAINERS: [&str; 4] = ["compressed-tensors", "modelopt", "quark", "auto-round"];
 
@@ -222,60 +209,6 @@ pub(super) fn held_to_box(inputs: &Inputs, mut gate: Gate) -> Gate {
     gate
 }
 
-/// The engine whose rules are taken against the one that all files name; `None` where they name none, or several. Fields of their
-/// own and servers' words stand above a client's way of asking.
-fn engine_asked(inputs: &Inputs) -> Option<Gate> {
-    let lower = |engine: Engine| engine.name().to_lowercase();
-    let taken = inputs.engines.first()?.engine;
-    let named = compared(inputs).filter_map(|run| Some((run, run.conditions.engine.as_ref()?)));
-    let mut named: Vec<(&ServeRun, &String)> =
-        named.filter(|(_, served)| *served != OURS).collect();
-    if named
-        .iter()
-        .any(|(run, _)| !run.conditions.engine_by_client)
-    {
-        named.retain(|(run, _)| !run.conditions.engine_by_client);
-    }
-    let (first, served) = *named.first()?;
-    if named.iter().any(|(_, other)| *other != served) {
-        return None;
-    }
-    let has_rules = [Engine::Vllm, Engine::Sglang].map(lower).contains(served);
-    let next = match has_rules {
-        true => format!("give --engine {served}, or the server's log with --engine-log"),
-        false => {
-            "serve with an engine whose rules are known here, vLLM or SGLang, and run again".into()
-        }
-    };
-    let open = Open::new(
-        ENGINE_ASKED,
-        "the files' engine is the one whose rules say what is sent",
-        next,
-    );
-    let (rules, file) = (taken.name(), &first.origin);
-    if lower(taken) == *served {
-        return Some(open.is(Some(true), rules));
-    }
-    let (verdict, seen) = if !has_rules {
-        let seen = format!(
-            "the rules of {rules} are taken for {served}, which {file} is of and which has none here"
-        );
-        (Verdict::Warned, seen)
-    } else if first.conditions.engine_by_client {
-        let seen = format!(
-            "the rules of {rules} are taken, and the client of {file} asks as {served} is asked"
-        );
-        (Verdict::Warned, seen)
-    } else if inputs.evidence.engine_stated {
-        let seen = format!("--engine says {rules}, and {file} says {served}");
-        (Verdict::Warned, seen)
-    } else {
-        let seen = format!("the rules of {rules} are taken, and {file} is of {served}");
-        (Verdict::Failed, seen)
-    };
-    Some(open.with(verdict, seen))
-}
-
 fn apart(is: bool) -> Stand {
     if is { Stand::Apart } else { Stand::Alike }
 }
@@ -298,50 +231,6 @@ fn stored(a: &str, b: &str) -> Stand {
 fn data_set(of: &Conditions) -> Option<String> {
     let name = of.dataset.as_deref()?.to_lowercase();
     name.rsplit(['/', '\\']).next().map(str::to_owned)
-}
-
-/// For each run what its own file says, and the log of its server.
-fn witnesses(inputs: &Inputs) -> Vec<Vec<Witness>> {
-    let size = |run: &ServeRun| {
-        let mut all = inputs.serve.iter();
-        let found = all.find(|(_, other)| std::ptr::eq(other, run));
-        found.map_or(0, |(tp, _)| *tp)
-    };
-    let of_run = |run: &ServeRun| {
-        let tp = size(run);
-        let own = Witness {
-            tp,
-            origin: run.origin.clone(),
-            conditions: run.conditions.clone(),
-        };
-        let log = inputs.log(tp).map(|log| Witness {
-            tp,
-            origin: log.origin.clone(),
-            conditions: of_log(inputs, log),
-        });
-        [Some(own), log].into_iter().flatten().collect()
-    };
-    compared(inputs).map(of_run).collect()
-}
-
-/// What a server's log says; the engine's limits in it hold whatever the file of the run says.
-fn of_log(inputs: &Inputs, log: &ServerLog) -> Conditions {
-    let Some(engine) = inputs.engine(log.tp) else {
-        return Conditions::default();
-    };
-    let graphs = match &engine.execution {
-        Execution::Eager => "eager",
-        Execution::Graph { .. } => "captured",
-    };
-    let tokens = engine.max_batched_tokens.to_string();
-    Conditions {
-        engine: Some(engine.engine.name().to_lowercase()),
-        version: engine.version.clone(),
-        flags: [("graphs", graphs), ("tokens a step", &tokens)]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into(),
-        ..Conditions::default()
-    }
 }
 
 impl Row {

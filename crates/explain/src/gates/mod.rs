@@ -3,6 +3,7 @@
 mod checks;
 mod compared;
 mod conditions;
+mod engine_asked;
 mod evidence;
 mod files;
 mod gate;
@@ -14,10 +15,11 @@ mod pair;
 mod plain;
 mod shape;
 mod sizes;
+mod witness;
 
 pub use gate::{Gate, Verdict, counted, gates};
 
-pub(crate) use conditions::ENGINE_ASKED;
+pub(crate) use engine_asked::ENGINE_ASKED;
 pub(crate) use evidence::half_not_proven;
 pub(crate) use files::{BOTH_RUNS, MODEL_ASKED};
 pub(crate) use gate::{all_simulated, belong_together, failed, reservations, warned};

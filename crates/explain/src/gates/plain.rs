@@ -1,6 +1,6 @@
 //! A gate that does not hold in words that need no knowledge of it, for the first sentence of a refusal.
 
-use super::conditions::ENGINE_ASKED;
+use super::engine_asked::ENGINE_ASKED;
 use super::files::{BOTH_ORIGINS, BOTH_RUNS, TWO_BOXES};
 use super::grows::CURVE_GROWS;
 use super::of_run::ONE_TOKEN;
