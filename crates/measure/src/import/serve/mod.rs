@@ -6,6 +6,7 @@ mod aliases;
 mod block;
 mod checks;
 mod conditions;
+mod host;
 mod impossible;
 mod lists;
 mod ours;
@@ -23,7 +24,8 @@ mod vllm;
 
 pub use across::across;
 pub use aliases::accepted_keys;
-pub use conditions::{Conditions, Host};
+pub use conditions::Conditions;
+pub use host::Host;
 pub use read::{read, read_all};
 pub use result::{Asked, Finding, FindingKind, Latency, Said, ServeResult};
 pub use run::{ServeFormat, ServeRun, Spread};
