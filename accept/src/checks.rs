@@ -174,9 +174,19 @@ kinds! {
         "look the event up with the vendor";
     "throttle", Watch,
         "whether heat or the power supply held clocks down",
-        "throttle reasons read at least ten times a second; the highest temperature is told and not judged",
-        "devices that give no reasons; how near a device is to the temperature that it slows down at",
+        "throttle reasons read at least ten times a second; the highest temperature is told, and judged by `temperature`",
+        "devices that give no reasons",
         "look at airflow, power cables and the supply";
+    "temperature", Watch,
+        "how near a device comes to the temperature that it slows down at",
+        "its temperature and the one at which it lowers its clocks, by the driver, read at least ten times a second; the least margin counts",
+        "devices whose driver does not tell that temperature; memory that gets hot beside a cool chip, but on AMD's cards; a longer load or a warmer room",
+        "look at airflow, filters and fans, and how warm the air comes in; let a soak run";
+    "memory_repairs", Watch,
+        "whether the device's memory had to be repaired: rows that were remapped, pages that were retired, and repairs that failed or wait",
+        "NVIDIA's remapped rows and retired pages, AMD's bad pages, read at least ten times a second; a repair that failed and one of this run fail, one that waits for a reset leaves it open, those of before warn",
+        "devices and guests whose driver tells neither; errors that were mended without a repair: see counters",
+        "have the vendor's diagnostic look at it (NVIDIA Field Diagnostic, AMD's AGFHC), and give the card back where it confirms";
     "memory", Soak,
         "whether a device's memory keeps what is written while copies and arithmetic run beside it",
         "half of what is free is written with words that depend on place and pass, and compared, over and over, by kernels or, where none load, by copies",
@@ -213,6 +223,7 @@ const FAULTS: &[&str] = &[
     "counters",
     "kernel_log",
     "throttle",
+    "memory_repairs",
     "memory",
     "arithmetic",
     "serving",

@@ -8,6 +8,7 @@ mod contradicts;
 mod copies;
 mod counters;
 mod data;
+mod heat;
 mod held;
 mod inventory;
 mod judging;
@@ -17,6 +18,7 @@ mod load;
 mod numa;
 mod peers;
 mod pool;
+mod repairs;
 mod serving;
 mod soak;
 mod spread;
@@ -135,6 +137,8 @@ fn of(judging: &Judging<'_>, kind: &str) -> Vec<Check> {
         "counters" => counters::counters(judging),
         "kernel_log" => kernel_log::kernel_log(judging),
         "throttle" => watch::throttle(judging),
+        "temperature" => heat::temperature(judging),
+        "memory_repairs" => repairs::repairs(judging),
         "memory" => load::memory(judging),
         "arithmetic" => load::arithmetic(judging),
         "drift" => soak::drift(judging),

@@ -31,7 +31,7 @@ const BLIND_NS: u64 = 500_000_000;
 const WATCHED: f64 = 0.9;
 
 /// The place in reports.
-const SOURCE: &str = "monitor";
+pub(super) const SOURCE: &str = "monitor";
 
 /// The readings of each device, in the order of time.
 fn samples<'a>(judging: &Judging<'a>) -> BTreeMap<String, Vec<&'a MonitorSample>> {
@@ -81,7 +81,7 @@ fn lost<'a>(judging: &Judging<'a>) -> Option<&'a Missing> {
 }
 
 /// Runs a judge on the readings of every device; a device without enough of them is not told.
-fn of_devices(
+pub(super) fn of_devices(
     judging: &Judging<'_>,
     kind: &str,
     judge: impl Fn(&str, &[&MonitorSample]) -> Check,

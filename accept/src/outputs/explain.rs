@@ -204,6 +204,21 @@ fn is_of(kind: &str, code: ReasonCode) -> bool {
         ]),
         "kernel_log" => is_any(&[R::AsExpected, R::KernelEvents]),
         "throttle" => is_any(&[R::AsExpected, R::Throttled, R::MonitorLost]),
+        "temperature" => is_any(&[
+            R::WithinLimit,
+            R::NearSlowdown,
+            R::MonitorLost,
+            R::Virtualized,
+        ]),
+        "memory_repairs" => is_any(&[
+            R::AsExpected,
+            R::RepairFailed,
+            R::MemoryRepaired,
+            R::ResetPending,
+            R::CounterReset,
+            R::MonitorLost,
+            R::Virtualized,
+        ]),
         "memory" | "arithmetic" => is_any(&[
             R::AsExpected,
             R::DataMismatch,

@@ -190,4 +190,10 @@ pub(crate) enum LimitUnit {
     /// Events an hour.
     #[serde(rename = "events/h")]
     EventsPerHour,
+    /// Repairs of memory over the life of a device: rows or pages.
+    #[serde(rename = "repairs")]
+    Repairs,
+    /// Degrees Celsius.
+    #[serde(rename = "degC")]
+    Celsius,
 }

@@ -50,6 +50,8 @@ const FIGURES: &[(&str, &[LimitUnit], &[&str])] = &[
         &[LimitUnit::Events, LimitUnit::EventsPerHour],
         COUNTERS,
     ),
+    ("temperature", &[LimitUnit::Celsius], &[]),
+    ("memory_repairs", &[LimitUnit::Repairs], REPAIRS),
     ("serving", &[LimitUnit::Milliseconds], &["tpot", "ttft"]),
 ];
 
@@ -67,6 +69,12 @@ const COUNTERS: &[&str] = &[
     "pcie_replays",
     "ecc_correctable",
     "ecc_uncorrectable",
+];
+
+const REPAIRS: &[&str] = &[
+    "remapped_uncorrectable",
+    "remapped_correctable",
+    "retired_pages",
 ];
 
 /// What is wrong in a file, and the byte where, as far as that is known.
@@ -208,7 +216,12 @@ fn limit(row: &LimitRow) -> Result<(), String> {
             ),
         });
     }
-    if row.of.is_none() && matches!(row.check.as_str(), "allreduce" | "counters" | "serving") {
+    if row.of.is_none()
+        && matches!(
+            row.check.as_str(),
+            "allreduce" | "counters" | "memory_repairs" | "serving"
+        )
+    {
         return Err(format!(
             "`{}` has several figures; say which with `of`: {}",
             row.check,

@@ -175,6 +175,8 @@ impl LimitUnit {
             Self::Milliseconds => "ms",
             Self::Events => "events",
             Self::EventsPerHour => "events/h",
+            Self::Repairs => "repairs",
+            Self::Celsius => "degC",
         }
     }
 }

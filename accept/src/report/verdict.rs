@@ -97,6 +97,12 @@ reasons! {
     PeerUnexpected = "peer_unexpected", BAD;
     /// Heat or the power supply held the clocks down.
     Throttled = "throttled", BAD;
+    /// The device came nearer to the temperature that it slows down at than the limit.
+    NearSlowdown = "near_slowdown", BAD;
+    /// Memory of the device was repaired, in this run or more often than the limit.
+    MemoryRepaired = "memory_repaired", BAD;
+    /// Memory of the device could not be repaired.
+    RepairFailed = "repair_failed", &[Verdict::Fail];
     /// The rate fell over the time of the run by more than the limit.
     Drift = "drift", BAD;
     /// The machine went down or started anew in between.
@@ -114,6 +120,8 @@ reasons! {
     TooFewSamples = "too_few_samples", OPEN;
     /// A counter fell, so that its rise is not known.
     CounterReset = "counter_reset", OPEN;
+    /// A repair of memory waits for a reset of the device.
+    ResetPending = "reset_pending", OPEN;
     /// No load could be put on the link, so that its state says nothing.
     CannotLoadLink = "cannot_load_link", OPEN;
     /// The kernel or driver does not let this user look.

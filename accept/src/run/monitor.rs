@@ -234,6 +234,8 @@ impl Seen {
             || now.pcie_replays != then.pcie_replays
             || now.ecc_corrected != then.ecc_corrected
             || now.ecc_uncorrected != then.ecc_uncorrected
+            || now.row_remaps != then.row_remaps
+            || now.retired_pages != then.retired_pages
             || sample.asked_ns.saturating_sub(before.asked_ns) >= SPARSE_NS
     }
 }

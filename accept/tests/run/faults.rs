@@ -67,6 +67,8 @@ fn a_narrow_slot_link_errors_heat_the_wrong_socket_and_a_slow_way_are_told_besid
     planted::hot(&mut described, 0);
     planted::on_node(&mut described, 3, 0);
     planted::slow_way(&mut described, [1, 0]);
+    planted::not_repaired(&mut described, 3);
+    planted::near_slowdown(&mut described, 1);
     let found = is_rejected_for_all(
         &described,
         "l40x4",
@@ -77,6 +79,7 @@ fn a_narrow_slot_link_errors_heat_the_wrong_socket_and_a_slow_way_are_told_besid
             ("throttle", "GPU0", &["throttled"]),
             ("numa_node", "GPU3", &["numa_misbound"]),
             ("symmetry", "GPU1->GPU0", &["asymmetric"]),
+            ("memory_repairs", "GPU3", &["repair_failed"]),
         ],
     );
     // None of it falls on others.
@@ -94,9 +97,15 @@ fn a_narrow_slot_link_errors_heat_the_wrong_socket_and_a_slow_way_are_told_besid
             came("link GPU1"),
             came("counters GPU0"),
             came("throttle GPU1"),
-            came("numa_node GPU2")
+            came("numa_node GPU2"),
+            came("memory_repairs GPU2"),
         ],
-        ["pass"; 4]
+        ["pass"; 5]
+    );
+    // 92 - 89 = 3 degrees, where 5 or more are wanted; others of the box do not say when they slow down.
+    assert_eq!(
+        [came("temperature GPU1"), came("temperature GPU2")],
+        ["warn", "skip"]
     );
 }
 

@@ -133,6 +133,12 @@ const CASES: &[Case] = &[
         &[("throttle", "GPU0", &["throttled"])],
     ),
     case(
+        "a row of memory that could not be remapped",
+        L40,
+        |it| planted::not_repaired(it, 2),
+        &[("memory_repairs", "GPU2", &["repair_failed"])],
+    ),
+    case(
         "a device lost in the middle",
         L40,
         |it| planted::lost(it, 1),

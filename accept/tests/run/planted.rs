@@ -113,6 +113,25 @@ pub(crate) fn hot(described: &mut BoxFile, device: usize) {
     sensors.temperature_c = Some(94);
 }
 
+/// A device that could not remap a row of its memory: NVIDIA's flag for a card to be given back.
+pub(crate) fn not_repaired(described: &mut BoxFile, device: usize) {
+    described.fault.push(Fault::RowRemaps {
+        device,
+        corrected: 0,
+        uncorrected: 9,
+        pending: false,
+        failed: true,
+        after_readings: 0,
+    });
+}
+
+/// A device that slows down three degrees above what it has.
+pub(crate) fn near_slowdown(described: &mut BoxFile, device: usize) {
+    let sensors = described.device[device].sensors.get_or_insert_default();
+    sensors.temperature_c = Some(89);
+    sensors.slowdown_c = Some(92);
+}
+
 /// Lets the bridge above a device count errors while there is load.
 pub(crate) fn link_errors(described: &mut BoxFile, device: usize, correctable: u64, nonfatal: u64) {
     described.fault.push(Fault::LinkErrors {

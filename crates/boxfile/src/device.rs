@@ -157,6 +157,15 @@ pub struct Sensors {
     /// Temperature of the GPU in degrees Celsius.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<u32>,
+    /// Temperature that it lowers its clocks at to protect itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowdown_c: Option<u32>,
+    /// Temperature that it switches itself off at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shutdown_c: Option<u32>,
+    /// Temperature that it is to work at, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_operating_c: Option<u32>,
     /// NVIDIA performance state, 0 (full speed) to 15.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub performance_state: Option<u32>,

@@ -132,6 +132,45 @@ pub enum Fault {
         #[serde(default)]
         after_readings: u64,
     },
+    /// The device replaced so many rows of its memory by spare ones, as the management library tells from a reading on. Several of one
+    /// device are added up. NVIDIA's devices alone; a device that has sensors and no such fault replaced none.
+    RowRemaps {
+        /// The device.
+        device: usize,
+        /// For errors that the memory mended.
+        #[serde(default)]
+        corrected: u64,
+        /// For errors that it did not.
+        #[serde(default)]
+        uncorrected: u64,
+        /// Whether a row waits for a reset.
+        #[serde(default)]
+        pending: bool,
+        /// Whether a row could not be replaced.
+        #[serde(default)]
+        failed: bool,
+        /// Readings of a process in which nothing of it is told yet.
+        #[serde(default)]
+        after_readings: u64,
+    },
+    /// The driver took so many pages of the device's memory out of use: NVIDIA's management library tells it from a reading on, AMD's
+    /// kernel driver in a file.
+    RetiredPages {
+        /// The device.
+        device: usize,
+        /// All of them.
+        #[serde(default)]
+        retired: u64,
+        /// Those on which data was lost, which AMD's driver does not tell.
+        #[serde(default)]
+        after_lost_data: u64,
+        /// Whether one waits for a reset.
+        #[serde(default)]
+        pending: bool,
+        /// Readings of a process in which nothing of it is told yet; 0 on AMD's devices.
+        #[serde(default)]
+        after_readings: u64,
+    },
     /// Joining a communicator as this rank returns this code of the collective library.
     CollectiveInitFailure {
         /// The rank.

@@ -1,6 +1,6 @@
 //! The generated sysfs tree: what files hold and where links lead. Reading it as a machine is tested in `topology`.
 
-use boxfile::{BoxFile, Busy, Iommu, Link, Sensors, builtin_names, sysfs};
+use boxfile::{BoxFile, Busy, Fault, Iommu, Link, Sensors, builtin_names, sysfs};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -168,8 +168,17 @@ fn an_amd_tree_has_the_files_of_its_driver() {
         power_w: Some(41.5),
         temperature_c: Some(50),
         utilization_percent: Some(7),
+        slowdown_c: Some(100),
+        shutdown_c: Some(105),
         ..Sensors::default()
     });
+    described.fault = vec![Fault::RetiredPages {
+        device: 1,
+        retired: 3,
+        after_lost_data: 0,
+        pending: true,
+        after_readings: 0,
+    }];
     let folder = Folder::new("amd-files");
     sysfs::write_tree(&described, &folder.0).expect("written");
     sysfs::write_tree(&described, &folder.0).expect("written again");
@@ -188,11 +197,47 @@ fn an_amd_tree_has_the_files_of_its_driver() {
     assert_eq!(of(1, "gpu_busy_percent"), "7");
     assert_eq!(of(1, "hwmon/hwmon0/power1_average"), "41500000");
     assert_eq!(of(1, "hwmon/hwmon0/temp1_input"), "50000");
+    assert_eq!(of(1, "hwmon/hwmon0/temp1_crit"), "100000");
+    assert_eq!(of(1, "hwmon/hwmon0/temp1_emergency"), "105000");
+    // The kernel's form of a page: number, size and flag.
+    let pages = of(1, "ras/gpu_vram_bad_pages");
+    let lines: Vec<&str> = pages.lines().collect();
+    assert_eq!(
+        (lines.len(), lines[0], lines[2]),
+        (
+            3,
+            "0x00000000 : 0x00001000 : P",
+            "0x00000002 : 0x00001000 : R"
+        )
+    );
     assert_eq!(of(1, "vendor"), "0x1002");
     let silent = folder
         .0
         .join("sys/bus/pci/devices/0000:03:00.0/gpu_busy_percent");
     assert!(!silent.exists(), "what the box does not say is not shown");
+}
+
+#[test]
+fn repairs_that_no_driver_would_tell_are_refused() {
+    let refused = |name: &str, fault: &str| {
+        let described = BoxFile::builtin(name).expect("built in");
+        let text = described.to_toml().expect("has a TOML form");
+        BoxFile::from_toml(&format!("{text}\n[[fault]]\ndevice = 0\n{fault}"), "box")
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    };
+    let rows = "kind = \"row_remaps\"\nuncorrected = 1";
+    assert_eq!(refused("l40x4", rows), Ok(()));
+    let error = refused("r9700-x16", rows).expect_err("AMD has none");
+    assert!(error.contains("NVIDIA"), "{error}");
+    let pages = "kind = \"retired_pages\"\nretired = 2";
+    assert_eq!(refused("r9700-x16", pages), Ok(()));
+    let later = format!("{pages}\nafter_readings = 3");
+    assert!(refused("r9700-x16", &later).is_err());
+    assert_eq!(refused("l40x4", &later), Ok(()));
+    let more = format!("{pages}\nafter_lost_data = 3");
+    let error = refused("l40x4", &more).expect_err("3 of 2");
+    assert!(error.contains("retired"), "{error}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use boxfile::{BoxFile, Sensors, sysfs};
+use boxfile::{BoxFile, Fault, Sensors, sysfs};
 use measure::record::MonitorLine;
 use rustix::process::Signal;
 use topology::PcieLink;
@@ -17,6 +17,9 @@ fn told() -> BoxFile {
     described.device[0].sensors = Some(Sensors {
         power_w: Some(251.5),
         temperature_c: Some(71),
+        slowdown_c: Some(92),
+        shutdown_c: Some(95),
+        most_operating_c: Some(88),
         performance_state: Some(0),
         utilization_percent: Some(98),
         memory_utilization_percent: Some(40),
@@ -28,6 +31,14 @@ fn told() -> BoxFile {
         // 4, software power cap, and 64, hardware thermal slowdown (nvml.h).
         throttle_bits: Some(68),
     });
+    described.fault = vec![Fault::RowRemaps {
+        device: 0,
+        corrected: 0,
+        uncorrected: 2,
+        pending: true,
+        failed: false,
+        after_readings: 0,
+    }];
     described.device[1].sensors = None;
     described
 }
@@ -52,7 +63,8 @@ fn every_value_is_the_boxs_and_what_it_does_not_tell_has_a_reason() {
         .map(|device| format!("{} {}", device.label, device.address.unwrap()))
         .collect();
     assert_eq!(addresses, ["GPU0 0000:21:00.0", "GPU1 0000:61:00.0"]);
-    // The second device has no sensors: 7 values of the library, its two counters and its two of memory errors, none of the first's.
+    // The second device has no sensors: 7 values of the library, its two counters, its two of memory errors and its repairs, four of
+    // temperature. Of the first's only the pages: a card has remapped rows or retired pages.
     let gaps: Vec<(usize, &str)> = header
         .unavailable
         .iter()
@@ -62,16 +74,24 @@ fn every_value_is_the_boxs_and_what_it_does_not_tell_has_a_reason() {
         "ecc_corrected",
         "ecc_uncorrected",
         "memory_clock_mhz",
+        "most_operating_c",
         "pcie_replays",
         "pcie_rx_kb_per_s",
         "pcie_tx_kb_per_s",
         "power_w",
+        "retired_pages",
+        "row_remaps",
+        "shutdown_c",
+        "slowdown_c",
         "sm_clock_mhz",
         "temperature_c",
+        "temperature_margin_c",
         "throttle",
         "utilisation_percent",
     ];
-    assert_eq!(gaps, keys.map(|key| (1, key)));
+    let of_second = keys.map(|key| (1, key));
+    let expected = [(0, "retired_pages")].into_iter().chain(of_second);
+    assert_eq!(gaps, expected.collect::<Vec<_>>());
     let reason = header.unavailable[0].reason.to_lowercase();
     assert!(reason.contains("not available"), "{reason}");
 
@@ -96,6 +116,19 @@ fn every_value_is_the_boxs_and_what_it_does_not_tell_has_a_reason() {
         (values.power_w, values.temperature_c),
         (Some(251.5), Some(71))
     );
+    // 92 - 71.
+    assert_eq!(values.temperature_margin_c, Some(21));
+    assert_eq!(
+        [
+            values.slowdown_c,
+            values.shutdown_c,
+            values.most_operating_c
+        ],
+        [Some(92), Some(95), Some(88)]
+    );
+    let rows = values.row_remaps.unwrap();
+    assert_eq!((rows.corrected, rows.uncorrected), (0, 2));
+    assert!(rows.pending && !rows.failed);
     assert_eq!(values.utilisation_percent, Some(98));
     assert_eq!(values.memory_used_bytes, Some(0));
     assert_eq!(

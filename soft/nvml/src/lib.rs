@@ -8,5 +8,6 @@
 mod abi;
 mod devices;
 mod links;
+mod repairs;
 mod sensors;
 mod system;

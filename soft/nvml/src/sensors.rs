@@ -342,7 +342,7 @@ unsafe extern "C" fn nvmlDeviceGetTotalEccErrors(
     })
 }
 
-fn sensor<T>(handle: Handle, pick: impl FnOnce(&Sensors) -> Option<T>) -> Answer<T> {
+pub(crate) fn sensor<T>(handle: Handle, pick: impl FnOnce(&Sensors) -> Option<T>) -> Answer<T> {
     whole(handle)?
         .device
         .sensors

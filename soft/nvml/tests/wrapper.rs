@@ -6,9 +6,11 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::bitmasks::device::ThrottleReasons;
 use nvml_wrapper::enum_wrappers::device::{
     Clock, EccCounter, MemoryError, P2pCapabilitiesIndex, P2pStatus, PcieUtilCounter,
-    PerformanceState, TemperatureSensor,
+    PerformanceState, TemperatureSensor, TemperatureThreshold,
 };
+use nvml_wrapper::enums::device::SampleValue;
 use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::structs::device::FieldId;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -282,4 +284,69 @@ fn memory_errors_are_counted_from_a_reading_on_and_none_on_other_devices() {
     assert_eq!(read(1), [Some(0), Some(0)]);
     // The box gives this one no sensors.
     assert_eq!(read(3), [None, None]);
+}
+
+#[test]
+fn repairs_of_memory_are_told_from_a_reading_on_and_thresholds_where_the_box_has_them() {
+    let mut described = BoxFile::builtin("l40x4").expect("built in");
+    let sensors = described.device[1].sensors.get_or_insert_default();
+    (sensors.slowdown_c, sensors.shutdown_c) = (Some(92), Some(95));
+    described.device[3].sensors = None;
+    let rows = |corrected, uncorrected, pending, after_readings| Fault::RowRemaps {
+        device: 0,
+        corrected,
+        uncorrected,
+        pending,
+        failed: false,
+        after_readings,
+    };
+    // One row for lost data stood before; two for mended errors come with the second reading and wait.
+    described.fault = vec![
+        rows(0, 1, false, 0),
+        rows(2, 0, true, 1),
+        Fault::RetiredPages {
+            device: 3,
+            retired: 9,
+            after_lost_data: 4,
+            pending: true,
+            after_readings: 0,
+        },
+    ];
+    let test = "repairs_of_memory_are_told_from_a_reading_on_and_thresholds_where_the_box_has_them";
+    let Some((nvml, _)) = on_described(test, &described) else {
+        return;
+    };
+    let nvml = nvml.expect("opens");
+    // nvml.h: remapped rows, corrected, uncorrected, pending, failure; retired pages, single bit, double bit, pending.
+    let read = |index| -> Vec<Option<u32>> {
+        let device = nvml.device_by_index(index).expect("device");
+        let asked = [142, 143, 144, 145, 29, 30, 31].map(FieldId);
+        let fields = device.field_values_for(&asked).expect("fields");
+        let value = |field: Result<_, _>| match field {
+            Ok(SampleValue::U32(value)) => Some(value),
+            Ok(other) => panic!("{other:?}"),
+            Err(NvmlError::NotSupported) => None,
+            Err(error) => panic!("{error}"),
+        };
+        fields
+            .into_iter()
+            .map(|field| value(field.expect("a known kind").value))
+            .collect()
+    };
+    let of_rows = |rows: [u32; 4]| -> Vec<Option<u32>> {
+        rows.map(Some).into_iter().chain([None; 3]).collect()
+    };
+    assert_eq!(read(0), of_rows([0, 1, 0, 0]));
+    assert_eq!(read(0), of_rows([2, 1, 1, 0]));
+    assert_eq!(read(1), of_rows([0; 4]));
+    // 9 - 4 pages are of the other cause.
+    assert_eq!(read(3), [None, None, None, None, Some(5), Some(4), Some(1)]);
+    let threshold = |index, threshold| {
+        let device = nvml.device_by_index(index).expect("device");
+        device.temperature_threshold(threshold).ok()
+    };
+    assert_eq!(threshold(1, TemperatureThreshold::Slowdown), Some(92));
+    assert_eq!(threshold(1, TemperatureThreshold::Shutdown), Some(95));
+    assert_eq!(threshold(1, TemperatureThreshold::GpuMax), None);
+    assert_eq!(threshold(3, TemperatureThreshold::Slowdown), None);
 }

@@ -11,6 +11,7 @@ mod plant;
 mod played;
 mod rates;
 mod reduced;
+mod repaired;
 mod single;
 mod stood;
 mod watched;

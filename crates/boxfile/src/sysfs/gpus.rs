@@ -1,7 +1,7 @@
 //! The files of a GPU's function beyond those of every PCI function: its address windows, and what AMD's driver shows.
 
 use super::{below, link, put};
-use crate::{BoxError, BoxFile, Device, Vendor};
+use crate::{BoxError, BoxFile, Device, Fault, Vendor};
 use std::path::Path;
 
 /// Lines of the file `resource` of a function: six windows, the ROM, and six for virtual functions (linux/pci.h).
@@ -24,6 +24,7 @@ pub(super) fn write(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
         )?;
         if described.vendor == Vendor::AMD {
             write_amd(device, &folder)?;
+            write_bad_pages(described, index, &folder)?;
             let card = format!("drm/card{index}");
             link(Path::new("../.."), &folder.join(&card).join("device"))?;
             let target = Path::new("../../devices").join(&below).join(&card);
@@ -85,6 +86,14 @@ fn write_amd(device: &Device, folder: &Path) -> Result<(), BoxError> {
                 .temperature_c
                 .map(|degrees| u64::from(degrees) * 1000),
         ),
+        (
+            monitor("temp1_crit"),
+            sensors.slowdown_c.map(|degrees| u64::from(degrees) * 1000),
+        ),
+        (
+            monitor("temp1_emergency"),
+            sensors.shutdown_c.map(|degrees| u64::from(degrees) * 1000),
+        ),
     ];
     for (file, value) in files {
         if let Some(value) = value {
@@ -92,4 +101,28 @@ fn write_amd(device: &Device, folder: &Path) -> Result<(), BoxError> {
         }
     }
     put(&folder.join(monitor("name")), "amdgpu")
+}
+
+/// The kernel's list of pages that are out of use (`ras/gpu_vram_bad_pages`: number, size, flag), at devices with such a fault: cards
+/// without ECC have no such file.
+fn write_bad_pages(described: &BoxFile, device: usize, folder: &Path) -> Result<(), BoxError> {
+    let mut flags = Vec::new();
+    for fault in &described.fault {
+        if let Fault::RetiredPages {
+            device: of,
+            retired,
+            pending,
+            ..
+        } = fault
+            && *of == device
+        {
+            flags.extend((0..*retired).map(|page| if *pending && page == 0 { 'P' } else { 'R' }));
+        }
+    }
+    if flags.is_empty() {
+        return Ok(());
+    }
+    let line = |(page, flag): (usize, &char)| format!("0x{page:08x} : 0x00001000 : {flag}");
+    let lines: Vec<String> = flags.iter().enumerate().map(line).collect();
+    put(&folder.join("ras/gpu_vram_bad_pages"), &lines.join("\n"))
 }

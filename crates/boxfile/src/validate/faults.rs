@@ -1,7 +1,7 @@
 //! Checks of injected faults.
 
 use super::{Check, Keys};
-use crate::{BoxFile, Fault, HangOp, Link};
+use crate::{BoxFile, Fault, HangOp, Link, Vendor};
 
 impl BoxFile {
     pub(super) fn check_fault(&self, keys: &Keys<'_>, at: &str, fault: &Fault) -> Check {
@@ -39,6 +39,30 @@ impl BoxFile {
             }
             Fault::MbindRefused { node } => self.check_node(keys, &key("node"), *node),
             Fault::MemoryErrors { device, .. } | Fault::KernelWrong { device, .. } | Fault::DeviceLost { device, .. } => self.check_index(keys, &key("device"), *device),
+            Fault::RowRemaps { device, .. } => {
+                self.check_index(keys, &key("device"), *device)?;
+                keys.require(
+                    self.vendor == Vendor::NVIDIA,
+                    &key("device"),
+                    device,
+                    "only NVIDIA's devices tell of rows that were replaced",
+                )
+            }
+            Fault::RetiredPages { device, retired, after_lost_data, pending, after_readings } => {
+                self.check_index(keys, &key("device"), *device)?;
+                keys.require(
+                    after_lost_data <= retired && (!pending || *retired > 0),
+                    &key("retired"),
+                    retired,
+                    "all pages are counted here, those on which data was lost and those that wait among them",
+                )?;
+                keys.require(
+                    self.vendor == Vendor::NVIDIA || (self.vendor == Vendor::AMD && *after_readings == 0 && *after_lost_data == 0),
+                    at,
+                    "retired_pages",
+                    "NVIDIA's devices tell of pages; AMD's do in a file, from the start and without causes",
+                )
+            }
             Fault::Hang { op, device, pair, .. } => match (op, device, pair) {
                 (HangOp::Init, None, None) => Ok(()),
                 (HangOp::Peer | HangOp::EnablePeer, None, Some(pair)) => self.check_pair(keys, &key("pair"), *pair),

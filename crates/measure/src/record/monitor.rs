@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use topology::{PciAddress, PcieLink};
+use topology::{PciAddress, PcieLink, RetiredPages, RowRemaps};
 
 use super::devices::{BackendFacts, Mig};
 
@@ -156,6 +156,12 @@ pub struct MonitorValues {
     /// Memory errors that were not.
     #[serde(default)]
     pub ecc_uncorrected: Option<u64>,
+    /// Rows of memory that were replaced; absent in streams of before, as the next one and the four of temperature.
+    #[serde(default)]
+    pub row_remaps: Option<RowRemaps>,
+    /// Pages of memory that were taken out of use.
+    #[serde(default)]
+    pub retired_pages: Option<RetiredPages>,
     /// MHz of the multiprocessors.
     pub sm_clock_mhz: Option<u32>,
     /// MHz of the memory.
@@ -164,6 +170,18 @@ pub struct MonitorValues {
     pub power_w: Option<f64>,
     /// Degrees Celsius.
     pub temperature_c: Option<u32>,
+    /// Degrees Celsius below the temperature that it slows down at; below 0 where it is hotter.
+    #[serde(default)]
+    pub temperature_margin_c: Option<i32>,
+    /// Degrees Celsius that it lowers its clocks at to protect itself.
+    #[serde(default)]
+    pub slowdown_c: Option<u32>,
+    /// Degrees Celsius that it switches itself off at.
+    #[serde(default)]
+    pub shutdown_c: Option<u32>,
+    /// Degrees Celsius that it is to work at, at most.
+    #[serde(default)]
+    pub most_operating_c: Option<u32>,
     /// Percent of time with a kernel.
     pub utilisation_percent: Option<u32>,
     /// Bytes of memory in use.
@@ -227,7 +245,7 @@ pub struct MonitorEnd {
 }
 
 /// Each value's key with unit, definition and source.
-const VALUES: [(&str, &str); 14] = [
+const VALUES: [(&str, &str); 20] = [
     (
         "slot_link",
         "generation and lanes of the narrowest link between root complex and card, from sysfs; idle links train down",
@@ -256,6 +274,14 @@ const VALUES: [(&str, &str); 14] = [
         "ecc_uncorrected",
         "errors that it did not mend: data was lost",
     ),
+    (
+        "row_remaps",
+        "rows of memory that the device replaced by spare ones over its life: for errors that were mended, and that were not; whether one waits for a reset, and whether one could not be replaced",
+    ),
+    (
+        "retired_pages",
+        "pages of memory that were taken out of use over its life: all, those on which data was lost, whether one waits for a reset, those that could not be taken out",
+    ),
     ("sm_clock_mhz", "MHz of the multiprocessors"),
     ("memory_clock_mhz", "MHz of the device's memory"),
     (
@@ -263,6 +289,22 @@ const VALUES: [(&str, &str); 14] = [
         "W that the device draws, averaged by the device over a time that its vendor states",
     ),
     ("temperature_c", "degrees Celsius of the chip"),
+    (
+        "temperature_margin_c",
+        "degrees Celsius between that and slowdown_c, the least over the sensors that have both",
+    ),
+    (
+        "slowdown_c",
+        "degrees Celsius of the chip at which the device lowers its clocks to protect itself",
+    ),
+    (
+        "shutdown_c",
+        "degrees Celsius of the chip at which the device switches itself off",
+    ),
+    (
+        "most_operating_c",
+        "degrees Celsius of the chip that it is to work at, at most, and may go below its base clock at",
+    ),
     (
         "utilisation_percent",
         "percent of the device's last sampling period in which a kernel ran",

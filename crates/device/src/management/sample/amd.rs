@@ -2,13 +2,16 @@
 
 use std::str::FromStr;
 
-use topology::{PciAddress, RasErrors, Sysfs};
+use topology::{PciAddress, RasErrors, RetiredPages, Sysfs};
 
 use super::super::Answer;
 use super::values::Sample;
 
 /// Power in microwatts: averaged on most cards, of one moment on some.
 const POWER: [&str; 2] = ["power1_average", "power1_input"];
+
+/// Sensors of temperature: edge, junction and memory (thermal.rst), of which older cards have the first alone.
+const SENSORS: std::ops::RangeInclusive<u32> = 1..=3;
 
 /// Why the link that the kernel shows at the device is not told: on cards with a switch it says nothing of the slot.
 const CARDS_LINK: &str = "the device's own link may be the one inside the card, between its switch and its chip; see slot_link";
@@ -23,6 +26,7 @@ pub(in crate::management) fn sample(sysfs: &Sysfs, pci: &str) -> Sample {
             Sample {
                 ecc_corrected: errors.clone().map(|errors| errors.corrected),
                 ecc_uncorrected: errors.map(|errors| errors.uncorrected),
+                retired_pages: RetiredPages::read(sysfs, address),
                 ..Files::of(sysfs, address).sample()
             }
         }
@@ -67,6 +71,22 @@ impl<'a> Files<'a> {
         text.parse().map_err(|_| format!("/{path} holds `{text}`"))
     }
 
+    /// The least that a sensor lies below its critical temperature, of those that have both.
+    ///
+    /// The kernel calls it critical; the firmware lowers clocks at it (`TedgeLimit` and its like in drivers/gpu/drm/amd/pm/swsmu), and
+    /// `_emergency` is where the device switches itself off.
+    fn margin(&self) -> Answer<i32> {
+        let of = |number: u32| {
+            let now = self.sensor(&format!("temp{number}_input"))?;
+            let critical = self.sensor(&format!("temp{number}_crit"))?;
+            let milli = i128::from(critical) - i128::from(now);
+            i32::try_from(milli.div_euclid(1000)).map_err(|_| format!("{milli} is no temperature"))
+        };
+        let known = SENSORS.filter_map(|number| of(number).ok()).min();
+        // The reason is that of the first, which every card has.
+        known.map_or_else(|| of(*SENSORS.start()), Ok)
+    }
+
     fn sample(&self) -> Sample {
         // Hertz and thousandths of a degree.
         let mhz = |hertz: u64| u32::try_from(hertz / 1_000_000).unwrap_or(u32::MAX);
@@ -84,6 +104,9 @@ impl<'a> Files<'a> {
             memory_clock_mhz: self.sensor("freq2_input").map(mhz),
             power_w: power.map(|microwatts| microwatts as f64 / 1e6),
             temperature_c: self.sensor("temp1_input").map(degrees),
+            temperature_margin_c: self.margin(),
+            slowdown_c: self.sensor("temp1_crit").map(degrees),
+            shutdown_c: self.sensor("temp1_emergency").map(degrees),
             utilisation_percent: self.number("gpu_busy_percent"),
             memory_used_bytes: self.number("mem_info_vram_used"),
             device_link: Err(CARDS_LINK.to_owned()),
@@ -107,6 +130,11 @@ mod tests {
             ("pcie_replay_count", "strange\n"),
             ("hwmon/hwmon4/power1_input", "215500000\n"),
             ("hwmon/hwmon4/temp1_input", "64999\n"),
+            ("hwmon/hwmon4/temp1_crit", "100000\n"),
+            ("hwmon/hwmon4/temp1_emergency", "105000\n"),
+            ("hwmon/hwmon4/temp2_input", "98500\n"),
+            ("hwmon/hwmon4/temp2_crit", "110000\n"),
+            ("hwmon/hwmon4/temp3_input", "70000\n"),
             ("hwmon/hwmon4/freq1_input", "2350000000\n"),
         ] {
             std::fs::write(folder.join(name), text).unwrap();
@@ -119,6 +147,11 @@ mod tests {
         assert_eq!(sample.power_w, Ok(215.5));
         assert_eq!(sample.temperature_c, Ok(64));
         assert_eq!(sample.sm_clock_mhz, Ok(2350));
+        // The junction is the nearest: 110 000 - 98 500 m°C, rounded down; 100 000 - 64 999 of the edge is more.
+        assert_eq!(sample.temperature_margin_c, Ok(11));
+        assert_eq!((sample.slowdown_c, sample.shutdown_c), (Ok(100), Ok(105)));
+        let pages = sample.retired_pages.unwrap_err();
+        assert!(pages.contains("gpu_vram_bad_pages"), "{pages}");
         let says = |answer: Answer<u32>, text: &str| {
             let why = answer.unwrap_err();
             assert!(why.contains(text), "{why}");

@@ -2,6 +2,7 @@
 
 mod amd;
 mod nvml;
+mod repairs;
 mod values;
 
 pub(super) use amd::sample as amd_sample;

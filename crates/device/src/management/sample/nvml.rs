@@ -7,6 +7,7 @@ use nvml_wrapper::enum_wrappers::device::{
 use nvml_wrapper::error::{Bits, NvmlError};
 
 use super::super::{Answer, Nvml};
+use super::repairs::{Thresholds, repairs};
 use super::values::Sample;
 
 /// Reasons for lower clocks by their bit (`nvmlClocksEventReason*` in nvml.h), in words that `nvidia-smi -q` uses.
@@ -37,6 +38,9 @@ fn sample(nvml: &Nvml, device: &Device<'_>, pci: &str) -> Sample {
         let unknown = || "the library gives a link that PCI Express does not have".to_owned();
         link.current.ok_or_else(unknown)
     });
+    let (row_remaps, retired_pages) = repairs(device);
+    let thresholds = Thresholds::of(device);
+    let temperature = told(device.temperature(TemperatureSensor::Gpu));
     Sample {
         device_link: link,
         pcie_replays: told(device.pcie_replay_counter()),
@@ -49,7 +53,13 @@ fn sample(nvml: &Nvml, device: &Device<'_>, pci: &str) -> Sample {
         memory_clock_mhz: told(device.clock_info(Clock::Memory)),
         // The library says milliwatts.
         power_w: told(device.power_usage()).map(|milliwatts| f64::from(milliwatts) / 1000.0),
-        temperature_c: told(device.temperature(TemperatureSensor::Gpu)),
+        temperature_margin_c: thresholds.margin(&temperature),
+        temperature_c: temperature,
+        slowdown_c: thresholds.slowdown,
+        shutdown_c: thresholds.shutdown,
+        most_operating_c: thresholds.most_operating,
+        row_remaps,
+        retired_pages,
         utilisation_percent: told(device.utilization_rates()).map(|rates| rates.gpu),
         memory_used_bytes: told(device.memory_info()).map(|memory| memory.used),
         throttle: bits(device).map(names),
@@ -58,7 +68,7 @@ fn sample(nvml: &Nvml, device: &Device<'_>, pci: &str) -> Sample {
     }
 }
 
-fn told<T>(answer: Result<T, NvmlError>) -> Answer<T> {
+pub(super) fn told<T>(answer: Result<T, NvmlError>) -> Answer<T> {
     answer.map_err(|error| error.to_string())
 }
 

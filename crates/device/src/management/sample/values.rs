@@ -1,6 +1,6 @@
 //! [`Sample`]: one reading of a device's link, counters, clocks, power and load. Nothing is kept between readings.
 
-use topology::PcieLink;
+use topology::{PcieLink, RetiredPages, RowRemaps};
 
 use super::super::Answer;
 
@@ -19,6 +19,10 @@ pub struct Sample {
     pub ecc_corrected: Answer<u64>,
     /// Errors that its memory did not mend.
     pub ecc_uncorrected: Answer<u64>,
+    /// Rows of its memory that were replaced by spare ones.
+    pub row_remaps: Answer<RowRemaps>,
+    /// Pages of its memory that were taken out of use.
+    pub retired_pages: Answer<RetiredPages>,
     /// Clock of the multiprocessors, MHz.
     pub sm_clock_mhz: Answer<u32>,
     /// Clock of the memory, MHz.
@@ -27,6 +31,14 @@ pub struct Sample {
     pub power_w: Answer<f64>,
     /// Temperature of the chip, degrees Celsius.
     pub temperature_c: Answer<u32>,
+    /// How far it is below the temperature that it slows down at, degrees Celsius.
+    pub temperature_margin_c: Answer<i32>,
+    /// Temperature that it lowers its clocks at to protect itself.
+    pub slowdown_c: Answer<u32>,
+    /// Temperature that it switches itself off at.
+    pub shutdown_c: Answer<u32>,
+    /// Temperature that it is to work at, at most.
+    pub most_operating_c: Answer<u32>,
     /// Utilisation of the compute units, percent.
     pub utilisation_percent: Answer<u32>,
     /// Memory in use, bytes.
@@ -49,10 +61,16 @@ impl Sample {
             pcie_replays: no(reason),
             ecc_corrected: no(reason),
             ecc_uncorrected: no(reason),
+            row_remaps: no(reason),
+            retired_pages: no(reason),
             sm_clock_mhz: no(reason),
             memory_clock_mhz: no(reason),
             power_w: no(reason),
             temperature_c: no(reason),
+            temperature_margin_c: no(reason),
+            slowdown_c: no(reason),
+            shutdown_c: no(reason),
+            most_operating_c: no(reason),
             utilisation_percent: no(reason),
             memory_used_bytes: no(reason),
             throttle: no(reason),

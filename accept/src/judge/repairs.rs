@@ -1,0 +1,316 @@
+//! What was repaired of a device's memory, over its life and in this run: rows that were remapped, pages that were retired.
+//!
+//! A repair that failed is what vendors take cards back for; one of this run tells that the memory decays now. One that waits for a reset
+//! leaves open what the card is like behind it.
+
+use measure::record::{MonitorGap, MonitorLine, MonitorSample, MonitorValues};
+
+use super::judging::Judging;
+use super::watch::{SOURCE, of_devices};
+use crate::plural::plural;
+use crate::profile::LimitRow;
+use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Side, Verdict};
+
+const KIND: &str = "memory_repairs";
+
+/// What a figure is counted from.
+type Value = fn(&MonitorValues) -> Option<u64>;
+
+/// The figures: the key in profiles, one of them in words, and its value.
+const FIGURES: [(&str, &str, Value); 3] = [
+    (
+        "remapped_uncorrectable",
+        "row that was remapped for lost data",
+        |values| values.row_remaps.map(|rows| rows.uncorrected),
+    ),
+    (
+        "remapped_correctable",
+        "row that was remapped for mended errors",
+        |values| values.row_remaps.map(|rows| rows.corrected),
+    ),
+    ("retired_pages", "page that was retired", |values| {
+        values.retired_pages.map(|pages| pages.retired)
+    }),
+];
+
+/// What to do where something was repaired before and nothing is wrong now.
+const WATCH: &str = "read it again after some days of load (nvidia-smi -q -d ROW_REMAPPER,PAGE_RETIREMENT; amd-smi bad-pages): \
+                     where it grows, have the vendor's diagnostic look";
+
+/// What to do where a repair waits.
+const RESET: &str = "reset the device with nothing running on it (nvidia-smi --gpu-reset -i N, or start the machine anew), so that the \
+                     repair takes effect, and run again";
+
+/// One check for each device.
+pub(super) fn repairs(judging: &Judging<'_>) -> Vec<Check> {
+    of_devices(judging, KIND, |label, samples| {
+        of_device(judging, label, samples)
+    })
+}
+
+/// Something that is to be told, with the limit that it is beyond.
+struct Told {
+    verdict: Verdict,
+    code: ReasonCode,
+    text: String,
+    limit: Option<Limit>,
+}
+
+impl Told {
+    fn new(verdict: Verdict, code: ReasonCode, text: String) -> Self {
+        Self {
+            verdict,
+            code,
+            text,
+            limit: None,
+        }
+    }
+
+    /// A fault is worse than what is open, and that than what warns.
+    fn order(&self) -> u8 {
+        match self.verdict {
+            Verdict::Fail => 2,
+            Verdict::Inconclusive => 1,
+            _ => 0,
+        }
+    }
+}
+
+/// A figure at the first and the last reading that has it.
+struct Figure {
+    key: &'static str,
+    one: &'static str,
+    before: u64,
+    after: u64,
+}
+
+fn of_device(judging: &Judging<'_>, label: &str, samples: &[&MonitorSample]) -> Check {
+    let figures = figures(samples);
+    let last = samples
+        .iter()
+        .rev()
+        .map(|sample| &sample.values)
+        .find(|values| values.row_remaps.is_some() || values.retired_pages.is_some());
+    let (Some(last), false) = (last, figures.is_empty()) else {
+        return unread(judging, label);
+    };
+    let mut all = flags(last);
+    all.extend(figures.iter().flat_map(|figure| of_figure(judging, figure)));
+    // The first of the worst decides.
+    all.sort_by_key(|told| std::cmp::Reverse(told.order()));
+    let (state, counted) = evidence(label, samples, &figures, last);
+    let about = [label.to_owned()];
+    let words: Vec<String> = match &all[..] {
+        [] => figures
+            .iter()
+            .map(|figure| count(figure.after, figure.one))
+            .collect(),
+        all => all.iter().map(|told| told.text.clone()).collect(),
+    };
+    let text = words.join("; ");
+    match all.into_iter().next() {
+        None => {
+            let text = format!("{text}, none of them in this run, and none waits or failed");
+            let came = (Verdict::Pass, ReasonCode::AsExpected, text);
+            judging.judged(KIND, about, came, None, Seen::new(state, counted))
+        }
+        Some(told) if told.verdict == Verdict::Inconclusive => {
+            let subject = judging.subject(KIND, about);
+            let all = std::iter::once(state).chain(counted).collect();
+            let check = subject.inconclusive(told.code, text, None, all);
+            match told.code {
+                ReasonCode::ResetPending => check.advised(RESET),
+                _ => check,
+            }
+        }
+        Some(told) => {
+            let came = (told.verdict, told.code, text);
+            let check = judging.judged(KIND, about, came, told.limit, Seen::new(state, counted));
+            match told.verdict {
+                Verdict::Warn => check.advised(WATCH),
+                _ => check,
+            }
+        }
+    }
+}
+
+fn figures(samples: &[&MonitorSample]) -> Vec<Figure> {
+    let figure = |(key, one, value): &(&'static str, &'static str, Value)| {
+        let mut counts = samples.iter().filter_map(|sample| value(&sample.values));
+        let before = counts.next()?;
+        Some(Figure {
+            key,
+            one,
+            before,
+            after: counts.next_back().unwrap_or(before),
+        })
+    };
+    FIGURES.iter().filter_map(figure).collect()
+}
+
+/// What the device says of repairs that failed or wait.
+fn flags(last: &MonitorValues) -> Vec<Told> {
+    let rows = last.row_remaps.unwrap_or_default();
+    let pages = last.retired_pages.unwrap_or_default();
+    let mut told = Vec::new();
+    let failed = |text: String| Told::new(Verdict::Fail, ReasonCode::RepairFailed, text);
+    if rows.failed {
+        told.push(failed("a row of memory could not be remapped".to_owned()));
+    }
+    if let Some(pages @ 1..) = pages.failed {
+        told.push(failed(format!(
+            "{} could not be retired",
+            plural(pages, "page")
+        )));
+    }
+    if rows.pending || pages.pending {
+        let what = if rows.pending { "row" } else { "page" };
+        let text = format!("a {what} of memory waits for a reset of the device to be repaired");
+        told.push(Told::new(
+            Verdict::Inconclusive,
+            ReasonCode::ResetPending,
+            text,
+        ));
+    }
+    told
+}
+
+fn of_figure(judging: &Judging<'_>, figure: &Figure) -> Option<Told> {
+    let Figure {
+        key,
+        one,
+        before,
+        after,
+    } = figure;
+    let Some(more) = after.checked_sub(*before) else {
+        let text = format!("{key} fell from {before} to {after}, so that its rise is not known");
+        return Some(Told::new(
+            Verdict::Inconclusive,
+            ReasonCode::CounterReset,
+            text,
+        ));
+    };
+    if more > 0 {
+        let text = format!("{} in this run, {before} before it", count(more, one));
+        return Some(Told::new(Verdict::Fail, ReasonCode::MemoryRepaired, text));
+    }
+    let row = judging
+        .row(KIND, Some(key))
+        .filter(|row| row.of.as_deref() == Some(key))?;
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "rows of a device are far below 2^53"
+    )]
+    let beyond = |line: Option<f64>| line.is_some_and(|line| *after as f64 > line);
+    let verdict = match (beyond(row.fail), beyond(row.warn)) {
+        (true, _) => Verdict::Fail,
+        (_, true) => Verdict::Warn,
+        _ => return None,
+    };
+    Some(Told {
+        limit: Some(limit(row)),
+        ..Told::new(verdict, ReasonCode::MemoryRepaired, count(*after, one))
+    })
+}
+
+fn limit(row: &LimitRow) -> Limit {
+    Limit {
+        good: Side::AtMost,
+        fail: row.fail,
+        warn: row.warn,
+        unit: row.unit.word().to_owned(),
+        basis: "over the life of the device".to_owned(),
+        source: row.source.clone(),
+    }
+}
+
+/// So many of what one is called `row that was remapped`.
+fn count(number: u64, one: &str) -> String {
+    match one.split_once(" that was ") {
+        Some((noun, how)) if number != 1 => format!("{number} {noun}s that were {how}"),
+        _ => format!("{number} {one}"),
+    }
+}
+
+fn evidence(
+    label: &str,
+    samples: &[&MonitorSample],
+    figures: &[Figure],
+    last: &MonitorValues,
+) -> (Evidence, Vec<Evidence>) {
+    let rows = last.row_remaps.unwrap_or_default();
+    let pages = last.retired_pages.unwrap_or_default();
+    let states = [
+        ("one waits for a reset", rows.pending || pages.pending),
+        (
+            "one failed",
+            rows.failed || pages.failed.is_some_and(|pages| pages > 0),
+        ),
+    ];
+    let is: Vec<&str> = states
+        .iter()
+        .filter(|(_, is)| *is)
+        .map(|(state, _)| *state)
+        .collect();
+    let state = Evidence::Seen {
+        what: "repairs of memory that wait or failed".to_owned(),
+        value: if is.is_empty() {
+            "none".to_owned()
+        } else {
+            is.join(", ")
+        },
+        expected: Some("none".to_owned()),
+        n: samples
+            .iter()
+            .filter(|sample| {
+                sample.values.row_remaps.is_some() || sample.values.retired_pages.is_some()
+            })
+            .count(),
+        source: SOURCE.to_owned(),
+    };
+    let span = match samples {
+        [first, .., last] => last.answered_ns.saturating_sub(first.asked_ns),
+        _ => 0,
+    };
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
+    let over_s = span as f64 / 1e9;
+    let counted = figures.iter().map(|figure| Evidence::Counted {
+        what: format!("{} of {label}", figure.key),
+        before: Some(figure.before),
+        after: Some(figure.after),
+        over_s,
+        source: SOURCE.to_owned(),
+    });
+    (state, counted.collect())
+}
+
+/// Neither rows nor pages are told.
+fn unread(judging: &Judging<'_>, label: &str) -> Check {
+    let subject = judging.subject(KIND, [label.to_owned()]);
+    let why = gap(judging, label, "retired_pages").or_else(|| gap(judging, label, "row_remaps"));
+    let why = why.unwrap_or_else(|| "the monitor tells nothing of them".to_owned());
+    let text = format!("neither remapped rows nor retired pages are told: {why}");
+    if judging.is_guest() {
+        return subject.skipped(ReasonCode::Virtualized, text);
+    }
+    if why.contains("cannot be read") {
+        return subject.inconclusive(ReasonCode::Permission, text, None, vec![]);
+    }
+    subject.skipped(ReasonCode::UnsupportedByDevice, text)
+}
+
+/// Why a monitor has no such value of a device.
+pub(super) fn gap(judging: &Judging<'_>, label: &str, key: &str) -> Option<String> {
+    judging.findings.monitor.iter().find_map(|line| {
+        let MonitorLine::Header(header) = line else {
+            return None;
+        };
+        let device = header
+            .devices
+            .iter()
+            .position(|device| device.label == label)?;
+        let mut gaps = header.unavailable.iter();
+        let is_it = |gap: &&MonitorGap| gap.device == device && gap.key.as_deref() == Some(key);
+        Some(gaps.find(is_it)?.reason.clone())
+    })
+}

@@ -1,0 +1,111 @@
+//! What was repaired of a device's memory over its life: rows that were remapped, pages that were retired.
+//!
+//! AMD's kernel driver shows its pages in a file, which is read here; NVIDIA's stand in its management library alone. Nothing is
+//! judged here.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{PciAddress, Sysfs};
+
+/// Rows of memory that the device replaced by spare ones (NVIDIA, GPU Memory Error Management; from Ampere on).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowRemaps {
+    /// For errors that were mended.
+    pub corrected: u64,
+    /// For errors that were not: data was lost.
+    pub uncorrected: u64,
+    /// Whether a row is to be replaced at the next reset and is in use until then.
+    pub pending: bool,
+    /// Whether a row could not be replaced.
+    pub failed: bool,
+}
+
+/// Pages of memory that the driver takes out of use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetiredPages {
+    /// All that are recorded.
+    pub retired: u64,
+    /// Those of them on which data was lost (a double bit error); `None` where the driver does not tell causes apart.
+    pub after_lost_data: Option<u64>,
+    /// Whether one is in use until the next reset or start of the driver.
+    pub pending: bool,
+    /// Those that the driver could not take out of use; `None` where it does not say.
+    pub failed: Option<u64>,
+}
+
+impl RetiredPages {
+    /// Of AMD's device at an address: `ras/gpu_vram_bad_pages` (Documentation/gpu/amdgpu/ras.rst).
+    ///
+    /// # Errors
+    /// Its driver shows no such file, or it cannot be read; the text says which.
+    pub fn read(sysfs: &Sysfs, address: PciAddress) -> Result<Self, String> {
+        const FILE: &str = "gpu_vram_bad_pages";
+        let folder = format!("sys/bus/pci/devices/{address}/ras");
+        if !sysfs.names(&folder).iter().any(|name| name == FILE) {
+            return Err(format!("the kernel's driver shows no /{folder}/{FILE}"));
+        }
+        let text = sysfs.read_text(format!("{folder}/{FILE}"));
+        let text = text.ok_or_else(|| {
+            format!("/{folder}/{FILE} cannot be read; some kernels show it to root alone")
+        })?;
+        pages(&text).ok_or_else(|| format!("/{folder}/{FILE} is not a list of pages"))
+    }
+}
+
+/// Lines `page : size : flag`, the flag being R (out of use), P (to be taken out of use) or F (could not be).
+fn pages(text: &str) -> Option<RetiredPages> {
+    let (mut retired, mut pending, mut failed) = (0, false, 0);
+    for line in text.lines() {
+        let [_page, _size, flag] = line.split(':').collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        match flag.trim() {
+            "R" => {}
+            "P" => pending = true,
+            "F" => failed += 1,
+            _ => return None,
+        }
+        retired += 1;
+    }
+    Some(RetiredPages {
+        retired,
+        after_lost_data: None,
+        pending,
+        failed: Some(failed),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_counted_by_their_flags_and_what_cannot_be_read_is_named() {
+        let root = std::env::temp_dir().join(format!("topology-repairs-{}", std::process::id()));
+        let folder = root.join("sys/bus/pci/devices/0000:03:00.0/ras");
+        std::fs::create_dir_all(&folder).unwrap();
+        let sysfs = Sysfs::at(&root);
+        let address = "0000:03:00.0".parse().unwrap();
+        let file = folder.join("gpu_vram_bad_pages");
+        let none = RetiredPages::read(&sysfs, address).unwrap_err();
+        std::fs::write(&file, "").unwrap();
+        let healthy = RetiredPages::read(&sysfs, address);
+        // The form of the kernel's page: number, size and flag.
+        let listed = "0x00000001 : 0x00001000 : R\n0x00000002 : 0x00001000 : P\n0x0000000a : 0x00001000 : F\n";
+        std::fs::write(&file, listed).unwrap();
+        let three = RetiredPages::read(&sysfs, address);
+        std::fs::write(&file, "0x00000001 : 0x00001000 : Z\n").unwrap();
+        let strange = RetiredPages::read(&sysfs, address).unwrap_err();
+        std::fs::remove_dir_all(&root).unwrap();
+        assert!(none.contains("shows no /sys/bus/pci/devices/0000:03:00.0/ras/gpu_vram_bad_pages"));
+        let expected = |retired, pending, failed| RetiredPages {
+            retired,
+            after_lost_data: None,
+            pending,
+            failed: Some(failed),
+        };
+        assert_eq!(healthy, Ok(expected(0, false, 0)));
+        assert_eq!(three, Ok(expected(3, true, 1)));
+        assert!(strange.contains("is not a list of pages"), "{strange}");
+    }
+}
