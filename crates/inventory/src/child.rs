@@ -78,6 +78,7 @@ fn found(device: &DeviceDescription) -> Found {
         cache_bytes: device.cache_bytes,
         mig: None,
         busy: None,
+        repairs: None,
     }
 }
 
@@ -120,6 +121,7 @@ fn with_management(mut inventory: Inventory, managed: &Managed, sysfs: &Sysfs) -
             });
             let (busy, untold) = busy(gpu, soft.as_deref());
             device.busy = busy;
+            device.repairs = Some(gpu.repairs.clone());
             unknown.extend(untold.map(|reason| (vec![device.ordinal], reason)));
         }
     }
@@ -223,6 +225,7 @@ mod tests {
             pci: None,
             used_bytes: used.map_err(str::to_owned),
             processes: processes.map_err(str::to_owned),
+            repairs: topology::Repairs::told(Err(String::new()), Err(String::new())),
             utilisation_percent: None,
             mig: Vec::new(),
             mig_enabled: None,

@@ -2,6 +2,7 @@
 
 use measure::record::{Busy, Mig};
 use serde::{Deserialize, Serialize};
+use topology::Repairs;
 
 use device::Built;
 
@@ -75,4 +76,6 @@ pub struct Found {
     pub mig: Option<Mig>,
     /// Who else uses it; `None` where nobody can say.
     pub busy: Option<Busy>,
+    /// What was repaired of its memory; `None` where no management library told of it.
+    pub repairs: Option<Repairs>,
 }

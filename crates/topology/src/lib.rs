@@ -60,7 +60,7 @@ pub use path::{PathType, PathTypeError};
 pub use payload::max_payload_bytes;
 pub use pci::PciDevice;
 pub use ras::RasErrors;
-pub use repairs::{RetiredPages, RowRemaps};
+pub use repairs::{Repairs, RetiredPages, RowRemaps};
 pub use slot::{LinkEnds, LinkStatus, SlotLink, SlotLinkUnknown, SlotPath, links, sample_current};
 pub use surroundings::{Crossing, Fact, PeerSurroundings, peer_surroundings};
 pub use sysfs::Sysfs;

@@ -5,7 +5,34 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PciAddress, Sysfs};
+use crate::{Fact, PciAddress, Sysfs};
+
+/// What was repaired of a device's memory; a device has the one or the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repairs {
+    /// Rows that were replaced.
+    pub rows: Fact<RowRemaps>,
+    /// Pages that were taken out of use.
+    pub pages: Fact<RetiredPages>,
+}
+
+impl Repairs {
+    /// Of what was read, and why what was not.
+    #[must_use]
+    pub fn told(rows: Result<RowRemaps, String>, pages: Result<RetiredPages, String>) -> Self {
+        Self {
+            rows: rows.map_or_else(Fact::Unknown, Fact::Known),
+            pages: pages.map_or_else(Fact::Unknown, Fact::Known),
+        }
+    }
+
+    /// Of AMD's device at an address, by its kernel driver's files.
+    #[must_use]
+    pub fn of_files(sysfs: &Sysfs, address: PciAddress) -> Self {
+        let rows = "AMD's driver tells pages and no rows".to_owned();
+        Self::told(Err(rows), RetiredPages::read(sysfs, address))
+    }
+}
 
 /// Rows of memory that the device replaced by spare ones (NVIDIA, GPU Memory Error Management; from Ampere on).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

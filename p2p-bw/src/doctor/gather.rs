@@ -209,6 +209,12 @@ fn asked(args: &DoctorArgs, machine: &Machine, interrupt: &Interrupt) -> Result<
             name: Some(measure::control::replaced(&described.name)),
             address: described.address,
             mig: (found.mig.is_some() || is_managed).then_some(found.mig.is_some()),
+            repairs: match &found.repairs {
+                Some(repairs) => Fact::Known(repairs.clone()),
+                None => Fact::Unknown(chosen.inventory.unmanaged.clone().unwrap_or_else(|| {
+                    "the management library does not tell of this device".to_owned()
+                })),
+            },
         }
     });
     Ok(Asked {
@@ -258,6 +264,7 @@ fn shown_by(sysfs: &Sysfs, machine: &Machine) -> Vec<Device> {
         name: gpu_name(sysfs, gpu).map(|name| measure::control::replaced(&name)),
         address: Some(gpu.address),
         mig: None,
+        repairs: Fact::Unknown("no driver was asked".to_owned()),
     })
     .collect()
 }

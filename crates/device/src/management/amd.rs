@@ -3,7 +3,7 @@
 //! No library is loaded. The processes that use a card are not told in these files, and the card function's own link is the
 //! one behind the switch on the card: the link of the slot is read by crate `topology`.
 
-use topology::{Machine, PciAddress, Sysfs};
+use topology::{Machine, PciAddress, Repairs, Sysfs};
 
 use super::sample::amd_sample;
 use super::{Answer, ManagedDevice, ManagedLink, Management, Sample};
@@ -45,6 +45,7 @@ impl Management for Amd {
             ManagedDevice {
                 uuid: None,
                 used_bytes: now.memory_used_bytes,
+                repairs: Repairs::of_files(&self.sysfs, *address),
                 processes: Err("sysfs does not list them".to_owned()),
                 utilisation_percent: now.utilisation_percent.ok(),
                 mig: Vec::new(),

@@ -13,7 +13,7 @@ pub(crate) use managed::{AMDGPU, MXSML, NVML};
 pub use managed::{Managed, Management};
 pub use nvml::Nvml;
 pub use sample::Sample;
-use topology::PcieLink;
+use topology::{PcieLink, Repairs};
 
 /// Why a management answer is missing, in the library's words.
 pub type Unanswered = String;
@@ -32,6 +32,8 @@ pub struct ManagedDevice {
     pub used_bytes: Answer<u64>,
     /// Processes that compute on it: id and bytes, where the library gives them.
     pub processes: Answer<Vec<(u32, Option<u64>)>>,
+    /// What was repaired of its memory.
+    pub repairs: Repairs,
     /// Utilisation of the compute units, percent.
     pub utilisation_percent: Option<u32>,
     /// MIG instances on it; empty where MIG is off.

@@ -4,8 +4,9 @@
 
 use nvml_wrapper::Nvml as Library;
 use nvml_wrapper::error::NvmlError;
-use topology::PcieLink;
+use topology::{PcieLink, Repairs};
 
+use super::sample::repairs;
 use super::{Answer, ManagedDevice, ManagedLink, Management, MigInstance, Sample};
 use crate::error::{DeviceError, Result};
 
@@ -106,6 +107,7 @@ impl Management for Nvml {
 
 fn describe(device: &nvml_wrapper::Device<'_>) -> ManagedDevice {
     let mode = device.mig_mode().ok().map(|mode| mode.current != 0);
+    let (rows, pages) = repairs(device);
     ManagedDevice {
         uuid: device.uuid().ok(),
         pci: device.pci_info().ok().map(|info| info.bus_id),
@@ -114,6 +116,7 @@ fn describe(device: &nvml_wrapper::Device<'_>) -> ManagedDevice {
             .map(|memory| memory.used)
             .map_err(|error| error.to_string()),
         processes: processes(device),
+        repairs: Repairs::told(rows, pages),
         utilisation_percent: device.utilization_rates().ok().map(|rates| rates.gpu),
         mig: if mode == Some(true) {
             instances(device)

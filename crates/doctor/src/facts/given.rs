@@ -1,6 +1,6 @@
 //! What the caller brings, because it needs a driver, a library, a system call or the environment.
 
-use topology::{Fact, PciAddress};
+use topology::{Fact, PciAddress, Repairs};
 
 /// What [`super::Facts`] cannot read from files.
 #[derive(Debug, Clone)]
@@ -36,6 +36,8 @@ pub struct Device {
     pub address: Option<PciAddress>,
     /// Whether it is a MIG instance; `None` where no management library was asked.
     pub mig: Option<bool>,
+    /// What the management library says was repaired of its memory.
+    pub repairs: Fact<Repairs>,
 }
 
 /// The version of a part of the software.

@@ -2,7 +2,7 @@
 
 use topology::{
     Crossing, Fact, LargeBar, LinkStatus, Machine, PathType, PciAddress, PciFunction, PciTree,
-    PeerSurroundings, SlotLink, Sysfs, links, peer_surroundings,
+    PeerSurroundings, Repairs, SlotLink, Sysfs, links, peer_surroundings, vendor,
 };
 
 use super::Device;
@@ -24,6 +24,8 @@ pub struct Gpu {
     pub node: Option<u32>,
     /// Whether it is a MIG instance; `None` where nobody was asked.
     pub mig: Option<bool>,
+    /// What was repaired of its memory.
+    pub repairs: Fact<Repairs>,
     /// The narrowest link between the card and the root complex.
     pub link: Fact<SlotLink>,
     /// The card's end of the slot and the port above, each with its best.
@@ -126,6 +128,11 @@ impl Gpu {
             device_id: pci.map(|pci| pci.device_id),
             node: pci.and_then(|pci| pci.node),
             mig: device.mig,
+            // AMD's driver shows it in files, whoever was asked.
+            repairs: match pci.filter(|pci| pci.vendor == vendor::AMD) {
+                Some(pci) => Fact::Known(Repairs::of_files(sysfs, pci.address)),
+                None => device.repairs.clone(),
+            },
             link,
             slot,
             bar: match around {

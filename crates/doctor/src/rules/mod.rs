@@ -10,6 +10,7 @@ mod log;
 mod memory;
 mod nics;
 mod peers;
+mod repairs;
 mod transport;
 mod variables;
 mod versions;
@@ -149,6 +150,15 @@ pub const RULES: &[Rule] = &[
               device caused",
         source: "Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats of Linux",
         judge: links::errors,
+    },
+    Rule {
+        id: "memory-repairs",
+        title: "repairs of the GPUs' memory: remapped rows, retired pages",
+        reads: "the management library, /sys/bus/pci/devices/*/ras/gpu_vram_bad_pages",
+        why: "memory that was repaired lost data or was about to; what waits for a reset is in use until then, and for what could not be \
+              repaired a vendor takes the card back",
+        source: "https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/, Documentation/gpu/amdgpu/ras.rst of Linux",
+        judge: repairs::memory,
     },
     Rule {
         id: "aspm",

@@ -238,6 +238,7 @@ mod tests {
             device_id: None,
             node: None,
             mig: None,
+            repairs: Fact::Unknown("not asked".to_owned()),
             link: Fact::Unknown(unknown()),
             slot: Fact::Unknown(unknown()),
             bar: Fact::Unknown(unknown()),

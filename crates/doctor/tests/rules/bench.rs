@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use doctor::{Device, Facts, Given, SharedMemory, Variable, Version};
-use topology::{Fact, Machine, Sysfs};
+use topology::{Fact, Machine, Repairs, RowRemaps, Sysfs};
 
 /// The folder of a PCI function below `sys/devices`, by its address.
 const FUNCTIONS: [(&str, &str); 6] = [
@@ -65,6 +65,7 @@ impl Bench {
                 .map(|place| Device {
                     name: Some("NVIDIA L40".to_owned()),
                     mig: Some(false),
+                    repairs: Fact::Known(no_repairs()),
                     ..device(place)
                 })
                 .to_vec(),
@@ -352,7 +353,13 @@ fn device(place: usize) -> Device {
         name: None,
         address: Some(GPUS[place].parse().unwrap()),
         mig: None,
+        repairs: Fact::Unknown("no driver was asked".to_owned()),
     }
+}
+
+/// Of a card from Ampere on: rows, and no pages.
+fn no_repairs() -> Repairs {
+    Repairs::told(Ok(RowRemaps::default()), Err("not available".to_owned()))
 }
 
 pub(crate) fn version(component: &str, text: &str) -> Version {

@@ -6,4 +6,5 @@ mod repairs;
 mod values;
 
 pub(super) use amd::sample as amd_sample;
+pub(super) use repairs::repairs;
 pub use values::Sample;

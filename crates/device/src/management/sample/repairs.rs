@@ -31,7 +31,9 @@ const FIELDS: [u32; 7] = [
 ];
 
 /// Rows that were replaced and pages that were retired.
-pub(super) fn repairs(device: &Device<'_>) -> (Answer<RowRemaps>, Answer<RetiredPages>) {
+pub(in crate::management) fn repairs(
+    device: &Device<'_>,
+) -> (Answer<RowRemaps>, Answer<RetiredPages>) {
     match device.field_values_for(&FIELDS.map(FieldId)) {
         Ok(found) => {
             let found: Vec<Answer<u64>> = found

@@ -5,6 +5,7 @@ mod links;
 mod nics;
 mod peers;
 mod process;
+mod repairs;
 mod software;
 
 use doctor::Verdict;
@@ -47,6 +48,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
         links::CASES,
         host::CASES,
         process::CASES,
+        repairs::CASES,
         software::CASES,
         nics::CASES,
     ];
