@@ -166,6 +166,9 @@ pub struct Sensors {
     /// Temperature that it is to work at, at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_operating_c: Option<u32>,
+    /// Degrees Celsius below the nearest temperature that it slows down at, as newer drivers of NVIDIA tell it beside or instead of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin_c: Option<i32>,
     /// NVIDIA performance state, 0 (full speed) to 15.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub performance_state: Option<u32>,

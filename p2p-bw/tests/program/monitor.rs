@@ -20,6 +20,8 @@ fn told() -> BoxFile {
         slowdown_c: Some(92),
         shutdown_c: Some(95),
         most_operating_c: Some(88),
+        // Not asked for where the threshold is told.
+        margin_c: Some(19),
         performance_state: Some(0),
         utilization_percent: Some(98),
         memory_utilization_percent: Some(40),
@@ -143,6 +145,32 @@ fn every_value_is_the_boxs_and_what_it_does_not_tell_has_a_reason() {
         (end.reason.as_str(), code, said.as_str()),
         ("duration", 0, "")
     );
+    scratch.nobody_is_left();
+}
+
+#[test]
+fn a_driver_that_tells_a_margin_and_no_thresholds_is_taken_at_its_word() {
+    let scratch = Scratch::new();
+    let mut described = two_gpus();
+    described.device[0].sensors = Some(Sensors {
+        temperature_c: Some(50),
+        margin_c: Some(-2),
+        ..Sensors::default()
+    });
+    let described = scratch.write_box(&described);
+    let mut run = Monitored::start(
+        &scratch,
+        &["--sim", &described, "--duration", "0.05", "--hz", "20"],
+    );
+    run.header();
+    let values = run
+        .until(|line| sample(line).filter(|sample| sample.device == 0))
+        .values;
+    assert_eq!(
+        (values.temperature_margin_c, values.slowdown_c),
+        (Some(-2), None)
+    );
+    run.end();
     scratch.nobody_is_left();
 }
 

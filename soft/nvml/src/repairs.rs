@@ -5,8 +5,8 @@
 )]
 
 use crate::abi::{
-    Answer, Handle, INVALID_ARGUMENT, NOT_SUPPORTED, Refused, Status, Target, call, described,
-    present, put, whole,
+    Answer, Handle, INVALID_ARGUMENT, NOT_SUPPORTED, Refused, Status, Target, VERSION_MISMATCH,
+    call, described, present, put, whole,
 };
 use crate::sensors::sensor;
 use boxfile::Fault;
@@ -156,5 +156,37 @@ unsafe extern "C" fn nvmlDeviceGetTemperatureThreshold(
         })?;
         // SAFETY: nvml.h: the caller passes a place for one unsigned int.
         unsafe { put(degrees, found) }
+    })
+}
+
+/// `nvmlMarginTemperature_v1_t`.
+#[repr(C)]
+struct MarginTemperature {
+    version: c_uint,
+    margin: c_int,
+}
+
+/// `NVML_STRUCT_VERSION(MarginTemperature, 1)`.
+const MARGIN_TEMPERATURE: c_uint = size_of::<MarginTemperature>() as c_uint | 1 << 24;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetMarginTemperature(
+    handle: Handle,
+    margin: *mut MarginTemperature,
+) -> Status {
+    call(|| {
+        present(margin)?;
+        let found = sensor(handle, |sensors| sensors.margin_c)?;
+        // SAFETY: nvml.h: the caller passes a structure whose version is set; any version begins with that field.
+        let version = unsafe { margin.cast::<c_uint>().read() };
+        if version != MARGIN_TEMPERATURE {
+            return Err(VERSION_MISMATCH);
+        }
+        let answer = MarginTemperature {
+            version,
+            margin: found,
+        };
+        // SAFETY: the version says that the whole structure is there.
+        unsafe { put(margin, answer) }
     })
 }

@@ -5,6 +5,7 @@
 
 mod amd;
 mod managed;
+mod margin;
 mod nvml;
 mod sample;
 

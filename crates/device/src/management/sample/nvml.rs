@@ -6,6 +6,7 @@ use nvml_wrapper::enum_wrappers::device::{
 };
 use nvml_wrapper::error::{Bits, NvmlError};
 
+use super::super::margin::margin;
 use super::super::{Answer, Nvml};
 use super::repairs::{Thresholds, repairs};
 use super::values::Sample;
@@ -53,7 +54,7 @@ fn sample(nvml: &Nvml, device: &Device<'_>, pci: &str) -> Sample {
         memory_clock_mhz: told(device.clock_info(Clock::Memory)),
         // The library says milliwatts.
         power_w: told(device.power_usage()).map(|milliwatts| f64::from(milliwatts) / 1000.0),
-        temperature_margin_c: thresholds.margin(&temperature),
+        temperature_margin_c: thresholds.margin(&temperature, || margin(device)),
         temperature_c: temperature,
         slowdown_c: thresholds.slowdown,
         shutdown_c: thresholds.shutdown,

@@ -102,11 +102,24 @@ impl Thresholds {
         }
     }
 
-    /// How far a temperature lies below the one that the device slows down at; the reason of what is missing.
-    pub(super) fn margin(&self, now: &Answer<u32>) -> Answer<i32> {
-        let (slowdown, now) = (self.slowdown.clone()?, now.clone()?);
-        let margin = i64::from(slowdown) - i64::from(now);
-        i32::try_from(margin).map_err(|_| format!("{margin} is no temperature"))
+    /// How far a temperature lies below the one that the device slows down at, or, where that is not told, what the library calls the
+    /// margin; where neither is, both reasons.
+    pub(super) fn margin(
+        &self,
+        now: &Answer<u32>,
+        by_library: impl FnOnce() -> Answer<i32>,
+    ) -> Answer<i32> {
+        let of_threshold = || {
+            let (slowdown, now) = (self.slowdown.clone()?, now.clone()?);
+            let margin = i64::from(slowdown) - i64::from(now);
+            i32::try_from(margin).map_err(|_| format!("{margin} is no temperature"))
+        };
+        of_threshold().or_else(|first: String| {
+            by_library().map_err(|second| match first == second {
+                true => first,
+                false => format!("{first}; {second}"),
+            })
+        })
     }
 }
 
@@ -172,18 +185,19 @@ mod tests {
             shutdown: Ok(95),
             most_operating: Ok(88),
         };
+        let none = || Err("not supported".to_owned());
         // 92 - 45 and 92 - 94.
-        assert_eq!(thresholds(Ok(92)).margin(&Ok(45)), Ok(47));
-        assert_eq!(thresholds(Ok(92)).margin(&Ok(94)), Ok(-2));
+        assert_eq!(thresholds(Ok(92)).margin(&Ok(45), none), Ok(47));
+        assert_eq!(thresholds(Ok(92)).margin(&Ok(94), none), Ok(-2));
         let no = || Err("no sensor".to_owned());
+        let both = Err("no sensor; not supported".to_owned());
+        assert_eq!(thresholds(no()).margin(&Ok(45), none), both);
         assert_eq!(
-            thresholds(no()).margin(&Ok(45)),
-            Err("no sensor".to_owned())
+            thresholds(Err("not supported".to_owned())).margin(&Ok(45), none),
+            none()
         );
-        assert_eq!(
-            thresholds(Ok(92)).margin(&no()),
-            Err("no sensor".to_owned())
-        );
+        // The library's own word where it tells no threshold.
+        assert_eq!(thresholds(no()).margin(&Ok(45), || Ok(38)), Ok(38));
         assert!(degrees(Ok(0)).unwrap_err().contains("0 degrees"));
     }
 }
