@@ -9,6 +9,7 @@ use program::kernel_log::Logged;
 use serde::{Deserialize, Serialize};
 
 use crate::checks::Group;
+use crate::report::ReasonCode;
 
 /// Everything that stands for judging.
 #[derive(Debug, Clone, Default)]
@@ -63,9 +64,41 @@ impl<T> Found<T> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Missing {
     /// The reason that its checks get; one that stands with inconclusive or skip, or `hang` and `device_lost`, which fail.
-    pub(crate) code: crate::report::ReasonCode,
+    pub(crate) code: ReasonCode,
     /// In words.
     pub(crate) text: String,
+    /// Whether its step did not come to its end by itself or was not begun, so that `--resume` does it.
+    #[serde(default)]
+    pub(crate) is_open: bool,
+}
+
+impl Missing {
+    /// What is not open: it came to its end, or is no step.
+    pub(crate) fn of(code: ReasonCode, text: impl Into<String>) -> Self {
+        Self {
+            code,
+            text: text.into(),
+            is_open: false,
+        }
+    }
+
+    /// What to do where the run can be gone on with for it; `None` elsewhere.
+    pub(crate) fn advice(&self) -> Option<String> {
+        let first = match self.code {
+            _ if !self.is_open => return None,
+            ReasonCode::Budget => {
+                return Some(
+                    "give the run more time: the same command with a longer --budget, and --resume DIR in place of --out, goes on with it".to_owned(),
+                );
+            }
+            ReasonCode::OutOfMemory => "free memory",
+            ReasonCode::BusyHost => "stop the other work on this machine",
+            _ => "read what the program said (its log is in the result folder)",
+        };
+        Some(format!(
+            "{first}; the same command with --resume DIR in place of --out does this step again"
+        ))
+    }
 }
 
 /// Counters by name before and after.

@@ -171,7 +171,11 @@ impl<'a> Judging<'a> {
                 code: missing.code,
                 text: missing.text.clone(),
             };
-            return self.troubled(kind, about, &trouble, "what the run noted");
+            let check = self.troubled(kind, about, &trouble, "what the run noted");
+            return match missing.advice() {
+                Some(advice) => check.advised(advice),
+                None => check,
+            };
         }
         if group.is_some() && group == self.findings.cut {
             let text = "interrupted before it was measured".to_owned();

@@ -39,7 +39,7 @@ use crate::report::{Check, ReasonCode};
 use judging::Judging;
 use pool::Pool;
 pub(crate) use spread::is_open;
-pub(crate) use trouble::{STARVED, STOPPED};
+pub(crate) use trouble::{STARVED, STOPPED, has_fault};
 
 /// Findings that cannot be judged together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,7 @@
 //!
 //! The programs say in words what went wrong; the words that are looked for here are those of the device layer's errors.
 
-use measure::record::{CollectiveOutcome, Outcome, Verification};
+use measure::record::{CollectiveOutcome, Outcome, Payload, PeerVerdict, Record, Verification};
 
 use crate::report::{ReasonCode, Verdict};
 
@@ -118,6 +118,30 @@ pub(super) fn of_collective(outcome: &CollectiveOutcome) -> Option<Trouble> {
         CollectiveOutcome::Skipped { reason } => Some(Trouble::skipped(reason)),
         CollectiveOutcome::Failed { reason } => Some(Trouble::failed(reason)),
         CollectiveOutcome::Hang { doing } => Some(Trouble::hang(doing)),
+    }
+}
+
+/// Whether a record holds a fault of the hardware, which stands whatever came of its run.
+pub(crate) fn has_fault(record: &Record) -> bool {
+    let is_fault = |trouble: Option<Trouble>| trouble.is_some_and(|trouble| trouble.is_fault());
+    match &record.payload {
+        Payload::Links(links) => {
+            let mut probes = links.probes.iter();
+            let mut points = links.points.iter();
+            probes.any(|probe| {
+                use PeerVerdict::{Hang, HostLost, WrongData};
+                matches!(probe.verdict, WrongData | Hang | HostLost)
+            }) || points.any(|point| is_fault(of_copy(&point.outcome)))
+        }
+        Payload::Numa(numa) => {
+            let mut points = numa.points.iter();
+            points.any(|point| is_fault(of_copy(&point.outcome)))
+        }
+        Payload::Collectives(all) => {
+            let mut points = all.points.iter();
+            points.any(|point| is_fault(of_collective(&point.outcome)))
+        }
+        Payload::Serve(_) => false,
     }
 }
 

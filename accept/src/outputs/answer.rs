@@ -299,12 +299,14 @@ pub(super) fn next(code: ReasonCode) -> Option<&'static str> {
         }
         R::NotStated => "state it in a profile of your own that extends this one",
         R::WorkerFailed => {
-            "read what the worker said (the result folder has it) and go on with --resume"
+            "read what the worker said (the result folder has it) and run again with another --out"
         }
         R::OutOfMemory => "free memory and run again",
-        R::Interrupted => "go on with --resume and the result folder",
+        R::Interrupted => "the same command with --resume DIR in place of --out goes on with it",
         R::MissingLibrary => "install the library that the reason names",
-        R::Budget => "give the run more time (--budget) and go on with --resume",
+        R::Budget => {
+            "give the run more time: the same command with a longer --budget, and --resume DIR in place of --out, goes on with it"
+        }
         R::ExcludedByUser => "run without --exclude",
         R::DependencyFailed => "mend first what it rests on",
         R::Virtualized => "ask who runs the host, or run on the host itself",

@@ -107,12 +107,12 @@ pub(super) fn unsettled(check: Check, broke: &BTreeMap<Group, Missing>) -> Check
                 "{}; more samples were to be taken, and that broke: {}",
                 check.reason.text, missing.text
             );
-            Subject::new(&check.kind, check.about, check.required).inconclusive(
-                missing.code,
-                text,
-                check.limit,
-                check.evidence,
-            )
+            let subject = Subject::new(&check.kind, check.about, check.required);
+            let check = subject.inconclusive(missing.code, text, check.limit, check.evidence);
+            match missing.advice() {
+                Some(advice) => check.advised(advice),
+                None => check,
+            }
         }
         _ => check,
     }
@@ -231,7 +231,7 @@ mod tests {
             let code = ReasonCode::WorkerFailed;
             unsettled(
                 check.clone(),
-                &BTreeMap::from([(group, Missing { code, text })]),
+                &BTreeMap::from([(group, Missing::of(code, text))]),
             )
         };
         // Three samples have no interval, so that the check is open.

@@ -67,8 +67,12 @@ impl Run<'_> {
         if let Some(kept) = &kept {
             report.settings.clone_from(&kept.report.settings);
             let done = kept.done.len();
+            let why = match kept.is_complete() {
+                true => "ended with something left to do and was",
+                false => "was broken off and",
+            };
             report.notes.push(format!(
-                "the run was broken off and gone on with: {} done before",
+                "the run {why} gone on with: {} done before",
                 plural(done, "step")
             ));
             say!(
@@ -132,6 +136,7 @@ impl Run<'_> {
             findings,
             interrupt: self.interrupt,
             done: kept.map(|kept| kept.done.clone()).unwrap_or_default(),
+            broken: kept.map(|kept| kept.broken.clone()).unwrap_or_default(),
             begun: self.begun,
             before_s: kept.map_or(0.0, |kept| kept.took_s),
             budget: time_budget(self.args, &self.loaded.profile),

@@ -7,10 +7,11 @@ use program::{Stop, say};
 use supervisor::Signal;
 
 use super::folder::Folder;
-use super::journal::Entry;
+use super::journal::{Done, Entry};
 use super::session::Session;
 use super::start::Run;
 use super::{series, write};
+use crate::plural::plural;
 use crate::report::{BoxVerdict, Report, RunStatus, Verdict};
 
 impl Run<'_> {
@@ -39,6 +40,9 @@ impl Run<'_> {
         report.took_s = session.before_s + self.begun.elapsed().as_secs_f64();
         report.series = series::of(&session.findings.monitor);
         report.notes.append(&mut session.notes);
+        report
+            .notes
+            .extend(done_again(&session.broken, &session.done));
         if let Some(fingerprint) = session.findings.fingerprint.take() {
             report.node.fingerprint = fingerprint;
         }
@@ -57,6 +61,21 @@ impl Run<'_> {
     }
 }
 
+/// A note for each step that broke and was done again.
+fn done_again(broken: &[Done], done: &[Done]) -> Vec<String> {
+    let note = |step: &Done| {
+        let before: Vec<&Done> = broken.iter().filter(|one| one.name == step.name).collect();
+        let last = before.last()?.missing.as_ref()?;
+        Some(format!(
+            "{} was done {}, and the last one counts; before it broke: {}",
+            step.name,
+            plural(before.len() + 1, "time"),
+            last.text
+        ))
+    };
+    done.iter().filter_map(note).collect()
+}
+
 impl Session<'_> {
     /// What the checks came to until now, for a run whose disk refuses.
     pub(super) fn in_short(&self) -> Vec<String> {
@@ -67,5 +86,34 @@ impl Session<'_> {
         failed
             .map(|check| format!("until then: {} failed: {}", check.id, check.reason.text))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::Group;
+    use crate::findings::Missing;
+    use crate::report::ReasonCode;
+
+    #[test]
+    fn a_step_that_broke_and_was_done_again_is_told_with_how_often() {
+        let step = |name: &str, missing: Option<&str>| Done {
+            group: Group::HostLinks,
+            name: name.to_owned(),
+            folder: format!("groups/{name}-1"),
+            took_s: 1.0,
+            missing: missing.map(|text| Missing {
+                is_open: true,
+                ..Missing::of(ReasonCode::WorkerFailed, text)
+            }),
+        };
+        let broken = [step("a", Some("x")), step("a", Some("y")), step("b", Some("z"))];
+        // `b` was not done again, `c` never broke.
+        let told = done_again(&broken, &[step("a", None), step("c", None)]);
+        assert_eq!(
+            told,
+            ["a was done 3 times, and the last one counts; before it broke: y"]
+        );
     }
 }

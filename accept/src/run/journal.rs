@@ -57,7 +57,7 @@ pub(crate) enum Entry {
     Step {
         /// What it was of.
         group: Group,
-        /// Its name in the plan, by which it is not done twice.
+        /// Its name in the plan, by which it is not done twice; one that broke is, and the later line counts.
         name: String,
         /// Its folder, relative to the result folder.
         folder: String,
@@ -228,12 +228,13 @@ fn holder(file: &File) -> Option<String> {
     })
 }
 
-/// An error that the disk made, as a run's end.
-pub(crate) fn not_durable(stop: Stop) -> Stop {
+/// An error that the disk made, as the end of a run in this folder.
+pub(crate) fn not_durable(stop: Stop, folder: &Path) -> Stop {
     match stop {
-        Stop::Internal(error) => {
-            Stop::Internal(anyhow!("the result is not on the disk in full: {error:#}"))
-        }
+        Stop::Internal(error) => Stop::Internal(anyhow!(
+            "the result is not on the disk in full: {error:#}; make room, and the same command with --resume {} in place of --out goes on with it",
+            folder.display()
+        )),
         other => other,
     }
 }

@@ -30,8 +30,10 @@ pub(crate) struct Kept {
     pub(crate) boots: Vec<Option<String>>,
     /// Counters before the first load.
     pub(crate) before: Option<Reading>,
-    /// Steps that ended, in their order.
+    /// Steps that came to their end, in their order.
     pub(crate) done: Vec<Done>,
+    /// Steps that broke, which are done again.
+    pub(crate) broken: Vec<Done>,
     /// Seconds that they took together.
     pub(crate) took_s: f64,
     /// What checks came to last, in the order in which they were told first.
@@ -99,6 +101,7 @@ fn kept(mut lines: impl BufRead) -> Result<Kept, String> {
                     boots: Vec::new(),
                     before: None,
                     done: Vec::new(),
+                    broken: Vec::new(),
                     took_s: 0.0,
                     checks: Vec::new(),
                     is_ended: false,
@@ -128,9 +131,11 @@ fn kept(mut lines: impl BufRead) -> Result<Kept, String> {
 const BEHIND: &str = "stands behind the end of the run, where no run writes one: the journal was changed, or two runs wrote it at once; run the box again with another --out";
 
 impl Kept {
-    /// A run that is complete is not gone on with; one that was told to stop begins what follows by saying who took it up.
+    /// A run that is complete is gone on with only for what broke in it or had no time; that, and what follows where one was told to
+    /// stop, begins by saying who took it up.
     fn apply(&mut self, entry: Entry) -> Result<(), String> {
-        let goes_on = matches!(entry, Entry::Segment { .. }) && !self.is_complete();
+        let may = !self.is_complete() || self.is_open();
+        let goes_on = matches!(entry, Entry::Segment { .. }) && may;
         if self.is_ended && !goes_on {
             return Err(BEHIND.to_owned());
         }
@@ -150,7 +155,12 @@ impl Kept {
                 missing,
             } => {
                 self.took_s += took_s;
-                self.done.push(Done {
+                let is_broken = missing.as_ref().is_some_and(|missing| missing.is_open);
+                let of = match is_broken {
+                    true => &mut self.broken,
+                    false => &mut self.done,
+                };
+                of.push(Done {
                     group,
                     name,
                     folder,
@@ -177,13 +187,27 @@ impl Kept {
         Ok(())
     }
 
-    fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.is_ended && self.report.status == RunStatus::Complete
+    }
+
+    /// Whether a step broke and was not done again.
+    pub(crate) fn has_broken(&self) -> bool {
+        let is_done = |step: &Done| self.done.iter().any(|done| done.name == step.name);
+        self.broken.iter().any(|step| !is_done(step))
+    }
+
+    /// Whether there is something to do in a run that is complete: a step that broke, or one for which there was no time. A box that was
+    /// rejected stays so, whatever is measured besides.
+    pub(crate) fn is_open(&self) -> bool {
+        let mut checks = self.report.checks.iter();
+        self.report.verdict != BoxVerdict::Rejected
+            && (self.has_broken() || checks.any(|check| check.reason.code == ReasonCode::Budget))
     }
 
     /// A line that was begun and not ended may stand behind whatever is gone on with.
     fn not_torn_behind_its_end(&self) -> Result<(), String> {
-        match self.torn_bytes > 0 && self.is_complete() {
+        match self.torn_bytes > 0 && self.is_complete() && !self.is_open() {
             true => Err(BEHIND.to_owned()),
             false => Ok(()),
         }

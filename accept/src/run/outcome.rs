@@ -12,7 +12,7 @@ use super::process::Ended;
 use super::steps::Step;
 use crate::checks::Group;
 use crate::findings::Missing;
-use crate::judge::{STARVED, STOPPED};
+use crate::judge::{STARVED, STOPPED, has_fault};
 use crate::report::ReasonCode;
 
 /// The words of a driver's error that says that its device is gone.
@@ -104,8 +104,30 @@ pub(super) fn disk_refused(ended: &Ended) -> Option<String> {
 
 /// What the end of a step leaves open; `None` where its record tells all.
 pub(super) fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Option<Missing> {
+    let missing = lacking(step, ended, record)?;
+    let is_fault = missing.code.is_fault() || record.is_some_and(has_fault);
+    // What loads memory beside another step belongs to that one, and is not done by itself.
+    let is_open = !is_fault && !step.is_beside() && has_broken(ended, record);
+    Some(Missing { is_open, ..missing })
+}
+
+/// Whether a program did not come to its end by itself: it died, was stopped or ended from outside, starved, had no time, or could not
+/// write. What it measured, or refused by itself, stands and is not tried again.
+fn has_broken(ended: &Ended, record: Option<&Record>) -> bool {
+    match ended {
+        Ended::Silent { .. } | Ended::OutOfTime { .. } | Ended::Killed { .. } => true,
+        Ended::Exit { .. } => match record.map(|record| &record.status) {
+            Some(Status::Complete) => false,
+            Some(Status::Refused { reason }) => reason.contains(STARVED) || reason.contains(STOPPED),
+            Some(Status::Failed { .. } | Status::Interrupted { .. } | Status::Broken) | None => true,
+        },
+        Ended::Told | Ended::Interrupted(_) => false,
+    }
+}
+
+fn lacking(step: &Step, ended: &Ended, record: Option<&Record>) -> Option<Missing> {
     let program = step.program;
-    let of = |code, text: String| Some(Missing { code, text });
+    let of = |code, text: String| Some(Missing::of(code, text));
     let left = |is_left_behind: &bool| match is_left_behind {
         true => "; not even SIGKILL ended it, and it was left behind",
         false => "",
@@ -207,6 +229,7 @@ mod tests {
     use supervisor::Silence;
 
     use super::*;
+    use crate::judge::tests::{Plant, Played};
 
     #[test]
     fn the_end_of_a_program_says_what_its_group_lacks() {
@@ -286,6 +309,58 @@ mod tests {
             let missing = missing(&step, &ended, None).unwrap();
             assert_eq!(missing.code, code, "{ended:?}");
             assert!(missing.text.contains(says), "{}", missing.text);
+            // All of them broke, and only a hang that was told of a device is a finding.
+            assert_eq!(missing.is_open, code != ReasonCode::Hang, "{ended:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_program_refused_by_itself_is_not_done_again_and_what_was_stopped_or_not_written_is() {
+        let ended = Ended::Exit {
+            code: 3,
+            said: String::new(),
+        };
+        let of = |status| {
+            let mut record = Played::new("l40x4", 1, &[]).findings(6).links.remove(0).it;
+            record.status = status;
+            has_broken(&ended, Some(&record))
+        };
+        let refused = |reason: &str| Status::Refused {
+            reason: reason.to_owned(),
+        };
+        assert!(!of(refused("libnccl.so.2 not found")));
+        assert!(!of(refused("rank 1: no progress for 20 s")));
+        assert!(of(refused("no progress for 20 s: one of its processes was stopped from outside")));
+        assert!(of(refused("no progress for 80 s, of which 75 s were waits for a CPU")));
+        let reason = "cannot write journal.jsonl: Input/output error".to_owned();
+        assert!(of(Status::Failed { reason }));
+        assert!(of(Status::Interrupted {
+            signal: "SIGTERM".to_owned()
+        }));
+        assert!(!of(Status::Complete));
+    }
+
+    #[test]
+    fn a_hang_that_was_seen_before_a_program_died_is_not_tried_again() {
+        let step = Step {
+            name: "peer-links".to_owned(),
+            group: Group::PeerLinks,
+            program: "p2p-bw",
+            arguments: Vec::new(),
+            seconds: 1.0,
+        };
+        let killed = Ended::Killed {
+            signal: 11,
+            said: String::new(),
+        };
+        for (plants, is_open) in [
+            (vec![], true),
+            (vec![Plant::Hangs { from: 0, to: 1 }], false),
+            (vec![Plant::DropsData { from: 1, to: 0 }], false),
+        ] {
+            let record = Played::new("l40x4", 1, &plants).findings(6).links.remove(0).it;
+            let missing = missing(&step, &killed, Some(&record)).unwrap();
+            assert_eq!(missing.is_open, is_open, "{plants:?}");
         }
     }
 

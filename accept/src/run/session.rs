@@ -41,6 +41,8 @@ pub(crate) struct Session<'a> {
     pub(crate) interrupt: &'a Interrupt,
     /// Steps that an earlier process of this run did.
     pub(crate) done: Vec<Done>,
+    /// Those that broke there, which are done again.
+    pub(crate) broken: Vec<Done>,
     /// When this process took the run up.
     pub(crate) begun: Instant,
     /// Seconds that earlier processes of it took.
@@ -83,7 +85,7 @@ impl Session<'_> {
         for group in GROUPS {
             let (code, text) = steps::left_out(&self.bench, group)
                 .unwrap_or_else(|| (ReasonCode::Interrupted, "the run ended before".to_owned()));
-            self.findings.missing.insert(group, Missing { code, text });
+            self.findings.missing.insert(group, Missing::of(code, text));
         }
     }
 
@@ -115,7 +117,7 @@ impl Session<'_> {
                 continue;
             };
             if let Some((code, text)) = steps::left_out(&self.bench, step.group) {
-                self.lack(step.group, Missing { code, text });
+                self.lack(step.group, Missing::of(code, text));
                 continue;
             }
             self.step(&step)?;
@@ -169,13 +171,16 @@ impl Session<'_> {
         let left = self.left();
         if left.as_secs_f64() < step.seconds {
             let text = format!(
-                "it takes about {:.0} s, and {:.0} s of {:.0} s are left; --budget gives more",
+                "it takes about {:.0} s, and {:.0} s of {:.0} s are left; a longer --budget with --resume DIR in place of --out goes on with it",
                 step.seconds,
                 left.as_secs_f64(),
                 self.budget.as_secs_f64()
             );
-            let code = ReasonCode::Budget;
-            self.step_lacks(step.group, &step.name, Missing { code, text });
+            let missing = Missing {
+                is_open: true,
+                ..Missing::of(ReasonCode::Budget, text)
+            };
+            self.step_lacks(step.group, &step.name, missing);
             return Ok(Did::NoTime);
         }
         let place = self.folder.free(&step.name);
@@ -222,10 +227,8 @@ impl Session<'_> {
         }
         if let Some(why) = disk_refused(&ended) {
             // Not kept as done: with room on the disk, --resume does it.
-            return Err(not_durable(Stop::Internal(anyhow!(
-                "{}: {why}",
-                step.program
-            ))));
+            let stop = Stop::Internal(anyhow!("{}: {why}", step.program));
+            return Err(not_durable(stop, self.folder.path()));
         }
         let missing = missing(step, &ended, record.as_ref());
         self.keep(&Entry::Step {
@@ -398,6 +401,7 @@ impl Session<'_> {
     /// # Errors
     /// The disk refuses.
     pub(crate) fn keep(&mut self, entry: &Entry) -> Result<(), Stop> {
-        self.journal.add(entry).map_err(not_durable)
+        let added = self.journal.add(entry);
+        added.map_err(|stop| not_durable(stop, self.folder.path()))
     }
 }

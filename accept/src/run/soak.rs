@@ -29,7 +29,7 @@ impl Session<'_> {
             let code = ReasonCode::Rebooted;
             self.findings
                 .missing
-                .insert(Group::Soak, Missing { code, text });
+                .insert(Group::Soak, Missing::of(code, text));
             return self.judge();
         }
         let before = Duration::from_secs_f64(before);

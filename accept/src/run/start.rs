@@ -97,15 +97,19 @@ impl Run<'_> {
     }
 
     fn of(&self, folder: Folder, kept: Option<Kept>) -> Result<u8, Stop> {
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.is_ended)
-            && kept.report.status == RunStatus::Complete
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.is_complete())
+            && !kept.is_open()
         {
             let baseline = self.baseline.as_ref().map(|held| held.sha256.as_str());
             let differences = kept
                 .key
                 .differences_of(self.args, &self.loaded.sha256, baseline);
             key::refuse(folder.path(), &differences)?;
-            say!("this run is complete; there is nothing to go on with");
+            let why = match kept.has_broken() {
+                true => " and rejected, which no step that broke would change",
+                false => "",
+            };
+            say!("this run is complete{why}; there is nothing to go on with");
             let report = kept.report();
             let written = write::finish(&report, folder.path(), &self.args.forms)?;
             return Ok(exit::fold([report.exit_code, written]));
@@ -174,8 +178,7 @@ impl Run<'_> {
     ) -> Result<u8, Stop> {
         let mut findings = Findings::default();
         for group in KINDS.iter().map(|kind| kind.group) {
-            let text = text.to_owned();
-            findings.missing.insert(group, Missing { code, text });
+            findings.missing.insert(group, Missing::of(code, text));
         }
         let args = self.args;
         let mut report = self.report(self.nowhere());

@@ -25,6 +25,16 @@ pub(crate) struct Step {
     pub(crate) seconds: f64,
 }
 
+impl Step {
+    /// Whether it is a load beside another step, which goes on until that has ended.
+    pub(crate) fn is_beside(&self) -> bool {
+        self.name.starts_with(LOAD)
+    }
+}
+
+/// How the name of a load beside another step begins.
+const LOAD: &str = "soak-load-";
+
 /// A device as command lines name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
@@ -216,7 +226,7 @@ impl Bench<'_> {
     pub(crate) fn load(&self, number: usize, seconds: f64) -> Step {
         let (program, arguments) = self.loading(3.0 * seconds);
         Step {
-            name: format!("soak-load-{number}"),
+            name: format!("{LOAD}{number}"),
             group: Group::Soak,
             program,
             arguments,

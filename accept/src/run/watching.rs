@@ -72,7 +72,7 @@ impl Run<'_> {
                 session
                     .findings
                     .missing
-                    .insert(Group::Watch, Missing { code, text });
+                    .insert(Group::Watch, Missing::of(code, text));
             }
         }
     }

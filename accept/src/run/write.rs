@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use measure::record::write_whole;
 use program::Stop;
 
+use super::journal::{FILE, not_durable};
 use crate::cli::Forms;
 use crate::outputs;
 use crate::report::{REPORT_FILE, Report, unsound};
@@ -27,8 +28,14 @@ pub(crate) fn finish(report: &Report, folder: &Path, forms: &Forms) -> Result<u8
     let report = outputs::redacted(report.clone(), forms.identify);
     let json = outputs::json(&report).map_err(|why| anyhow!(why))?;
     let keep = |name: &str, text: String| {
-        write_whole(&folder.join(name), text.as_bytes())
-            .context("the result is not on the disk in full")
+        write_whole(&folder.join(name), text.as_bytes()).map_err(|error| {
+            let stop = Stop::Internal(error.into());
+            match folder.join(FILE).exists() {
+                true => not_durable(stop, folder),
+                // A run that looked at no device is not gone on with.
+                false => stop,
+            }
+        })
     };
     keep(REPORT_FILE, json)?;
     keep(PAGE, outputs::html(&report))?;

@@ -35,13 +35,15 @@ fn beside_stand_in(scratch: &Scratch, cases: &[(&str, &str)]) -> PathBuf {
 
 /// A run on the box of two, without what is not looked at.
 fn command(scratch: &Scratch, accept: &Path) -> Command {
+    let words = arguments(TWO, ["--out", "out"], &["--exclude", "allreduce"]);
+    of(scratch, accept, &words)
+}
+
+/// `accept` with these words.
+fn of(scratch: &Scratch, accept: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(accept);
     command
-        .args(arguments(
-            TWO,
-            ["--out", "out"],
-            &["--exclude", "allreduce"],
-        ))
+        .args(words)
         .current_dir(scratch.join("."))
         .env("HOME", scratch.join("."))
         .stdin(Stdio::null());
@@ -59,7 +61,10 @@ fn a_monitor_that_dies_and_a_program_that_is_killed_leave_the_rest_standing() {
         &scratch,
         &[
             ("monitor*", "echo 'error: NVML is gone' >&2; exit 7"),
-            ("*h2d_pinned_ce*", "kill -9 $$"),
+            (
+                "*h2d_pinned_ce*",
+                "[ -e was-killed ] || { touch was-killed; kill -9 $$; }",
+            ),
         ],
     );
     let ran = Ran::of(&mut command(&scratch, &accept));
@@ -85,6 +90,32 @@ fn a_monitor_that_dies_and_a_program_that_is_killed_leave_the_rest_standing() {
     );
     assert_eq!(found["p2p GPU0->GPU1"].0, "pass", "{found:?}");
     assert_eq!(found["counters GPU0"].0, "pass", "{found:?}");
+    assert!(
+        ran.stdout.contains("--resume DIR in place of --out does this step again"),
+        "{}",
+        ran.stdout
+    );
+    // The run is complete, and what was killed in it is done again; the pairs, which were measured, are not.
+    let words = arguments(TWO, ["--resume", "out"], &["--exclude", "allreduce"]);
+    let resume = || Ran::of(&mut of(&scratch, &accept, &words));
+    let again = resume();
+    again.expect(0);
+    assert!(
+        again.stderr.contains("host-links: about") && !again.stderr.contains("peer-links: about"),
+        "{}",
+        again.stderr
+    );
+    let report = scratch.json("out/report.json");
+    assert_eq!(checks(&report)["h2d_pinned GPU0"].0, "pass");
+    let notes = report["notes"].to_string();
+    assert!(
+        notes.contains("host-links was done 2 times, and the last one counts; before it broke: p2p-bw was ended by SIGKILL"),
+        "{notes}"
+    );
+    let journal = std::fs::read_to_string(scratch.join("out/journal.jsonl")).unwrap();
+    let steps = journal.matches(r#"{"step":{"group":"host_links","name":"host-links""#);
+    assert_eq!(steps.count(), 2);
+    assert!(resume().expect(0).stderr.contains("nothing to go on with"));
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_group_without_evidence_gives_its_checks_its_reason() {
         let text = "the ranks made no progress".to_owned();
         findings
             .missing
-            .insert(Group::Collectives, Missing { code, text });
+            .insert(Group::Collectives, Missing::of(code, text));
         let checks = judged(&findings);
         let allreduce = of(&checks, "allreduce");
         assert_eq!(
@@ -193,7 +193,7 @@ fn a_soak_whose_monitor_was_lost_is_not_accepted_and_its_passes_cover_no_part_of
     let mut lost = findings();
     let text = "the monitor was lost: it was ended by SIGKILL before the load ended".to_owned();
     let code = R::MonitorLost;
-    lost.missing.insert(Group::Watch, Missing { code, text });
+    lost.missing.insert(Group::Watch, Missing::of(code, text));
     for (level, required) in [(Level::Soak, true), (Level::Standard, false)] {
         let checks = judge(&profile("l40x4"), level, &lost, &[]).unwrap();
         for kind in ["link_transitions", "throttle"] {
