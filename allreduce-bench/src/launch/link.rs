@@ -77,6 +77,14 @@ impl<'a> Link<'a> {
         }
     }
 
+    /// Whether it was stopped and went on, since this was asked last; not known of one on another machine.
+    pub(crate) fn went_on(&mut self) -> bool {
+        match self {
+            Self::Near(worker) => worker.went_on(),
+            Self::Far(_) => false,
+        }
+    }
+
     /// Asks it to leave, and waits for nothing.
     pub(crate) fn abort(&mut self) {
         match self {

@@ -11,7 +11,7 @@ use inventory::Built;
 use measure::quantity::TimeSource;
 use measure::record::LibraryFacts;
 use program::Stop;
-use supervisor::{Interrupt, Ladder, LineSink, Patience, Signal, Silence, WorkerSpec};
+use supervisor::{Interrupt, Ladder, LineSink, Patience, Signal, Silence, WENT_ON, WorkerSpec};
 
 use crate::engine_probe::Probe;
 use crate::launch::{Heard, Leader, Link};
@@ -232,6 +232,8 @@ impl<'a> Group<'a> {
         let mut steps: Vec<String> = vec![doing.to_owned(); count];
         let processes = self.ranks.iter().take(count).filter_map(Link::process);
         let mut patience = Patience::new(deadline, processes);
+        // A stop before this request is none of it.
+        self.stopped_meanwhile();
         while replies.iter().any(Option::is_none) {
             for rank in 0..count {
                 if replies[rank].is_some() {
@@ -257,10 +259,23 @@ impl<'a> Group<'a> {
                 }
             }
             if let Some(silence) = patience.over() {
+                let silence = silence.or_stopped(self.stopped_meanwhile().is_some());
                 return Err(self.hung(&replies, &steps, silence));
             }
         }
+        let is_timed = |reply: &RankReply| matches!(reply, RankReply::Timed { .. });
+        if replies.iter().flatten().any(is_timed)
+            && let Some(rank) = self.stopped_meanwhile()
+        {
+            return Err(self.failed(rank, format!("{doing}: {WENT_ON}")));
+        }
         Ok(replies.into_iter().flatten().collect())
+    }
+
+    /// A rank that was stopped and went on since this was asked last; all are asked.
+    fn stopped_meanwhile(&mut self) -> Option<usize> {
+        let asked: Vec<bool> = self.ranks.iter_mut().map(Link::went_on).collect();
+        asked.iter().position(|went_on| *went_on)
     }
 
     /// How a rank ended that takes no more requests, where it tells in time.

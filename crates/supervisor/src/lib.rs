@@ -35,6 +35,6 @@ mod worker;
 
 pub use interrupt::{Interrupt, Signal};
 pub use ladder::{Ending, Ladder};
-pub use patience::{Patience, Silence};
+pub use patience::{Patience, Silence, WENT_ON};
 pub use tail::TAIL_BYTES;
 pub use worker::{Event, LineSink, SupervisorError, Worker, WorkerSpec};

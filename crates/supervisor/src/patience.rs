@@ -1,7 +1,7 @@
 //! How long workers may be silent: a deadline of time that they had, and not of time in which other work had the CPU they wanted. A
 //! worker that starves, or that somebody stopped, looks like one that hangs, and says nothing of what it waits for.
 //!
-//! A worker that was stopped for a while and runs again at the deadline is not seen. It ends nothing.
+//! A worker that was stopped for a while and runs again is known to its parent ([`crate::Worker::went_on`]), and not here. It ends nothing.
 
 mod processes;
 mod silence;
@@ -10,7 +10,7 @@ mod threads;
 use std::time::{Duration, Instant};
 
 use processes::{is_stopped, parents, tree};
-pub use silence::Silence;
+pub use silence::{Silence, WENT_ON};
 use threads::{Threads, had, threads};
 
 /// So much longer than the deadline workers that starve are waited for, at most.

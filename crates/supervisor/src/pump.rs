@@ -157,6 +157,19 @@ impl Shared {
         self.lock().exit
     }
 
+    /// Whether the kernel notes for its parent that it was stopped and went on, since this was asked last (waitid(2), WCONTINUED).
+    pub(crate) fn went_on(&self) -> bool {
+        let state = self.lock();
+        let look = || {
+            waitid(
+                WaitId::Pid(self.pid),
+                WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG,
+            )
+        };
+        // Once it is reaped its number may be another process's.
+        state.exit.is_none() && matches!(look(), Ok(Some(_)))
+    }
+
     pub(crate) fn tail(&self) -> String {
         self.lock().tail.text()
     }

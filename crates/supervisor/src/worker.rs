@@ -222,6 +222,14 @@ impl Worker {
         self.shared.tail()
     }
 
+    /// Returns whether it was stopped from outside (SIGSTOP) and went on, since this was asked last: what it timed meanwhile is not to
+    /// be believed ([`crate::WENT_ON`]).
+    ///
+    /// It is the kernel's own note. What a debugger, a freezer (`docker pause`) or a suspended machine held is not in it.
+    pub fn went_on(&mut self) -> bool {
+        self.shared.went_on()
+    }
+
     /// Sends one message, which the worker reads from its inbox.
     ///
     /// # Errors

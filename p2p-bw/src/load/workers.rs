@@ -122,6 +122,7 @@ impl Loading {
             }
             Event::Silent { .. } | Event::Interrupted(_) => {
                 if let Some(silence) = self.patience.over() {
+                    let silence = silence.or_stopped(self.worker.went_on());
                     self.worker.end(LADDER);
                     let what = format!("{}: {silence}", self.doing);
                     match silence.is_hang() {

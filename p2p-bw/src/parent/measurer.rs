@@ -7,7 +7,9 @@ use std::time::Duration;
 use inventory::Built;
 use program::Stop;
 use program::child::last_line;
-use supervisor::{Ending, Event, Interrupt, Ladder, Patience, Signal, Silence, Worker};
+use supervisor::{
+    Ending, Event, Interrupt, Ladder, Patience, Signal, Silence, WENT_ON, Worker,
+};
 
 use crate::cases::{Case, Memory};
 use crate::children::Child;
@@ -107,6 +109,8 @@ impl<'a> Measurer<'a> {
         let deadline = job.map_or(self.deadline, |job| limit(self.deadline, job));
         let process = self.worker.as_ref().map(Worker::id);
         let mut patience = Patience::new(deadline, process);
+        // A stop before this job is none of it.
+        self.worker.as_mut().map(Worker::went_on);
         loop {
             let Some(worker) = &mut self.worker else {
                 return Wait::End(self.crashed("it is gone".to_owned()));
@@ -123,6 +127,19 @@ impl<'a> Measurer<'a> {
                     patience.heard();
                 }
                 Event::Message(WorkerReply::Done { outcome, .. }) => {
+                    // What arrived wrong is wrong, however long its process stood still.
+                    let outcome = match outcome {
+                        JobOutcome::Measured { verification, .. }
+                            if !matches!(verification, Verification::WrongData { .. })
+                                && worker.went_on() =>
+                        {
+                            JobOutcome::Failed {
+                                reason: WENT_ON.to_owned(),
+                                lost: false,
+                            }
+                        }
+                        outcome => outcome,
+                    };
                     // Whatever failed may have left the driver in this process in any state.
                     if matches!(outcome, JobOutcome::Failed { .. }) {
                         self.end_worker();
@@ -137,6 +154,7 @@ impl<'a> Measurer<'a> {
                     let Some(silence) = patience.over() else {
                         continue;
                     };
+                    let silence = silence.or_stopped(worker.went_on());
                     let unkillable = self.end_worker() == Some(Ending::HangUnkillable);
                     return Wait::End(JobEnd::Hang {
                         doing,

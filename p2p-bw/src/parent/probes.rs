@@ -10,7 +10,7 @@ use measure::record::{
 };
 use program::child::{SHORT_LADDER, last_line};
 use program::{Break, Recorder, Stop};
-use supervisor::{Ending, Event, Interrupt, Ladder, Patience, Worker};
+use supervisor::{Ending, Event, Interrupt, Ladder, Patience, WENT_ON, Worker};
 use topology::{Machine, PeerSurroundings, Sysfs, peer_surroundings};
 
 use super::intent::{self, Remembered};
@@ -226,7 +226,12 @@ impl Probes<'_> {
                 }
                 Event::Message(ProbeReply::End) => {
                     behaved = true;
-                    break verdict::judge(self.backend, &steps);
+                    let judged = verdict::judge(self.backend, &steps);
+                    let is_fault = judged.verdict == PeerVerdict::WrongData;
+                    break match !is_fault && child.went_on() {
+                        true => verdict::untold(&steps, WENT_ON.to_owned()),
+                        false => judged,
+                    };
                 }
                 Event::Message(ProbeReply::Failed { reason }) => {
                     break verdict::failed(self.backend, &steps, step, format!("{step}: {reason}"));
@@ -235,10 +240,11 @@ impl Probes<'_> {
                     let Some(silence) = patience.over() else {
                         continue;
                     };
+                    let silence = silence.or_stopped(child.went_on());
                     let text = format!("step `{step}`: {silence}");
                     break match silence.is_hang() {
                         true => verdict::hang(&steps, step, text),
-                        false => verdict::failed(self.backend, &steps, step, text),
+                        false => verdict::untold(&steps, text),
                     };
                 }
                 Event::Interrupted(signal) => return Err(Stop::Interrupted(signal)),

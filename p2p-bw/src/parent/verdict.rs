@@ -37,6 +37,15 @@ pub(super) fn judge(backend: Built, steps: &[PeerStep]) -> Judged {
     }
 }
 
+/// The verdict of a probe whose process was stopped or starved: no word on the pair, copies and kernels alike.
+pub(super) fn untold(steps: &[PeerStep], reason: String) -> Judged {
+    Judged {
+        verdict: PeerVerdict::Failed,
+        rests_on: reason,
+        kernels: kernel_access(steps),
+    }
+}
+
 /// The verdict of a probe that failed in a step. Where kernels took that step and copies had come through all of theirs,
 /// copies stay allowed.
 pub(super) fn failed(
@@ -55,11 +64,7 @@ pub(super) fn failed(
             kernels,
         };
     }
-    Judged {
-        verdict: PeerVerdict::Failed,
-        rests_on: reason,
-        kernels: kernel_access(steps),
-    }
+    untold(steps, reason)
 }
 
 /// The verdict of a probe whose step did not end: whatever took that step, nothing more is tried on the pair.

@@ -6,6 +6,11 @@ use std::time::Duration;
 /// Less than this is not worth a word.
 const WORTH_TELLING: Duration = Duration::from_secs(1);
 
+/// What is said of a worker that was stopped for a while ([`crate::Worker::went_on`]); of one that stands still at the end
+/// [`Silence`] says it.
+pub const WENT_ON: &str = "a process was stopped from outside for a while (SIGSTOP) and went on, so that its times say nothing of the devices; \
+     measure again";
+
 /// Workers made no progress for as long as they may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silence {
@@ -20,6 +25,15 @@ pub struct Silence {
 }
 
 impl Silence {
+    /// The same, where a worker of it was stopped and went on ([`crate::Worker::went_on`]): then nothing is known of what it waited for.
+    #[must_use]
+    pub fn or_stopped(self, has_gone_on: bool) -> Self {
+        Self {
+            is_stopped: self.is_stopped || has_gone_on,
+            ..self
+        }
+    }
+
     /// Whether they had the time and hang as far as is known.
     #[must_use]
     pub fn is_hang(&self) -> bool {

@@ -148,6 +148,39 @@ fn a_silent_worker_is_told_after_the_deadline_and_ends_when_asked() {
 }
 
 #[test]
+fn a_worker_that_was_stopped_and_goes_on_is_told_once() {
+    let mut worker = start("echo");
+    worker.send(&"there").unwrap();
+    message(&mut worker);
+    assert!(!worker.went_on());
+    let pid = Pid::from_raw(i32::try_from(worker.id()).unwrap()).unwrap();
+    let stat = format!("/proc/{}/stat", worker.id());
+    let until = |what: &str, is_so: &mut dyn FnMut() -> bool| {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < LONG, "not so: {what}");
+            std::thread::sleep(SHORT);
+        }
+    };
+    kill_process(pid, ProcessSignal::STOP).unwrap();
+    until("it stands still", &mut || {
+        std::fs::read_to_string(&stat).unwrap().contains(") T ")
+    });
+    // It has not gone on yet.
+    assert!(!worker.went_on());
+    kill_process(pid, ProcessSignal::CONT).unwrap();
+    until("it went on", &mut || worker.went_on());
+    assert!(!worker.went_on());
+    // A worker that runs is not stopped by SIGCONT.
+    kill_process(pid, ProcessSignal::CONT).unwrap();
+    worker.send(&"still there").unwrap();
+    message(&mut worker);
+    assert!(!worker.went_on());
+    worker.end(Ladder::default());
+    assert!(!worker.went_on());
+}
+
+#[test]
 fn a_worker_deaf_to_the_abort_is_terminated() {
     let mut worker = start("deaf");
     assert_eq!(message(&mut worker), "ready");
