@@ -12,7 +12,7 @@ use super::{BASELINE_SCHEMA, Baseline, Figure};
 use crate::figures::{figures, is_good};
 use crate::plural::plural;
 use crate::report::{BoxVerdict, Check, ReasonCode, Report, RunStatus};
-use crate::run::written;
+use crate::run::{Written, written};
 
 /// A baseline that was made, and what was left out of it.
 pub(super) struct Captured {
@@ -41,7 +41,7 @@ pub(crate) fn capture(run: &Path, out: &Path) -> u8 {
         return exit::USAGE;
     }
     let report = match written(run) {
-        Ok(report) => report,
+        Ok(Written { report, .. }) => report,
         Err(error) => {
             say!("error: {error}");
             return exit::USAGE;

@@ -61,6 +61,8 @@ pub(crate) struct Head {
     pub(crate) profile: String,
     /// Its sha256.
     pub(crate) profile_sha256: String,
+    /// Whether it is a report without a journal beside it.
+    pub(crate) is_alone: bool,
 }
 
 /// A figure on both sides.
@@ -196,6 +198,7 @@ fn head(side: &Side) -> Head {
         started: side.started.clone(),
         profile: side.profile.0.clone(),
         profile_sha256: side.profile.1.clone(),
+        is_alone: side.is_alone,
     }
 }
 

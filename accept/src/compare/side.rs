@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::baseline::{self, BaselineError};
 use crate::figures::figures;
 use crate::report::{Fingerprint, ReasonCode, Report, Verdict};
-use crate::run::written;
+use crate::run::{Written, written};
 
 /// What is compared.
 #[derive(Debug, Clone)]
@@ -14,6 +14,8 @@ pub(crate) struct Side {
     pub(crate) path: String,
     /// The soft box behind it.
     pub(crate) soft_box: Option<String>,
+    /// Whether it is a report without a journal beside it.
+    pub(crate) is_alone: bool,
     /// When the run began.
     pub(crate) started: String,
     /// Name and sha256 of its profile.
@@ -57,19 +59,27 @@ pub(crate) struct Judged {
 /// Loads a side: a baseline where the file is one, else a report.
 pub(crate) fn load(path: &Path) -> Result<Side, String> {
     if path.is_dir() {
-        return written(path).map(|report| of_report(path, &report));
+        return written(path).map(|written| of_written(path, &written));
     }
     let not_a_baseline = match baseline::load(path) {
         Ok(loaded) => return Ok(of_baseline(path, loaded.baseline)),
         Err(error) => error,
     };
     match written(path) {
-        Ok(report) => Ok(of_report(path, &report)),
+        Ok(written) => Ok(of_written(path, &written)),
         // What begins as a baseline is not called a broken report.
         Err(_) if matches!(not_a_baseline, BaselineError::Newer { .. }) => {
             Err(not_a_baseline.to_string())
         }
         Err(error) => Err(format!("{error}; nor is it a baseline")),
+    }
+}
+
+/// A side of a report, and whether it has a journal beside it.
+fn of_written(path: &Path, written: &Written) -> Side {
+    Side {
+        is_alone: written.is_alone,
+        ..of_report(path, &written.report)
     }
 }
 
@@ -90,6 +100,7 @@ pub(crate) fn of_report(path: &Path, report: &Report) -> Side {
     });
     Side {
         path: path.display().to_string(),
+        is_alone: false,
         soft_box: report.simulated.as_ref().map(|soft| soft.box_name.clone()),
         started: report.started.clone(),
         profile: (report.profile.name.clone(), report.profile.sha256.clone()),
@@ -112,6 +123,7 @@ pub(crate) fn of_baseline(path: &Path, baseline: baseline::Baseline) -> Side {
     });
     Side {
         path: path.display().to_string(),
+        is_alone: false,
         soft_box: baseline.soft_box,
         started: baseline.started,
         profile: baseline.profile,

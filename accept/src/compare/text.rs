@@ -7,6 +7,7 @@ use measure::exit;
 use super::judge::{CameTo, Compared, Head, Row, Rows, too_few};
 
 use crate::plural::plural;
+use crate::run::ALONE;
 
 /// The comparison as text; what others wrote is cleaned.
 pub(super) fn text(compared: &Compared) -> String {
@@ -51,8 +52,15 @@ pub(super) fn text(compared: &Compared) -> String {
 
 fn head(head: &Head) -> String {
     format!(
-        "{} of {}, {}, profile {}",
-        head.kind, head.path, head.started, head.profile
+        "{} of {}, {}, profile {}{}",
+        head.kind,
+        head.path,
+        head.started,
+        head.profile,
+        match head.is_alone {
+            true => format!(" ({ALONE})"),
+            false => String::new(),
+        }
     )
 }
 

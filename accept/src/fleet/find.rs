@@ -1,4 +1,5 @@
-//! The files of a fleet: those that are named, and in folders every `report.json`, else every `*.json`, three levels deep.
+//! The files of a fleet: those that are named, and in folders every `report.json`, else every `*.json`, three levels deep, also below
+//! the folder of a run.
 //!
 //! A link to a folder is followed where it is named and not where it is found, so that a search ends.
 
@@ -9,7 +10,10 @@ use crate::report::REPORT_FILE;
 use crate::run::JOURNAL_FILE;
 
 /// Levels of folders below one that is named.
-const DEPTH: usize = 3;
+pub(super) const DEPTH: usize = 3;
+
+/// What a run keeps in its folder beside its report: records of programs and a soft box, no reports.
+const OWN: [&str; 2] = ["groups", "sim"];
 
 /// More files than this are refused: a fleet is named folder by folder then.
 const MOST: usize = 20_000;
@@ -21,6 +25,8 @@ pub(super) struct Found {
     pub(super) files: Vec<(PathBuf, bool)>,
     /// Folders that could not be listed, and those of runs that did not end: why there is no report of theirs.
     pub(super) unlisted: Vec<(PathBuf, String)>,
+    /// Folders that lie too deep to be searched.
+    pub(super) too_deep: Vec<PathBuf>,
 }
 
 /// Looks for reports.
@@ -40,25 +46,26 @@ pub(super) fn find(named: &[PathBuf]) -> Result<Found, String> {
     }
     found.files.sort();
     found.files.dedup_by(|later, first| later.0 == first.0);
+    found.too_deep.sort();
     if found.files.is_empty() && found.unlisted.is_empty() {
-        return Err(
-            "there is no report.json and no *.json; name the folder that holds the runs' folders"
-                .to_owned(),
-        );
+        return Err(format!(
+            "there is no report.json and no *.json down to {DEPTH} levels; name the folder that holds the runs' folders"
+        ));
     }
     Ok(found)
 }
 
 fn search(folder: &Path, depth: usize, found: &mut Found) -> Result<(), String> {
-    // A result folder has its report beside the records of the programs that measured, which are no reports.
     let report = folder.join(REPORT_FILE);
-    if report.symlink_metadata().is_ok() {
-        return keep(report, true, found);
-    }
-    if folder.join(JOURNAL_FILE).symlink_metadata().is_ok() {
+    let has_report = report.symlink_metadata().is_ok();
+    let has_journal = folder.join(JOURNAL_FILE).symlink_metadata().is_ok();
+    // Other files beside a report are records and forms of the same run; runs of others may lie in folders below.
+    let is_run = has_report || has_journal;
+    if has_report {
+        keep(report, true, found)?;
+    } else if has_journal {
         let why = "its run did not end: there is a journal and no report; `accept run --resume` goes on with it";
         found.unlisted.push((folder.to_owned(), why.to_owned()));
-        return Ok(());
     }
     let listed = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
     let entries = match listed {
@@ -71,9 +78,19 @@ fn search(folder: &Path, depth: usize, found: &mut Found) -> Result<(), String> 
     for entry in entries {
         let path = entry.path();
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() && depth > 0 => search(&path, depth - 1, found)?,
+            Ok(kind) if kind.is_dir() => {
+                let name = entry.file_name();
+                if is_run && OWN.iter().any(|own| name == *own) {
+                    continue;
+                }
+                match depth {
+                    0 => found.too_deep.push(path),
+                    _ => search(&path, depth - 1, found)?,
+                }
+            }
             Ok(kind)
-                if !kind.is_dir()
+                if !is_run
+                    && !kind.is_dir()
                     && !path.is_dir()
                     && path.extension().is_some_and(|end| end == "json") =>
             {

@@ -12,6 +12,7 @@ use std::thread;
 use super::find::Found;
 use super::member::{Group, Member, cut, digest, shown};
 use crate::bounded;
+use crate::report::{Report, RunStatus};
 use crate::run::written;
 
 /// Readers at once, at most.
@@ -32,12 +33,23 @@ pub(super) struct Fleet {
     pub(super) superseded: Vec<String>,
     /// Copies of a report that is there already.
     pub(super) copies: Vec<String>,
+    /// Reports of runs that looked at no device, and why; sorted. They are of no box, soft or real.
+    pub(super) without_devices: Vec<(String, String)>,
+    /// How many reports have no journal beside them.
+    pub(super) alone: usize,
+    /// Folders that lie too deep to be searched.
+    pub(super) too_deep: Vec<String>,
 }
+
+/// Whether a report has no journal beside it.
+type IsAlone = bool;
 
 /// What a file turned out to be.
 enum Read {
     /// A report: its group's name, head and box.
-    Report(Box<(String, Group)>),
+    Report(Box<(String, Group)>, IsAlone),
+    /// A report of a run that looked at no device, and why it did not.
+    WithoutDevices(String),
     /// A file of another program.
     Other,
     /// Not readable.
@@ -49,7 +61,10 @@ enum Read {
 /// # Errors
 /// Reports of soft boxes and of real ones are among them, or no file is a report.
 pub(super) fn gather(found: &Found) -> Result<Fleet, String> {
-    let mut fleet = Fleet::default();
+    let mut fleet = Fleet {
+        too_deep: found.too_deep.iter().map(|path| shown(path)).collect(),
+        ..Fleet::default()
+    };
     for (path, error) in &found.unlisted {
         fleet.unreadable.push((shown(path), error.clone()));
     }
@@ -57,16 +72,19 @@ pub(super) fn gather(found: &Found) -> Result<Fleet, String> {
     each(&found.files, |path, read| match read {
         Read::Other => fleet.passed_over += 1,
         Read::Unreadable(why) => fleet.unreadable.push((shown(path), why)),
-        Read::Report(report) => {
-            let (key, alone) = *report;
+        Read::WithoutDevices(why) => fleet.without_devices.push((shown(path), why)),
+        Read::Report(report, is_alone) => {
+            fleet.alone += usize::from(is_alone);
+            let (key, one) = *report;
             match groups.get_mut(&key) {
-                Some(group) => group.boxes.extend(alone.boxes),
-                None => drop(groups.insert(key, alone)),
+                Some(group) => group.boxes.extend(one.boxes),
+                None => drop(groups.insert(key, one)),
             }
         }
     });
     fleet.groups = groups.into_values().collect();
     fleet.unreadable.sort();
+    fleet.without_devices.sort();
     not_mixed(&fleet.groups)?;
     for group in &mut fleet.groups {
         keep_latest(&mut group.boxes, &mut fleet.superseded, &mut fleet.copies);
@@ -80,7 +98,7 @@ pub(super) fn gather(found: &Found) -> Result<Fleet, String> {
             group.soft_box.clone(),
         )
     });
-    if fleet.groups.is_empty() && fleet.unreadable.is_empty() {
+    if fleet.groups.is_empty() && fleet.unreadable.is_empty() && fleet.without_devices.is_empty() {
         return Err(
             "no file is a report of accept; name the folder that holds the runs' folders"
                 .to_owned(),
@@ -121,10 +139,22 @@ fn one(path: &Path, claims: bool) -> Read {
     }
     match written(path) {
         Err(error) => Read::Unreadable(cut(&error)),
-        Ok(report) => match digest(path, &report) {
-            Ok(digested) => Read::Report(Box::new(digested)),
+        Ok(written) if written.report.devices.is_empty() => {
+            Read::WithoutDevices(cut(&why_no_device(&written.report)))
+        }
+        Ok(written) => match digest(path, &written.report) {
+            Ok(digested) => Read::Report(Box::new(digested), written.is_alone),
             Err(why) => Read::Unreadable(why),
         },
+    }
+}
+
+/// Why a run looked at no device.
+fn why_no_device(report: &Report) -> String {
+    match &report.status {
+        RunStatus::Failed { reason } => reason.clone(),
+        RunStatus::Interrupted { signal } => format!("it was ended by {signal} before"),
+        RunStatus::Complete | RunStatus::Broken => "it names none".to_owned(),
     }
 }
 

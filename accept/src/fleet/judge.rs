@@ -18,10 +18,14 @@ use crate::report::{BoxVerdict, Side};
 /// Judges a fleet.
 pub(super) fn judge(fleet: &Fleet, expected: Option<usize>) -> Outcome {
     let groups: Vec<Group> = fleet.groups.iter().map(group).collect();
-    let unreadable = fleet.unreadable.iter().map(|(path, why)| Unreadable {
-        path: path.clone(),
-        why: why.clone(),
-    });
+    let told = |all: &[(String, String)]| -> Vec<Unreadable> {
+        all.iter()
+            .map(|(path, why)| Unreadable {
+                path: path.clone(),
+                why: why.clone(),
+            })
+            .collect()
+    };
     let mut simulated: Vec<String> = fleet
         .groups
         .iter()
@@ -34,11 +38,15 @@ pub(super) fn judge(fleet: &Fleet, expected: Option<usize>) -> Outcome {
         simulated,
         reports: groups.iter().map(|group| group.boxes).sum::<usize>()
             + fleet.superseded.len()
-            + fleet.copies.len(),
-        unreadable: unreadable.collect(),
+            + fleet.copies.len()
+            + fleet.without_devices.len(),
+        unreadable: told(&fleet.unreadable),
         passed_over: fleet.passed_over,
         superseded: fleet.superseded.clone(),
         copies: fleet.copies.clone(),
+        without_devices: told(&fleet.without_devices),
+        without_journal: fleet.alone,
+        not_searched: fleet.too_deep.clone(),
         expected,
         groups,
         exit_code: exit::DONE,
@@ -65,6 +73,7 @@ fn exit_code(outcome: &Outcome) -> u8 {
     let is_lacking = outcome.expected.is_some_and(|expected| boxes < expected);
     if verdicts(BoxVerdict::Inconclusive)
         || !outcome.unreadable.is_empty()
+        || !outcome.without_devices.is_empty()
         || !is_judged
         || is_lacking
     {

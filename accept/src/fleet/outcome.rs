@@ -23,6 +23,12 @@ pub(crate) struct Outcome {
     pub(crate) superseded: Vec<String>,
     /// Copies of reports that were read.
     pub(crate) copies: Vec<String>,
+    /// Runs that looked at no device, which are of no box, soft or real: the report, and why.
+    pub(crate) without_devices: Vec<Unreadable>,
+    /// Reports without a journal beside them, which are taken as they were handed on.
+    pub(crate) without_journal: usize,
+    /// Folders that lie too deep below those that were named, and were not searched.
+    pub(crate) not_searched: Vec<String>,
     /// How many boxes were expected, where that was said.
     pub(crate) expected: Option<usize>,
     /// Boxes of one profile and fingerprint each; groups are not compared.

@@ -3,7 +3,9 @@
 use report::{Axis, Block, Page, Plot, PlotPoint, PlotSeries, Section, Shape, Table};
 
 use super::outcome::{Figure, Group, Outcome, Outlier};
-use super::text::{HEADS, answer, cells, head, meant, refused};
+use super::text::{
+    BOX_TO_BOX, HEADS, answer, cells, head, meant, not_searched, refused, to_do, without_journal,
+};
 
 use crate::plural::plural;
 
@@ -17,6 +19,31 @@ const MOST_POINTS: usize = 2000;
 /// The page.
 pub(super) fn page(outcome: &Outcome) -> Page {
     let mut sections: Vec<Section> = Vec::new();
+    let to_do = to_do(outcome);
+    if !to_do.is_empty() {
+        sections.push(Section {
+            heading: "What to do".to_owned(),
+            blocks: vec![Block::List(to_do)],
+        });
+    }
+    let notes = [not_searched(outcome), without_journal(outcome)];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    if !notes.is_empty() {
+        sections.push(Section {
+            heading: "Reservations".to_owned(),
+            blocks: vec![Block::Warnings(notes)],
+        });
+    }
+    if !outcome.without_devices.is_empty() {
+        let rows = outcome
+            .without_devices
+            .iter()
+            .map(|file| vec![file.path.clone(), file.why.clone()]);
+        sections.push(Section {
+            heading: "No device was looked at".to_owned(),
+            blocks: table(&["report", "why"], rows.collect()),
+        });
+    }
     if !outcome.unreadable.is_empty() {
         let rows = outcome
             .unreadable
@@ -93,6 +120,9 @@ fn section(index: usize, of: usize, group: &Group, simulated: bool) -> Section {
             .map(|figure| cells(figure).to_vec())
             .collect(),
     ));
+    if !group.figures.is_empty() {
+        blocks.push(Block::Paragraph(BOX_TO_BOX.to_owned()));
+    }
     Section {
         heading: format!("Group {} of {of}: {}", index + 1, group.profile),
         blocks,
@@ -177,11 +207,14 @@ fn picture(figure: &Figure, simulated: bool) -> Block {
             figure.check, figure.what, figure.unit
         ),
         across: Axis {
-            label: "devices or pairs, by box".to_owned(),
+            label: "devices or pairs in the order of their boxes (number)".to_owned(),
             ..Axis::default()
         },
         up: Axis {
-            label: "percent of the median of its like".to_owned(),
+            label: format!(
+                "{} as a part of the median of its like (%)",
+                quantity(figure)
+            ),
             logarithmic: false,
             range: Some((low - room, high + room)),
         },
@@ -191,6 +224,15 @@ fn picture(figure: &Figure, simulated: bool) -> Block {
             .collect(),
         simulated,
     })
+}
+
+/// What a figure is of: a rate or a time, by its unit.
+fn quantity(figure: &Figure) -> &'static str {
+    match figure.unit.as_str() {
+        "GB/s" => "bandwidth",
+        "s" | "ms" | "us" | "ns" => "time",
+        _ => "figure",
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number of devices")]

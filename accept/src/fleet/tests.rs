@@ -429,6 +429,74 @@ fn hostile_and_broken_files_are_counted_and_harm_nothing() {
 }
 
 #[test]
+fn runs_below_the_folder_of_a_run_are_found_and_what_lies_too_deep_is_named() {
+    let folder = boxes("fleet-nested");
+    write(&folder.join("n0/later"), "n9", &report("n9", good(25.1)));
+    // What a run itself keeps in its folder is none, and neither are forms of its report.
+    std::fs::create_dir_all(folder.join("n0/groups/host-links-1")).unwrap();
+    std::fs::write(folder.join("n0/groups/host-links-1/journal.jsonl"), "{}").unwrap();
+    std::fs::copy(folder.join("n0/report.json"), folder.join("n0/form.json")).unwrap();
+    // a, b and c are three levels; d is the fourth.
+    write(&folder.join("a/b"), "c", &report("n7", good(25.2)));
+    write(&folder.join("a/b/c"), "d", &report("n8", good(25.3)));
+    let outcome = judged(&folder);
+    // Six, n9 and n7.
+    assert_eq!((outcome.reports, outcome.groups[0].boxes), (8, 8));
+    assert!(outcome.unreadable.is_empty(), "{:?}", outcome.unreadable);
+    assert_eq!(outcome.not_searched.len(), 1);
+    let shown = text(&outcome);
+    assert!(
+        shown.contains("more than 3 levels below what was named: 1 folder, the first of them")
+            && shown.contains("a/b/c/d; name them")
+            && shown.contains("no journal beside 8 of 8 reports"),
+        "{shown}"
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_run_that_looked_at_no_device_is_of_no_box_and_no_real_hardware() {
+    let folder = folder("fleet-empty");
+    for index in 0..4 {
+        let name = format!("n{index}");
+        write(&folder, &name, &soft(report(&name, good(25.0)), "l40x4"));
+    }
+    let mut empty = report("n0", vec![]);
+    empty.devices.clear();
+    empty.status = RunStatus::Failed {
+        reason: "no driver among libcuda.so.1".to_owned(),
+    };
+    write(&folder, "empty", &empty);
+    let outcome = judged(&folder);
+    let boxes: usize = outcome.groups.iter().map(|group| group.boxes).sum();
+    assert_eq!(
+        (
+            outcome.reports,
+            boxes,
+            outcome.without_devices.len(),
+            outcome.exit_code
+        ),
+        (5, 4, 1, 3)
+    );
+    let shown = text(&outcome);
+    assert!(
+        shown.contains("empty/report.json: no driver among libcuda.so.1")
+            && shown.contains(", 1 run without a device,")
+            && shown.contains("runs without a device: mend what each names"),
+        "{shown}"
+    );
+    let page = page(&outcome).html();
+    for told in [
+        "What to do",
+        "box to box: 1.4826",
+        "bandwidth as a part of the median of its like (%)",
+    ] {
+        assert!(page.contains(told), "{told} in {page}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn a_folder_without_reports_is_a_wrong_command_line() {
     let folder = folder("fleet-none");
     let find_in = |folder: &PathBuf| find(std::slice::from_ref(folder));

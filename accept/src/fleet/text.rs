@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 
+use super::find::DEPTH;
 use super::judge::too_few;
 use super::outcome::{Figure, Group, Named, NotAccepted, Outcome, Outlier, Scope};
 use crate::plural::plural;
@@ -20,12 +21,23 @@ pub(super) fn text(outcome: &Outcome) -> String {
     lines.extend(limited(&outcome.unreadable, |file| {
         format!("could not be read: {}: {}", file.path, file.why)
     }));
+    lines.extend(limited(&outcome.without_devices, |file| {
+        format!("no device was looked at: {}: {}", file.path, file.why)
+    }));
+    lines.extend(not_searched(outcome));
+    lines.extend(without_journal(outcome));
     lines.extend(limited(&outcome.superseded, |path| {
         format!("left out, as there is a later run of that box (its UUIDs are the same): {path}")
     }));
     lines.extend(limited(&outcome.copies, |path| {
         format!("left out, as it is the same run: {path}")
     }));
+    let to_do = to_do(outcome);
+    if !to_do.is_empty() {
+        lines.push(String::new());
+        lines.push("What to do".to_owned());
+        lines.extend(to_do.iter().map(|step| format!("  {step}")));
+    }
     for (index, group) in outcome.groups.iter().enumerate() {
         lines.push(String::new());
         lines.push(format!(
@@ -50,6 +62,85 @@ pub(super) fn text(outcome: &Outcome) -> String {
         }
     }
     lines.join("\n") + "\n"
+}
+
+/// Folders that were not searched, in a sentence.
+pub(super) fn not_searched(outcome: &Outcome) -> Option<String> {
+    let first = outcome.not_searched.first()?;
+    Some(format!(
+        "not searched, more than {DEPTH} levels below what was named: {}, the first of them {first}; name them to have them searched",
+        plural(outcome.not_searched.len(), "folder")
+    ))
+}
+
+/// How many reports are taken as they were handed on, in a sentence.
+pub(super) fn without_journal(outcome: &Outcome) -> Option<String> {
+    let alone = outcome.without_journal;
+    (alone > 0).then(|| {
+        format!(
+            "no journal beside {} of {}: taken as handed on, held against themselves and not against what their runs did",
+            alone,
+            plural(outcome.reports, "report")
+        )
+    })
+}
+
+/// What to do, the most pressing first.
+pub(super) fn to_do(outcome: &Outcome) -> Vec<String> {
+    let groups = || outcome.groups.iter();
+    let count = |wanted: BoxVerdict| {
+        let all = groups().flat_map(|group| &group.not_accepted);
+        all.filter(|one| one.verdict == wanted).count()
+    };
+    let scoped = |wanted: Scope| {
+        let mut all = groups().flat_map(|group| &group.outliers);
+        all.any(|one| one.scope == wanted)
+    };
+    let boxes: usize = groups().map(|group| group.boxes).sum();
+    let is_judged = groups()
+        .flat_map(|group| &group.figures)
+        .any(|figure| figure.judged > 0);
+    let lacking = outcome
+        .expected
+        .map_or(0, |expected| expected.saturating_sub(boxes));
+    [
+        (
+            count(BoxVerdict::Rejected) > 0,
+            "rejected boxes: do what their own reports say (`accept report FOLDER`), and run them again",
+        ),
+        (
+            scoped(Scope::Node),
+            "boxes that are slow as a whole: compare their settings with those of one that is not (BIOS, kernel command line, power limit, cooling; `accept compare A B`), and run them again alone",
+        ),
+        (
+            scoped(Scope::Device),
+            "devices and pairs that are slower than their like: reseat the card, exchange it with one of a good box and see whether the fault goes with it",
+        ),
+        (
+            count(BoxVerdict::Inconclusive) > 0,
+            "inconclusive boxes: do what their own reports say; those that were broken off go on with `accept run --resume FOLDER`",
+        ),
+        (
+            !outcome.without_devices.is_empty(),
+            "runs without a device: mend what each names (driver, library, --sim), and run them again with another --out",
+        ),
+        (
+            !outcome.unreadable.is_empty(),
+            "files that could not be read: fetch them again from their boxes, with the journal beside each report",
+        ),
+        (
+            lacking > 0,
+            "fewer boxes than were expected: look which of them wrote no report",
+        ),
+        (
+            !is_judged && boxes > 0,
+            "no figure had enough like it: gather reports of at least four boxes of one profile, device, driver and topology",
+        ),
+    ]
+    .into_iter()
+    .filter(|(is_so, _)| *is_so)
+    .map(|(_, step)| step.to_owned())
+    .collect()
 }
 
 /// The first lines of a list, and how many more there are.
@@ -110,8 +201,12 @@ pub(super) fn answer(outcome: &Outcome) -> String {
         0 | 1 => String::new(),
         groups => format!(" in {groups} groups that are not compared with each other"),
     };
+    let empty = match outcome.without_devices.len() {
+        0 => String::new(),
+        runs => format!(", {} without a device", plural(runs, "run")),
+    };
     format!(
-        "{slower}{}{expected}{apart}: {} rejected, {} inconclusive; {told}; {} unreadable or not ended, {} of other programs passed over",
+        "{slower}{}{expected}{apart}: {} rejected, {} inconclusive; {told}; {} unreadable or not ended{empty}, {} of other programs passed over",
         plural(boxes, "box"),
         verdicts(BoxVerdict::Rejected),
         verdicts(BoxVerdict::Inconclusive),

@@ -8,7 +8,7 @@ use program::say;
 use super::{check, check_not_read, redacted, write};
 use crate::cli::ReportArgs;
 use crate::report;
-use crate::run::{JOURNAL_FILE, told};
+use crate::run::{ALONE, JOURNAL_FILE, Written, told};
 
 /// Reads the report, writes what is asked for, and gives the exit code.
 pub(crate) fn again(args: &ReportArgs) -> u8 {
@@ -28,7 +28,12 @@ pub(crate) fn again(args: &ReportArgs) -> u8 {
         return exit::USAGE;
     }
     let report = match told(&args.run) {
-        Ok(report) => report,
+        Ok(Written { report, is_alone }) => {
+            if is_alone {
+                say!("note: {ALONE}");
+            }
+            report
+        }
         Err(error) => {
             say!("error: {error}");
             return exit::USAGE;

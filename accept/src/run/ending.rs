@@ -108,7 +108,11 @@ mod tests {
                 ..Missing::of(ReasonCode::WorkerFailed, text)
             }),
         };
-        let broken = [step("a", Some("x")), step("a", Some("y")), step("b", Some("z"))];
+        let broken = [
+            step("a", Some("x")),
+            step("a", Some("y")),
+            step("b", Some("z")),
+        ];
         // `b` was not done again, `c` never broke.
         let told = done_again(&broken, &[step("a", None), step("c", None)]);
         assert_eq!(

@@ -10,16 +10,33 @@ use super::kept::{Kept, read};
 use crate::outputs;
 use crate::report::{self, REPORT_FILE, Report};
 
+/// What is said of a report that was handed on alone.
+pub(crate) const ALONE: &str =
+    "no journal beside it: it was held against itself, and not against what its run did";
+
+/// A report as it was written.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// The report.
+    pub(crate) report: Report,
+    /// Whether there is no journal beside it, so that it was held against itself alone.
+    pub(crate) is_alone: bool,
+}
+
 /// The report of a result folder or a file, as it was written.
 ///
 /// # Errors
 /// In one sentence: it cannot be read, it contradicts itself, or the journal beside it cannot be read or says something else.
-pub(crate) fn written(path: &Path) -> Result<Report, String> {
+pub(crate) fn written(path: &Path) -> Result<Written, String> {
     let report = report::read(path).map_err(|error| error.to_string())?;
-    if let Some(journal) = journal_of(path) {
-        agrees(&read(&journal)?, &report, &report::file_of(path))?;
+    let journal = journal_of(path);
+    if let Some(journal) = &journal {
+        agrees(&read(journal)?, &report, &report::file_of(path))?;
     }
-    Ok(report)
+    Ok(Written {
+        report,
+        is_alone: journal.is_none(),
+    })
 }
 
 /// The report of a run, from its journal where there is one: where the run was broken off it tells more than a report that an earlier
@@ -27,9 +44,9 @@ pub(crate) fn written(path: &Path) -> Result<Report, String> {
 ///
 /// # Errors
 /// As [`written`].
-pub(crate) fn told(path: &Path) -> Result<Report, String> {
+pub(crate) fn told(path: &Path) -> Result<Written, String> {
     let Some(journal) = journal_of(path) else {
-        return report::read(path).map_err(|error| error.to_string());
+        return written(path);
     };
     let kept = read(&journal)?;
     let beside = report::file_of(path);
@@ -39,7 +56,10 @@ pub(crate) fn told(path: &Path) -> Result<Report, String> {
     }
     let report = kept.report();
     match report::unsound(&report) {
-        None => Ok(report),
+        None => Ok(Written {
+            report,
+            is_alone: false,
+        }),
         Some(what) => Err(format!("{} is refused: {what}", journal.display())),
     }
 }

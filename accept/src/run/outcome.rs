@@ -118,8 +118,12 @@ fn has_broken(ended: &Ended, record: Option<&Record>) -> bool {
         Ended::Silent { .. } | Ended::OutOfTime { .. } | Ended::Killed { .. } => true,
         Ended::Exit { .. } => match record.map(|record| &record.status) {
             Some(Status::Complete) => false,
-            Some(Status::Refused { reason }) => reason.contains(STARVED) || reason.contains(STOPPED),
-            Some(Status::Failed { .. } | Status::Interrupted { .. } | Status::Broken) | None => true,
+            Some(Status::Refused { reason }) => {
+                reason.contains(STARVED) || reason.contains(STOPPED)
+            }
+            Some(Status::Failed { .. } | Status::Interrupted { .. } | Status::Broken) | None => {
+                true
+            }
         },
         Ended::Told | Ended::Interrupted(_) => false,
     }
@@ -330,8 +334,12 @@ mod tests {
         };
         assert!(!of(refused("libnccl.so.2 not found")));
         assert!(!of(refused("rank 1: no progress for 20 s")));
-        assert!(of(refused("no progress for 20 s: one of its processes was stopped from outside")));
-        assert!(of(refused("no progress for 80 s, of which 75 s were waits for a CPU")));
+        assert!(of(refused(
+            "no progress for 20 s: one of its processes was stopped from outside"
+        )));
+        assert!(of(refused(
+            "no progress for 80 s, of which 75 s were waits for a CPU"
+        )));
         let reason = "cannot write journal.jsonl: Input/output error".to_owned();
         assert!(of(Status::Failed { reason }));
         assert!(of(Status::Interrupted {
@@ -358,7 +366,11 @@ mod tests {
             (vec![Plant::Hangs { from: 0, to: 1 }], false),
             (vec![Plant::DropsData { from: 1, to: 0 }], false),
         ] {
-            let record = Played::new("l40x4", 1, &plants).findings(6).links.remove(0).it;
+            let record = Played::new("l40x4", 1, &plants)
+                .findings(6)
+                .links
+                .remove(0)
+                .it;
             let missing = missing(&step, &killed, Some(&record)).unwrap();
             assert_eq!(missing.is_open, is_open, "{plants:?}");
         }

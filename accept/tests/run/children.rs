@@ -91,7 +91,8 @@ fn a_monitor_that_dies_and_a_program_that_is_killed_leave_the_rest_standing() {
     assert_eq!(found["p2p GPU0->GPU1"].0, "pass", "{found:?}");
     assert_eq!(found["counters GPU0"].0, "pass", "{found:?}");
     assert!(
-        ran.stdout.contains("--resume DIR in place of --out does this step again"),
+        ran.stdout
+            .contains("--resume DIR in place of --out does this step again"),
         "{}",
         ran.stdout
     );

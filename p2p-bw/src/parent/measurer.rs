@@ -5,11 +5,10 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use inventory::Built;
+use measure::record::Verification;
 use program::Stop;
 use program::child::last_line;
-use supervisor::{
-    Ending, Event, Interrupt, Ladder, Patience, Signal, Silence, WENT_ON, Worker,
-};
+use supervisor::{Ending, Event, Interrupt, Ladder, Patience, Signal, Silence, WENT_ON, Worker};
 
 use crate::cases::{Case, Memory};
 use crate::children::Child;
