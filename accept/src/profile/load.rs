@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use sha2::{Digest as _, Sha256};
 
@@ -129,6 +130,15 @@ pub(crate) fn load(name_or_path: &str) -> Result<Loaded, ProfileError> {
         shipped,
         files,
     })
+}
+
+/// All that came with the program, read once.
+pub(crate) fn shipped() -> impl Iterator<Item = &'static Loaded> {
+    static ALL: LazyLock<Vec<Loaded>> = LazyLock::new(|| {
+        let names = SHIPPED.iter().map(|(name, _)| *name);
+        names.filter_map(|name| load(name).ok()).collect()
+    });
+    ALL.iter()
 }
 
 fn shipped_name(name: &str) -> Option<&'static str> {

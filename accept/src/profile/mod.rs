@@ -8,6 +8,6 @@ mod shipped;
 mod valid;
 mod words;
 
-pub(crate) use load::{Loaded, load};
+pub(crate) use load::{Loaded, load, shipped};
 pub(crate) use model::{Expected, LimitRow, LimitUnit, Match, Profile};
 pub(crate) use words::{checked, list};

@@ -1,10 +1,12 @@
 //! What a run came to: verdicts with reasons and evidence, and the document around them.
 
+mod alone;
 mod check;
 mod document;
 mod read;
 mod verdict;
 
+pub(crate) use alone::contradiction;
 pub(crate) use check::{Check, Evidence, Limit, Reason, Seen, Side, Subject};
 pub(crate) use document::{
     Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, Report, ReportDevice, RunStatus, Series, Setting,

@@ -302,7 +302,7 @@ fn contradicts(check: &Check, limit: &Limit) -> bool {
 }
 
 /// How far a figure of a report may be from what its samples come to, as a part of it.
-const EQUAL: f64 = 1e-6;
+pub(super) const EQUAL: f64 = 1e-6;
 
 /// Units of time, in which no figure is below nothing.
 const TIMES: [&str; 4] = ["s", "ms", "us", "ns"];
@@ -368,6 +368,6 @@ fn is_looked_at(evidence: &Evidence) -> bool {
 }
 
 /// A text of a file in a message: short, and without control characters.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     measure::control::replaced(&text.chars().take(120).collect::<String>())
 }

@@ -1,7 +1,7 @@
 //! The report of a run that left a folder, held against the journal beside it: the journal is what the run did, a report is a copy that
 //! anybody may change.
 //!
-//! A report that was handed on alone has no journal, and is taken for what it is.
+//! A report that was handed on alone has no journal: it is held against itself and its profile, and who shows it says so.
 
 use std::path::{Path, PathBuf};
 
@@ -29,9 +29,14 @@ pub(crate) struct Written {
 /// In one sentence: it cannot be read, it contradicts itself, or the journal beside it cannot be read or says something else.
 pub(crate) fn written(path: &Path) -> Result<Written, String> {
     let report = report::read(path).map_err(|error| error.to_string())?;
-    let journal = journal_of(path);
-    if let Some(journal) = &journal {
-        agrees(&read(journal)?, &report, &report::file_of(path))?;
+    let (journal, file) = (journal_of(path), report::file_of(path));
+    match &journal {
+        Some(journal) => agrees(&read(journal)?, &report, &file)?,
+        None => {
+            if let Some(what) = report::contradiction(&report) {
+                return Err(format!("{} is refused: {what}", file.display()));
+            }
+        }
     }
     Ok(Written {
         report,

@@ -1,0 +1,214 @@
+//! What a report that was handed on without its journal can be held against: itself, and the profile that it names where that came with
+//! this program.
+//!
+//! What agrees with itself is not thereby what a run did: a check that was taken out, or figures that were made up whole, are not seen.
+
+use measure::stats::median_interval;
+
+use super::read::{EQUAL, shown};
+use super::{BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Side, Verdict};
+use crate::checks;
+use crate::profile::{self, LimitRow, LimitUnit, Profile};
+
+/// The deepest level, at which losing the watch over a kind of check makes it required.
+const SOAK: &str = "soak";
+
+/// What contradicts, the first of it; `None` where all agrees.
+pub(crate) fn contradiction(report: &Report) -> Option<String> {
+    of_ending(report)
+        .or_else(|| of_profile(report))
+        .or_else(|| {
+            report.checks.iter().find_map(|check| {
+                let what = of_figures(check)?;
+                Some(format!("check `{}` {what}", shown(&check.id)))
+            })
+        })
+}
+
+/// Verdict and exit code against the checks and how the run ended.
+fn of_ending(report: &Report) -> Option<String> {
+    let comes_to = BoxVerdict::of(&report.checks);
+    if report.status == RunStatus::Complete && report.verdict != comes_to {
+        return Some(format!(
+            "its verdict is {} and its checks come to {}",
+            report.verdict.words(),
+            comes_to.words()
+        ));
+    }
+    let code = report.exit_code;
+    let is_of_signal = code > 128;
+    let is_right = match &report.status {
+        RunStatus::Interrupted { .. } => is_of_signal,
+        _ => code == report.verdict.exit_code(),
+    };
+    (!is_right).then(|| {
+        format!(
+            "its verdict is {} and its exit code {code}",
+            report.verdict.words()
+        )
+    })
+}
+
+/// Checks against the profile that is named, where it came with this program.
+fn of_profile(report: &Report) -> Option<String> {
+    let used = &report.profile;
+    let loaded = profile::shipped().find(|loaded| loaded.profile.name == used.name)?;
+    // One of the user's own, or of another version of this program, is not known here.
+    if loaded.sha256 != used.sha256 {
+        return None;
+    }
+    let profile = &loaded.profile;
+    let level = shown(&report.level);
+    let Some(demanded) = profile.required.get(&report.level) else {
+        return Some(format!(
+            "its level `{level}` is none of profile {}",
+            used.name
+        ));
+    };
+    let is_there = |kind: &&String| report.checks.iter().any(|check| check.kind == **kind);
+    if report.status == RunStatus::Complete
+        && let Some(kind) = demanded.iter().find(|kind| !is_there(kind))
+    {
+        return Some(format!(
+            "it has no check `{kind}`, which profile {} demands at level {level}",
+            used.name
+        ));
+    }
+    let has_baseline = used.baseline_sha256.is_some();
+    report.checks.iter().find_map(|check| {
+        let id = shown(&check.id);
+        if checks::kind(&check.kind).is_none() {
+            return Some(format!("check `{id}` is of no kind that there is"));
+        }
+        let is_demanded = demanded.contains(&check.kind);
+        // A fault is required wherever it is seen, and of a soak what it lost sight of.
+        let may_be = check.verdict == Verdict::Fail || report.level == SOAK;
+        if is_demanded != check.required && (is_demanded || !may_be) {
+            let [says, demands] = if is_demanded {
+                ["not required", "demands it"]
+            } else {
+                ["required", "does not demand it"]
+            };
+            return Some(format!(
+                "check `{id}` is {says}, and profile {} {demands} at level {level}",
+                used.name
+            ));
+        }
+        let limit = check.limit.as_ref()?;
+        (!is_of(profile, check, limit, has_baseline)).then(|| {
+            format!(
+                "check `{id}` is held against a limit that profile {} does not have",
+                used.name
+            )
+        })
+    })
+}
+
+/// Whether a limit is one of the profile's.
+fn is_of(profile: &Profile, check: &Check, limit: &Limit, has_baseline: bool) -> bool {
+    // Changes of a link have their limit in the profile's [link].
+    if check.kind == "link_transitions" {
+        return limit.fail == Some(f64::from(profile.link.transitions_at_most));
+    }
+    let rows = || profile.limit.iter().filter(|row| row.check == check.kind);
+    // A baseline's own limits are not known here.
+    if has_baseline && !rows().any(|row| row.source == limit.source) {
+        return true;
+    }
+    rows().any(|row| is_row(row, limit))
+}
+
+fn is_row(row: &LimitRow, limit: &Limit) -> bool {
+    let is_alike = row.good == limit.good && row.source == limit.source;
+    let lines = [(row.fail, limit.fail), (row.warn, limit.warn)];
+    let factor = match row.unit {
+        LimitUnit::OfCeiling => {
+            let first = lines.iter().find_map(|(part, line)| part.zip(*line));
+            let Some((part, line)) = first else {
+                return false;
+            };
+            let ceiling = line / part;
+            if !limit.basis.contains(&format!(" of {ceiling:.2} GB/s")) {
+                return false;
+            }
+            ceiling
+        }
+        _ => 1.0,
+    };
+    is_alike
+        && lines.iter().all(|pair| match *pair {
+            (Some(part), Some(line)) => !apart(part * factor, line),
+            (None, None) => true,
+            _ => false,
+        })
+}
+
+/// The interval against the samples, and the verdict against the interval.
+fn of_figures(check: &Check) -> Option<String> {
+    let of_samples = check.evidence.iter().find_map(|evidence| {
+        let Evidence::Measured {
+            what,
+            low: Some(low),
+            high: Some(high),
+            samples,
+            ..
+        } = evidence
+        else {
+            return None;
+        };
+        if samples.is_empty() {
+            return None;
+        }
+        let is_so = median_interval(samples)
+            .is_some_and(|found| !apart(found.low, *low) && !apart(found.high, *high));
+        (!is_so).then(|| {
+            format!(
+                "has an interval of `{}` that its samples do not give",
+                shown(what)
+            )
+        })
+    });
+    of_samples.or_else(|| of_limit(check))
+}
+
+fn of_limit(check: &Check) -> Option<String> {
+    let limit = check.limit.as_ref()?;
+    // A check is read by its first figure.
+    let Evidence::Measured {
+        unit,
+        low: Some(low),
+        high: Some(high),
+        ..
+    } = check.evidence.first()?
+    else {
+        return None;
+    };
+    if *unit != limit.unit {
+        return None;
+    }
+    let mut lines = limit.fail.into_iter().chain(limit.warn);
+    let is_within = lines.all(|line| match limit.good {
+        Side::AtLeast => *low >= line,
+        Side::AtMost => *high <= line,
+    });
+    let of_limit = [
+        ReasonCode::BelowFloor,
+        ReasonCode::AboveLimit,
+        ReasonCode::Outlier,
+        ReasonCode::Asymmetric,
+    ];
+    match check.verdict {
+        Verdict::Pass if !is_within => {
+            Some("passes and its interval does not lie within its limit".to_owned())
+        }
+        Verdict::Fail | Verdict::Warn if is_within && of_limit.contains(&check.reason.code) => {
+            Some("does not pass and its interval lies within its limit".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Whether two numbers are not equal but for rounding.
+fn apart(one: f64, other: f64) -> bool {
+    (one - other).abs() > EQUAL * one.abs().max(other.abs())
+}

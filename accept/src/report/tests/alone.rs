@@ -1,0 +1,146 @@
+//! Reports without a journal: what judges made agrees with itself and its profile, and what was changed in it does not.
+
+use crate::judge::tests::{Plant, Played, profile, run};
+use crate::profile::load;
+use crate::report::{
+    BoxVerdict, Check, Evidence, Report, RunStatus, Verdict, contradiction, unsound,
+};
+
+const BOX: &str = "l40x4";
+
+/// A report of a played box at level standard.
+fn report(plants: &[Plant]) -> Report {
+    let checks = run(&profile(BOX), &mut Played::new(BOX, 1, plants).idle(), None);
+    let mut report = crate::made::report("n1", checks);
+    report.profile.sha256 = load(BOX).unwrap().sha256;
+    report.level = "standard".to_owned();
+    report
+}
+
+fn told(change: impl Fn(&mut Report)) -> String {
+    let mut report = report(&[Plant::SlowWay {
+        from: 0,
+        to: 1,
+        part: 0.5,
+    }]);
+    change(&mut report);
+    contradiction(&report).unwrap_or_default()
+}
+
+fn check<'a>(report: &'a mut Report, id: &str) -> &'a mut Check {
+    report
+        .checks
+        .iter_mut()
+        .find(|check| check.id == id)
+        .unwrap()
+}
+
+#[test]
+fn what_judges_made_agrees_with_itself() {
+    for plants in [
+        vec![],
+        vec![Plant::Hot { device: 1 }],
+        vec![Plant::Lost { device: 2 }],
+        vec![Plant::Hangs { from: 0, to: 1 }],
+        vec![Plant::SlowDevice {
+            device: 3,
+            part: 0.94,
+        }],
+        vec![Plant::OnNode { device: 0, node: 1 }],
+        vec![Plant::SlowCollectives { times: 2.0 }],
+        vec![Plant::Aer {
+            device: 0,
+            events: 40,
+        }],
+    ] {
+        let report = report(&plants);
+        assert_eq!(contradiction(&report), None, "{plants:?}");
+        assert_eq!(unsound(&report), None, "{plants:?}");
+    }
+}
+
+#[test]
+fn what_was_changed_in_it_is_named() {
+    let slow = "p2p GPU0->GPU1";
+    assert_eq!(told(|_| {}), "");
+    for (what, said) in [
+        (
+            told(|report| {
+                check(report, slow).required = false;
+                report.verdict = BoxVerdict::of(&report.checks);
+            }),
+            "check `p2p GPU0->GPU1` is not required, and profile l40x4 demands it at level standard",
+        ),
+        (
+            told(|report| report.exit_code = 3),
+            "its verdict is REJECTED and its exit code 3",
+        ),
+        (
+            told(|report| report.verdict = BoxVerdict::Inconclusive),
+            "its verdict is INCONCLUSIVE and its checks come to REJECTED",
+        ),
+        (
+            told(|report| {
+                report.status = RunStatus::Broken;
+                report.verdict = BoxVerdict::Inconclusive;
+                report.exit_code = 0;
+            }),
+            "its verdict is INCONCLUSIVE and its exit code 0",
+        ),
+        (
+            told(|report| report.checks.retain(|check| check.kind != "p2p")),
+            "it has no check `p2p`, which profile l40x4 demands at level standard",
+        ),
+        (
+            told(|report| report.level = "brief".to_owned()),
+            "its level `brief` is none of profile l40x4",
+        ),
+        (
+            told(|report| check(report, slow).limit.as_mut().unwrap().fail = Some(1.0)),
+            "is held against a limit that profile l40x4 does not have",
+        ),
+        (
+            told(|report| {
+                let limit = check(report, slow).limit.as_mut().unwrap();
+                (limit.fail, limit.warn) = (
+                    limit.fail.map(|line| line / 2.0),
+                    limit.warn.map(|line| line / 2.0),
+                );
+            }),
+            "is held against a limit that profile l40x4 does not have",
+        ),
+        (
+            told(|report| {
+                let Evidence::Measured { low, .. } = &mut check(report, slow).evidence[0] else {
+                    panic!("no figure");
+                };
+                *low = low.map(|low| low * 0.9);
+            }),
+            "that its samples do not give",
+        ),
+    ] {
+        assert!(what.contains(said), "{what}");
+    }
+    // A verdict that its interval does not give, where all else fits it.
+    let passes = told(|report| {
+        let slow = check(report, slow);
+        slow.verdict = Verdict::Pass;
+        slow.reason.code = crate::report::ReasonCode::WithinLimit;
+        report.verdict = BoxVerdict::of(&report.checks);
+        report.exit_code = report.verdict.exit_code();
+    });
+    assert_eq!(
+        passes,
+        "check `p2p GPU0->GPU1` passes and its interval does not lie within its limit"
+    );
+}
+
+#[test]
+fn another_profile_of_that_name_is_not_known_here() {
+    let own = told(|report| {
+        report.profile.sha256 = "ab".repeat(32);
+        report.checks.retain(|check| check.kind != "numa_penalty");
+        report.verdict = BoxVerdict::of(&report.checks);
+    });
+    assert_eq!(own, "");
+}
