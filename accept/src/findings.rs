@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use measure::record::{MonitorLine, Record};
 use program::kernel_log::Logged;
 use serde::{Deserialize, Serialize};
+use topology::PciAddress;
 
 use crate::checks::Group;
 use crate::report::ReasonCode;
@@ -38,6 +39,8 @@ pub(crate) struct Findings {
     pub(crate) fingerprint: Option<crate::report::Fingerprint>,
     /// How many devices are there that the command line left out with `--gpus`.
     pub(crate) left_out: usize,
+    /// Where those sit; empty where the kernel does not show them as devices (instances, the host's cores).
+    pub(crate) left_out_at: Vec<PciAddress>,
     /// The group whose step a signal broke off: what its record lacks was not come to.
     pub(crate) cut: Option<Group>,
     /// A baseline to hold the figures against.

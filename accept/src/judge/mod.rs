@@ -16,6 +16,7 @@ mod kernel_log;
 mod link;
 mod load;
 mod numa;
+mod on_node;
 mod peers;
 mod pool;
 mod repairs;
@@ -116,7 +117,7 @@ fn of(judging: &Judging<'_>, kind: &str) -> Vec<Check> {
     match kind {
         "inventory" => inventory::inventory(judging),
         "idle" => inventory::idle(judging),
-        "numa_node" => inventory::numa_node(judging),
+        "numa_node" => on_node::numa_node(judging),
         "link" => link::link(judging),
         "link_transitions" => watch::transitions(judging),
         "h2d_pinned" => copies::host_copies(judging, "h2d_pinned"),

@@ -109,6 +109,7 @@ impl Run<'_> {
         let mut findings = Findings {
             baseline: self.baseline.as_ref().map(|held| held.baseline.clone()),
             left_out: scene.left_out(self.args, wanted.map_or(0, |wanted| wanted.count)),
+            left_out_at: scene.left_out_at(self.args).unwrap_or_default(),
             fingerprint: Some(machine::node(&scene.record, &scene.links, &scene.sysfs).fingerprint),
             ..Findings::default()
         };

@@ -9,7 +9,7 @@ use measure::record::{Links, Payload, Record, load};
 use program::Stop;
 use program::others::last_error;
 use supervisor::Interrupt;
-use topology::{Machine, Sysfs};
+use topology::{Machine, PciAddress, Sysfs};
 
 use super::counters::Reading;
 use super::folder::Folder;
@@ -167,14 +167,22 @@ impl Scene {
     /// The kernel shows neither instances nor what stands in for devices on the host, so that of these all others that
     /// are wanted count as left out.
     pub(crate) fn left_out(&self, args: &RunArgs, wanted: usize) -> usize {
+        match self.left_out_at(args) {
+            Some(left_out) => left_out.len(),
+            None => wanted.saturating_sub(self.links.devices.len()),
+        }
+    }
+
+    /// Where those sit; `None` where the kernel does not show what was chosen.
+    pub(crate) fn left_out_at(&self, args: &RunArgs) -> Option<Vec<PciAddress>> {
         let chosen = &self.links.devices;
         if args.gpus == "all" {
-            return 0;
+            return Some(Vec::new());
         }
         let is_shown =
             |device: &measure::record::LinkDevice| device.mig.is_none() && device.address.is_some();
         if !chosen.iter().all(is_shown) {
-            return wanted.saturating_sub(chosen.len());
+            return None;
         }
         let is_chosen = |gpu: &&topology::PciDevice| {
             chosen
@@ -186,7 +194,8 @@ impl Scene {
             let mut like = of_run.iter();
             like.any(|own| (own.vendor, own.device_id) == (gpu.vendor, gpu.device_id))
         };
-        others.iter().filter(is_like).count()
+        let left_out = others.iter().filter(is_like);
+        Some(left_out.map(|gpu| gpu.address).collect())
     }
 
     /// Counters as they are now.

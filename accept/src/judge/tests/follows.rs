@@ -130,6 +130,31 @@ fn devices_that_were_left_out_are_not_missing_and_others_are() {
 }
 
 #[test]
+fn nodes_of_the_devices_that_were_chosen_are_those_of_their_places_among_all() {
+    // Six devices by their addresses, of which the first and the fourth were left out: 01, 21, 61, 70, a1, e1.
+    let mut findings = good();
+    findings.left_out = 2;
+    findings.left_out_at = ["0000:70:00.0", "0000:01:00.0"]
+        .map(|address| address.parse().unwrap())
+        .to_vec();
+    let came = |nodes: [u32; 6]| {
+        let mut six = profile("l40x4");
+        six.numa.as_mut().unwrap().nodes = nodes.to_vec();
+        let checks = judge(&six, Level::Standard, &findings, &[]).unwrap();
+        let of = checks.into_iter().filter(|check| check.kind == "numa_node");
+        of.map(|check| (check.about.join(" "), check.verdict))
+            .collect::<Vec<_>>()
+    };
+    let all = |verdicts: [Verdict; 4]| {
+        let labels = ["GPU0", "GPU1", "GPU2", "GPU3"].map(str::to_owned);
+        labels.into_iter().zip(verdicts).collect::<Vec<_>>()
+    };
+    use Verdict::{Fail, Pass};
+    assert_eq!(came([7, 0, 0, 7, 1, 1]), all([Pass; 4]));
+    assert_eq!(came([7, 0, 1, 7, 1, 1]), all([Pass, Fail, Pass, Pass]));
+}
+
+#[test]
 fn what_a_broken_off_step_did_not_come_to_is_interrupted() {
     let mut other = profile("l40x4");
     other.allreduce.large_bytes = 12_345;
