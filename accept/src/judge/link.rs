@@ -73,7 +73,8 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
         && fell.filter(is_short).is_none()
         && let Some(text) = contradicts::of_device(judging, device)
     {
-        return subject().inconclusive(ReasonCode::Unreadable, text, None, evidence);
+        let check = subject().inconclusive(ReasonCode::Unreadable, text, None, evidence);
+        return check.advised(advice(device));
     }
     if let (Some(short), [first, rest @ ..]) = (short, &evidence[..]) {
         let how = if Some(short) == fell { "fell to" } else { "is" };
@@ -123,7 +124,11 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
         }
         _ => {
             let (code, text) = unknown(device);
-            subject().inconclusive(code, text, None, evidence)
+            let check = subject().inconclusive(code, text, None, evidence);
+            match code {
+                ReasonCode::Unreadable => check.advised(advice(device)),
+                _ => check,
+            }
         }
     }
 }
@@ -166,6 +171,19 @@ fn unknown(device: &Device) -> (ReasonCode, String) {
             format!("the link of {label} was not read"),
         ),
     }
+}
+
+/// What to do about a link that cannot be read.
+fn advice(device: &Device) -> String {
+    let port = match device.it.address {
+        Some(address) => format!("the port above {address}"),
+        None => "the port above the card".to_owned(),
+    };
+    format!(
+        "run on the host itself and not in a container or guest, where /sys shows current_link_speed and current_link_width of {port} \
+         (`p2p-bw topo` names it, `p2p-bw doctor` says what is not shown); where it is not shown there either, read LnkSta of that port \
+         with `lspci -vv` as root while copies run, and take the link by hand"
+    )
 }
 
 fn evidence(device: &Device, wanted: Option<&String>) -> Vec<Evidence> {

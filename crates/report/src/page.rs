@@ -187,13 +187,15 @@ fn list(html: &mut String, class: &str, points: &[String]) {
 }
 
 impl Table {
-    /// Characters of a row with the longest cell of each column.
+    /// Characters of a row with the longest cell of each column, its head among them.
     fn width(&self) -> usize {
         let longest = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            let cells = self.rows.iter().chain([&self.heads]);
+            let cells = cells.filter_map(|row| row.get(column));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let columns = self.rows.iter().chain([&self.heads]).map(Vec::len).max();
+        let columns = columns.unwrap_or(0);
         let between = columns.saturating_sub(1) * NARROW_ROW.1;
         (0..columns).map(longest).sum::<usize>() + between
     }
@@ -328,5 +330,20 @@ mod tests {
             [[24, 24], [25, 24], [61, 1]].map(classes),
             ["", " class=\"stacked\"", " class=\"prose stacked\""]
         );
+    }
+
+    #[test]
+    fn heads_that_are_wider_than_their_cells_make_a_table_wide_too() {
+        // Cells of 20 and 1 characters under heads of 1 and 28: 20 + 28 and 2 between them are 50, one more is too wide.
+        let is_stacked = |head: usize| {
+            let table = Table {
+                heads: vec!["a".to_owned(), "h".repeat(head)],
+                rows: vec![vec!["x".repeat(20), "1".to_owned()]],
+            };
+            let mut html = String::new();
+            table.write(&mut html);
+            html.contains("class=\"stacked\"")
+        };
+        assert_eq!([28, 29].map(is_stacked), [false, true]);
     }
 }

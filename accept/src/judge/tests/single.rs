@@ -68,7 +68,13 @@ fn a_device_s_own_word_condemns_its_link_and_never_clears_it() {
         (loaded.slot, loaded.card, loaded.device) = (None, None, None);
     }
     let checks = judged("l40x4", &findings);
-    assert_eq!(one(&checks, "link GPU0").reason.code, R::Unreadable);
+    let link = one(&checks, "link GPU0");
+    assert_eq!(link.reason.code, R::Unreadable);
+    let advice = link.advice.as_deref().unwrap_or_default();
+    assert!(
+        advice.contains("read LnkSta of that port with `lspci -vv`"),
+        "{advice}"
+    );
     links(&mut findings).devices[0]
         .loaded
         .as_mut()
