@@ -49,7 +49,7 @@ enum Read {
     /// A report: its group's name, head and box.
     Report(Box<(String, Group)>, IsAlone),
     /// A report of a run that looked at no device, and why it did not.
-    WithoutDevices(String),
+    WithoutDevices(String, IsAlone),
     /// A file of another program.
     Other,
     /// Not readable.
@@ -72,7 +72,10 @@ pub(super) fn gather(found: &Found) -> Result<Fleet, String> {
     each(&found.files, |path, read| match read {
         Read::Other => fleet.passed_over += 1,
         Read::Unreadable(why) => fleet.unreadable.push((shown(path), why)),
-        Read::WithoutDevices(why) => fleet.without_devices.push((shown(path), why)),
+        Read::WithoutDevices(why, is_alone) => {
+            fleet.alone += usize::from(is_alone);
+            fleet.without_devices.push((shown(path), why));
+        }
         Read::Report(report, is_alone) => {
             fleet.alone += usize::from(is_alone);
             let (key, one) = *report;
@@ -140,7 +143,7 @@ fn one(path: &Path, claims: bool) -> Read {
     match written(path) {
         Err(error) => Read::Unreadable(cut(&error)),
         Ok(written) if written.report.devices.is_empty() => {
-            Read::WithoutDevices(cut(&why_no_device(&written.report)))
+            Read::WithoutDevices(cut(&why_no_device(&written.report)), written.is_alone)
         }
         Ok(written) => match digest(path, &written.report) {
             Ok(digested) => Read::Report(Box::new(digested), written.is_alone),

@@ -207,7 +207,7 @@ fn picture(figure: &Figure, simulated: bool) -> Block {
             figure.check, figure.what, figure.unit
         ),
         across: Axis {
-            label: "devices or pairs in the order of their boxes (number)".to_owned(),
+            label: "devices or pairs, by box (number)".to_owned(),
             ..Axis::default()
         },
         up: Axis {
