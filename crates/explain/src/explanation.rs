@@ -113,7 +113,7 @@ impl Explanation {
     }
 
     /// Why arms of these runs raise no grade; `None` where they do.
-    fn kept_from_raising(&self, slope: &Slope) -> Option<String> {
+    pub(crate) fn kept_from_raising(&self, slope: &Slope) -> Option<String> {
         let Outcome::Attributed { attribution, .. } = &self.outcome else {
             return None;
         };

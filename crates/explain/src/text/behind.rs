@@ -2,11 +2,12 @@
 
 use measure::unit::ByteCount;
 
+use super::tested::Tested;
 use super::waterfall::step_decimals;
 use crate::attribute::{Attribution, Cause, Claim, Implied, PublishedTime};
 
 /// What the waterfall leads to.
-pub(super) fn behind(attribution: &Attribution) -> String {
+pub(super) fn behind(attribution: &Attribution, tested: Option<&Tested<'_>>) -> String {
     let mut text = format!(
         "step speed-up {}x; {}\n",
         attribution.speed_up.with_decimals(2),
@@ -22,7 +23,13 @@ pub(super) fn behind(attribution: &Attribution) -> String {
         Claim::Estimated => {}
         Claim::AtMost { reason } => text.push_str(&format!("no bar for communication: {reason}\n")),
         Claim::None { reason } => {
-            text.push_str(&format!("no claim about communication: {reason}\n"));
+            let told = tested.and_then(|tested| tested.told_alone(attribution));
+            text.push_str(&match told {
+                Some(_) => format!(
+                    "communication is told by the ablation alone: of the two runs, {reason}\n"
+                ),
+                None => format!("no claim about communication: {reason}\n"),
+            });
         }
     }
     // Which curve in which mode the bar stands on.

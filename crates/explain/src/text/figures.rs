@@ -85,11 +85,20 @@ fn parts(attribution: &Attribution, tested: Option<&Tested<'_>>) -> Vec<String> 
             None,
         ],
         (Claim::None { .. }, _) => [
-            Some(format!(
-                "communication and what is unexplained together {}, not told from nothing{}",
-                remainder.with_decimals(decimals),
-                by_curve(attribution, decimals)
-            )),
+            Some(
+                match tested.and_then(|tested| tested.told_alone(attribution)) {
+                    Some(told) => format!(
+                        "communication at least {} by the ablation, where the two runs alone leave {} for it and what is unexplained together",
+                        told.with_decimals(decimals),
+                        remainder.with_decimals(decimals)
+                    ),
+                    None => format!(
+                        "communication and what is unexplained together {}, not told from nothing{}",
+                        remainder.with_decimals(decimals),
+                        by_curve(attribution, decimals)
+                    ),
+                },
+            ),
             None,
         ],
         (Claim::AtMost { .. } | Claim::Estimated, _) => {

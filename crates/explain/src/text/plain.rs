@@ -197,9 +197,15 @@ fn communication(
                 sure(attribution, bar, simulated)
             )
         }
-        (Claim::None { .. }, _) => format!(
-            "communication and what is unexplained together take {remainder}, which cannot be told from nothing"
-        ),
+        (Claim::None { .. }, _) => match tested.and_then(|tested| tested.told_alone(attribution)) {
+            Some(told) => format!(
+                "communication takes at least {} (by the ablation; the two runs alone do not tell it from nothing)",
+                ms(attribution, told)
+            ),
+            None => format!(
+                "communication and what is unexplained together take {remainder}, which cannot be told from nothing"
+            ),
+        },
         (Claim::AtMost { .. } | Claim::Estimated, _) => {
             let timed = tested.filter(|tested| tested.of_these_runs);
             match timed.and_then(|tested| tested.slope.evidence()) {

@@ -1,5 +1,6 @@
 //! A slope test that was given beside the runs: what it says of them, in a few words and with its figures.
 
+use crate::attribute::{Attribution, Claim};
 use crate::explanation::Explanation;
 use crate::range::Range;
 use crate::slope::{Change, Slope, SlopeVerdict};
@@ -8,16 +9,31 @@ use crate::slope::{Change, Slope, SlopeVerdict};
 pub(super) struct Tested<'a> {
     pub(super) slope: &'a Slope,
     pub(super) of_these_runs: bool,
+    /// What its arms time of communication in the step of these very runs, ms: a lower figure. `None` where they raise no grade.
+    told: Option<Range>,
 }
 
 impl<'a> Tested<'a> {
     /// That of an explanation; `None` where there is none.
     pub(super) fn of(explanation: &'a Explanation) -> Option<Self> {
         let slope = explanation.slope.as_ref()?;
+        let of_these_runs = explanation.of_other_runs(slope).is_none();
+        let raises = of_these_runs && explanation.kept_from_raising(slope).is_none();
+        let evidence = slope.evidence().filter(|_| raises);
         Some(Self {
             slope,
-            of_these_runs: explanation.of_other_runs(slope).is_none(),
+            of_these_runs,
+            told: evidence.map(|evidence| evidence.communication_ms),
         })
+    }
+
+    /// What its arms time of communication where the runs alone tell it from nothing by no curve; `None` where the runs have no room
+    /// for it, so that the two contradict each other.
+    pub(super) fn told_alone(&self, attribution: &Attribution) -> Option<Range> {
+        let is_open =
+            matches!(attribution.claim, Claim::None { .. }) && attribution.misfit.is_none();
+        self.told
+            .filter(|told| is_open && told.low <= attribution.remainder.high)
     }
 
     /// What it says of the figures before, without a figure of its own.

@@ -5,6 +5,7 @@ use super::behind::behind;
 use super::figures::in_figures;
 use super::gates::{gates, heading, warning};
 use super::lists::{lines, list, prior_shares};
+use super::tested::Tested;
 use super::topic::Topic;
 use super::waterfall::waterfall;
 use crate::attribute::Attribution;
@@ -46,7 +47,9 @@ fn told(topic: Topic, explanation: &Explanation) -> String {
         Topic::Step => attributed.map_or_else(String::new, |of| {
             let figures = in_figures(explanation);
             let figures = figures.map_or_else(String::new, |line| format!("{line}\n"));
-            figures + &waterfall(of, explanation.simulated.is_some()) + &behind(of)
+            figures
+                + &waterfall(of, explanation.simulated.is_some())
+                + &behind(of, Tested::of(explanation).as_ref())
         }),
         Topic::StillTold => {
             let bounded = explanation.bounded.iter();

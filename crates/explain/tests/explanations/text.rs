@@ -534,3 +534,62 @@ fn a_refusal_with_many_reasons_names_two_and_counts_the_rest() {
         "Nothing can be explained yet: a: 1; b: 2; and 2 more that stand below."
     );
 }
+
+#[test]
+fn what_two_runs_do_not_tell_from_nothing_the_arms_do() {
+    let open = |high: f64| {
+        let mut open = attribution();
+        open.claim = Claim::None {
+            reason: "what communication could take at most is little".to_owned(),
+        };
+        open.bars
+            .retain(|bar| !matches!(bar.cause, Cause::AllReduce | Cause::AllGather));
+        open.communication = None;
+        open.remainder = Range {
+            low: -1.3,
+            mid: 1.6,
+            high,
+        };
+        open
+    };
+    // 161 * 55 us = 8.9 ms of the step of the box as it is, and the runs leave room for it.
+    let shown = attributed(open(12.0)).with_slope(slope(&ablation(161.0), 1, 1000));
+    let said = answer(&shown);
+    assert!(
+        said[0].contains("communication takes at least 8.9 [")
+            && said[0]
+                .contains("(by the ablation; the two runs alone do not tell it from nothing)"),
+        "{}",
+        said[0]
+    );
+    let figures = in_figures(&shown).unwrap();
+    assert!(
+        figures.contains("by the ablation, where the two runs alone leave 1.6 [-1.3, 12.0]"),
+        "{figures}"
+    );
+    assert!(
+        text(&shown).contains("communication is told by the ablation alone: of the two runs, what"),
+        "{}",
+        text(&shown)
+    );
+    // Where they leave less than that, arms and runs contradict each other, and nothing is told for sure.
+    let shown = attributed(open(4.0)).with_slope(slope(&ablation(161.0), 1, 1000));
+    assert!(
+        answer(&shown)[0].contains("which cannot be told from nothing"),
+        "{}",
+        answer(&shown)[0]
+    );
+    // Arms of delays alone raise no grade, and tell nothing here either.
+    let mut delays = ablation(161.0);
+    for arm in &mut delays.arms {
+        if arm.change == Change::Link {
+            arm.change = Change::Delay;
+        }
+    }
+    let shown = attributed(open(12.0)).with_slope(slope(&delays, 1, 1000));
+    assert!(
+        answer(&shown)[0].contains("which cannot be told from nothing"),
+        "{}",
+        answer(&shown)[0]
+    );
+}
