@@ -12,7 +12,7 @@ use super::session::Session;
 use super::start::Run;
 use super::{series, write};
 use crate::plural::plural;
-use crate::report::{BoxVerdict, Report, RunStatus, Verdict};
+use crate::report::{BoxVerdict, ReasonCode, Report, RunStatus, Verdict};
 
 impl Run<'_> {
     /// The report of a run that ended, on the disk and printed.
@@ -57,8 +57,24 @@ impl Run<'_> {
                 folder.path().display()
             );
         }
+        if is_open(&report, &session.done) {
+            say!(
+                "steps broke or had no time; the same command with --resume {} in place of --out, and a longer --budget where that was spent, does them",
+                folder.path().display()
+            );
+        }
         Ok(exit::fold([report.exit_code, written]))
     }
+}
+
+/// Whether a run that is complete left something that `--resume` does; [`super::kept::Kept::is_open`] is the same of a journal.
+fn is_open(report: &Report, done: &[Done]) -> bool {
+    let has_broken = |step: &Done| step.missing.as_ref().is_some_and(|missing| missing.is_open);
+    let mut checks = report.checks.iter();
+    report.status == RunStatus::Complete
+        && report.verdict != BoxVerdict::Rejected
+        && (done.iter().any(has_broken)
+            || checks.any(|check| check.reason.code == ReasonCode::Budget))
 }
 
 /// A note for each step that broke and was done again.
@@ -94,7 +110,6 @@ mod tests {
     use super::*;
     use crate::checks::Group;
     use crate::findings::Missing;
-    use crate::report::ReasonCode;
 
     #[test]
     fn a_step_that_broke_and_was_done_again_is_told_with_how_often() {

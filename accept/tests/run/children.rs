@@ -90,11 +90,17 @@ fn a_monitor_that_dies_and_a_program_that_is_killed_leave_the_rest_standing() {
     );
     assert_eq!(found["p2p GPU0->GPU1"].0, "pass", "{found:?}");
     assert_eq!(found["counters GPU0"].0, "pass", "{found:?}");
+    // Lines of the text are wrapped.
+    let told = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        ran.stdout
-            .contains("--resume DIR in place of --out does this step again"),
+        told.contains("--resume DIR in place of --out does this step again"),
+        "{told}"
+    );
+    assert!(
+        ran.stderr
+            .contains("the same command with --resume out in place of --out"),
         "{}",
-        ran.stdout
+        ran.stderr
     );
     // The run is complete, and what was killed in it is done again; the pairs, which were measured, are not.
     let words = arguments(TWO, ["--resume", "out"], &["--exclude", "allreduce"]);
