@@ -73,8 +73,7 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
         && fell.filter(is_short).is_none()
         && let Some(text) = contradicts::of_device(judging, device)
     {
-        let check = subject().inconclusive(ReasonCode::Unreadable, text, None, evidence);
-        return check.advised(advice(device));
+        return subject().inconclusive(ReasonCode::Unreadable, text, None, evidence);
     }
     if let (Some(short), [first, rest @ ..]) = (short, &evidence[..]) {
         let how = if Some(short) == fell { "fell to" } else { "is" };

@@ -42,7 +42,7 @@ fn report(index: usize, shape: Shape) -> Value {
         checks.push(check("d2h_pinned", &label(gpu), 26.0));
         let others = (0..shape.gpus).filter(|other| *other != gpu);
         checks.extend(
-            others.map(|other| check("p2p", &format!("{}->{}", label(gpu), label(other)), 22.0)),
+            others.map(|other| check("p2p", &format!("{}->{}", label(gpu), label(other)), 24.0)),
         );
     }
     let devices: Vec<Value> = (0..shape.gpus)
