@@ -295,6 +295,29 @@ fn tokens_of_one_request_and_of_all_give_the_same_total() {
 }
 
 #[test]
+fn a_median_itl_is_read_beside_the_mean_under_each_of_its_names() {
+    // 4 requests of 11 tokens: 100 + 10 * 90 = 1000 ms, the mean latency, so that the times are of a stream.
+    let times = r#""output_len": 11, "mean_ttft_ms": 100, "mean_tpot_ms": 90, "mean_itl_ms": 90"#;
+    let of = |more: &str| {
+        let run = read_text("itl.json", &summary(&format!("{times}{more}"))).unwrap();
+        run.itl_ms.map(|itl| (itl.mean, itl.median))
+    };
+    assert_eq!(of(""), Some((90.0, None)));
+    for median in [
+        r#""median_itl_ms": 84"#,
+        r#""itl_median_s": 0.084"#,
+        r#""itl_ms": {"p50": 84}"#,
+        r#""p50_itl_ms": 84"#,
+    ] {
+        assert_eq!(
+            of(&format!(", {median}")),
+            Some((90.0, Some(84.0))),
+            "{median}"
+        );
+    }
+}
+
+#[test]
 fn a_name_with_two_meanings_is_refused_where_nothing_tells_which() {
     let refused = |more: &str| refusal("either.json", &summary(more));
     assert_eq!(

@@ -458,3 +458,16 @@ fn a_total_of_other_tokens_is_told() {
         &["total_tokens is 400", "160 + 128 = 288"],
     );
 }
+
+#[test]
+fn a_median_itl_without_its_mean_is_told_as_not_taken() {
+    // 100 + 10 * 90 = 1000 ms, the mean latency, so that the times are of a stream.
+    let text = r#"{"completed": 4, "duration_s": 2.0, "latency_mean_s": 1.0, "output_len": 11,
+        "mean_ttft_ms": 100, "mean_tpot_ms": 90, "median_itl_ms": 84}"#;
+    let result = read_text("median.json", text).unwrap().remove(0);
+    assert_eq!(result.run.itl_ms, None);
+    assert_eq!(
+        words(&result, FindingKind::MedianAlone),
+        "median_itl_ms stands without a mean ITL and is not taken: give the mean beside it (mean_itl_ms)"
+    );
+}

@@ -1,5 +1,6 @@
 //! What does not change from draw to draw: the runs' steps, the plan with its curves, and the priors that are drawn from.
 
+use measure::import::ServeRun;
 use measure::record::PlannedStep;
 use tp_plan::plan;
 
@@ -48,8 +49,9 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     let active = model.parameters as f64 * model.weight_bytes_read(1) / model.weight_bytes as f64;
     // Both sides by the same metric: a gap and a latency of one server differ by more than what is looked for.
     let halves = &inputs.evidence.half;
-    let used = || inputs.runs(1).chain(inputs.runs(tp)).chain(halves);
-    let step_from = StepFrom::common(&used().collect::<Vec<_>>())?;
+    let used = inputs.runs(1).chain(inputs.runs(tp)).chain(halves);
+    let used: Vec<&ServeRun> = used.collect();
+    let step_from = StepFrom::common(&used)?;
     let one = StepTime::new(inputs.runs(1), step_from, Side::One, batch, active)?;
     let several = StepTime::new(inputs.runs(tp), step_from, Side::Several(tp), batch, active)?;
     let half = match halves.as_slice() {
@@ -69,7 +71,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     };
     let sides: Vec<&StepTime> = [&one, &several].into_iter().chain(&half).collect();
     let unseen = (step_from == StepFrom::Tpot)
-        .then(|| Unseen::new(tp, &one, &several, used()))
+        .then(|| Unseen::new(tp, &one, &several, &used))
         .flatten();
     if let Some(unseen) = &unseen {
         caveats.push(unseen.words.clone());

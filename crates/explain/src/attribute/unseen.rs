@@ -5,7 +5,7 @@ use measure::import::ServeRun;
 
 use super::result::{Bar, Grade};
 use super::step::StepTime;
-use crate::gates::RunShape;
+use crate::gates::{MixedIn, RunShape};
 use crate::range::Range;
 
 /// Prompts that may take more than this part of what is to be explained leave no claim better than perhaps.
@@ -13,9 +13,6 @@ const DOUBTFUL: f64 = 0.1;
 
 /// Above this many in flight others start while a request decodes.
 const ALONE: f64 = 1.05;
-
-/// What to do about it.
-const NEXT: &str = "give a result with gaps between tokens (ITL), such as serve-bench run writes";
 
 /// Prompts that may be in the step.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,19 +27,20 @@ pub(super) struct Unseen {
 
 impl Unseen {
     /// Of the times per token on one GPU and on several; `None` where none can be there, or gaps show them.
-    pub(super) fn new<'a>(
+    pub(super) fn new(
         tp: u32,
         one: &StepTime,
         several: &StepTime,
-        mut runs: impl Iterator<Item = &'a ServeRun>,
+        runs: &[&ServeRun],
     ) -> Option<Self> {
+        let next = wanted(runs)?;
         let excess = several.rough_ms() - one.rough_ms() / f64::from(tp);
-        if runs.any(is_unbounded) {
+        if runs.iter().any(|run| is_unbounded(run)) {
             return Some(Self {
                 most_ms: None,
                 is_doubtful: true,
                 words: format!(
-                    "a result has a time per token and neither gaps between tokens nor a time to first token, so that nobody can tell what other requests' prompts take of it: communication is told as perhaps; {NEXT}"
+                    "a result has a time per token and neither gaps between tokens nor a time to first token, so that nobody can tell what other requests' prompts take of it: communication is told as perhaps; {next}"
                 ),
             });
         }
@@ -67,7 +65,7 @@ impl Unseen {
             most_ms: Some(most_ms),
             is_doubtful,
             words: format!(
-                "other requests' prompts take 0 to {most_ms:.2} ms of TP{tp}'s {of_ms:.2} ms a token, by its time to first token{of_excess}: {says}; taken to be the same part of that bound at both sizes; {NEXT}"
+                "other requests' prompts take 0 to {most_ms:.2} ms of TP{tp}'s {of_ms:.2} ms a token, by its time to first token{of_excess}: {says}; taken to be the same part of that bound at both sizes; {next}"
             ),
         })
     }
@@ -95,6 +93,13 @@ impl Unseen {
             )
         })
     }
+}
+
+/// What the first run that hides prompts lacks; `None` where gaps of every run show them.
+fn wanted(runs: &[&ServeRun]) -> Option<&'static str> {
+    let mut shapes = runs.iter().map(|run| RunShape::new(run));
+    let hides = |shape: &RunShape<'_>| !matches!(shape.mixed_in(), Some(MixedIn::ByGaps(_)));
+    shapes.find(hides).map(|shape| shape.gaps_wanted())
 }
 
 /// Whether nothing bounds what others' prompts take of a run's time per token.

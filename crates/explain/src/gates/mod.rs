@@ -24,7 +24,7 @@ pub(crate) use evidence::half_not_proven;
 pub(crate) use files::{BOTH_RUNS, MODEL_ASKED};
 pub(crate) use gate::{all_simulated, belong_together, failed, reservations, warned};
 pub(crate) use grows::CURVE_GROWS;
-pub(crate) use of_run::{FAILURES, ONE_TOKEN, SEVERAL};
+pub(crate) use of_run::{FAILURES, ONE_TOKEN, PURE_DECODE, SEVERAL};
 pub(crate) use pair::{is_of_decode, pair_gates};
 pub(crate) use plain::in_plain_words;
 pub(crate) use shape::{MixedIn, RunShape};

@@ -107,7 +107,24 @@ pub(super) fn one_token(_: &Inputs, run: &ServeRun) -> Gate {
     let Some(tokens) = RunShape::new(run).tokens_in_a_chunk() else {
         return gate.not_judged("no mean gap between chunks beside a mean time per token");
     };
-    let seen = format!("a chunk held {tokens:.2} tokens in the mean");
+    let means = run
+        .itl_ms
+        .zip(run.tpot_ms)
+        .map_or_else(String::new, |(gap, each)| {
+            format!(
+                " (mean ITL {:.2} ms, mean TPOT {:.2} ms)",
+                gap.mean, each.mean
+            )
+        });
+    let seen = format!("a chunk held {tokens:.2} tokens in the mean{means}");
+    // Gaps of a request are at least as long as its tokens after the first; of requests of many lengths the two means weigh otherwise.
+    if tokens * SEVERAL < 1.0 && RunShape::new(run).fixed_output() == Some(true) {
+        let gate = gate.with_next("look what the file calls ITL and TPOT, and in which unit");
+        return gate.is(
+            None,
+            format!("{seen}: less than one, which no stream gives; one of the two is another thing or has another unit"),
+        );
+    }
     if tokens > SEVERAL {
         return gate.is(
             Some(false),
@@ -127,9 +144,12 @@ pub(super) fn one_token(_: &Inputs, run: &ServeRun) -> Gate {
     }
 }
 
+/// Name of the gate on steps that carry prompts.
+pub(crate) const PURE_DECODE: &str = "pure decode";
+
 pub(super) fn pure_decode(inputs: &Inputs, run: &ServeRun) -> Gate {
     let gate = Open::new(
-        "pure decode",
+        PURE_DECODE,
         format!(
             "at most {:.0}% of the steps carry prefill, so that the time per token is that of a decode step",
             TOLERANCE * 100.0
@@ -140,6 +160,12 @@ pub(super) fn pure_decode(inputs: &Inputs, run: &ServeRun) -> Gate {
     let engine = inputs.engine(inputs.tp).or(inputs.engines.first());
     let share = engine.zip(run.input_tokens).zip(shape.rough_step_ms());
     let Some(((engine, tokens), step)) = share else {
+        let gate = match run.input_tokens {
+            None => {
+                gate.with_next("add the count of prompt tokens to the file: total_input_tokens")
+            }
+            Some(_) => gate,
+        };
         return gate.is(
             None,
             "no prompt tokens, no engine facts, or no time per token",
@@ -176,12 +202,17 @@ pub(super) fn pure_decode(inputs: &Inputs, run: &ServeRun) -> Gate {
         // What a mean hides, only gaps between tokens show.
         Some(MixedIn::AtMost(most)) if by_tokens <= TOLERANCE && most > TOLERANCE => {
             let seen = format!(
-                "other requests' prompts may take up to {:.0}% of the time per token, by the time to first token; without gaps between tokens nobody can tell; {seen}",
-                100.0 * most
+                "other requests' prompts may take up to {:.0}% of the time per token, by the time to first token; without {} nobody can tell; {seen}",
+                100.0 * most,
+                match run.itl_ms {
+                    Some(_) => "a median gap between tokens",
+                    None => "gaps between tokens",
+                }
             );
-            let gate = gate.with_next(
-                "give a result with gaps between tokens (ITL), such as serve-bench run writes; or shorten prompts and lengthen outputs",
-            );
+            let gate = gate.with_next(format!(
+                "{}; or shorten prompts and lengthen outputs",
+                shape.gaps_wanted()
+            ));
             gate.is(None, seen)
         }
         Some(MixedIn::AtMost(_)) => gate.is(Some(by_tokens <= TOLERANCE), seen),

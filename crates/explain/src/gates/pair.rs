@@ -10,7 +10,7 @@ use super::compared::SAME_LOAD;
 use super::conditions::conditions;
 use super::files::BOTH_RUNS;
 use super::gate::{Gate, Verdict};
-use super::of_run::ONE_TOKEN;
+use super::of_run::{ONE_TOKEN, PURE_DECODE};
 use crate::inputs::Inputs;
 
 /// Checks that are about one GPU against several.
@@ -22,7 +22,7 @@ const OF_A_SIDE: [&str; 2] = ["weights fit", "a step can read its weights"];
 /// Gates that a decode step needs, and a time to first token does not.
 const OF_DECODE: [&str; 4] = [
     ONE_TOKEN,
-    "pure decode",
+    PURE_DECODE,
     "fixed output length",
     "two output tokens",
 ];

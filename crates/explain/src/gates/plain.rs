@@ -3,7 +3,7 @@
 use super::engine_asked::ENGINE_ASKED;
 use super::files::{BOTH_ORIGINS, BOTH_RUNS, TWO_BOXES};
 use super::grows::CURVE_GROWS;
-use super::of_run::ONE_TOKEN;
+use super::of_run::{ONE_TOKEN, PURE_DECODE};
 
 /// What is wrong where the gate of that name does not hold.
 const PLAIN: [(&str, &str); 29] = [
@@ -60,7 +60,7 @@ const PLAIN: [(&str, &str); 29] = [
     ),
     (ONE_TOKEN, "the time per token is not that of a step"),
     (
-        "pure decode",
+        PURE_DECODE,
         "too much of the time went into reading prompts, so that the time per token is not that of making tokens",
     ),
     ("fixed output length", "the replies were not of one length"),

@@ -72,6 +72,16 @@ impl<'a> RunShape<'a> {
         self.by_first_token().map(MixedIn::AtMost)
     }
 
+    /// What to give so that gaps between tokens show the prompts of others.
+    pub(crate) fn gaps_wanted(&self) -> &'static str {
+        match self.run.itl_ms {
+            Some(itl) if itl.median.is_none() => {
+                "its ITL is a mean, which prompts pull up: give the median beside it (median_itl_ms)"
+            }
+            _ => "give a result with gaps between tokens (ITL), such as serve-bench run writes",
+        }
+    }
+
     /// Gaps between tokens over the time per token, where both are told: more than 1 where a chunk holds several tokens.
     pub(crate) fn gap_in_tokens(&self) -> Option<f64> {
         let gap = self.decode_gap().map(|gap| gap.mean);

@@ -6,7 +6,7 @@ use crate::advise::{Advice, Effect, Rule};
 use crate::attribute::Attribution;
 use crate::bounded::Bounded;
 use crate::explanation::{Explanation, Outcome};
-use crate::gates::{FAILURES, Gate, Verdict};
+use crate::gates::{FAILURES, Gate, PURE_DECODE, Verdict};
 use crate::next::NextStep;
 use crate::slope::SlopeVerdict;
 use crate::words::{first_reasons, number_of};
@@ -50,7 +50,15 @@ pub fn answer(explanation: &Explanation) -> Vec<String> {
                 .filter(|gate| gate.verdict == Verdict::Failed);
             let first = failed.clone().find(|gate| gate.what_to_run.is_some());
             let run = first.and_then(|gate| gate.what_to_run.as_deref());
-            let otherwise = if refusal.is_no_step() { RUN } else { LOOK };
+            // Prompts that no gap shows are the nearer reason where nothing else failed.
+            let hidden = explanation.gates.iter().find(|gate| {
+                gate.verdict == Verdict::Unknown && gate.name.starts_with(PURE_DECODE)
+            });
+            let hidden = hidden.and_then(|gate| gate.what_to_run.as_deref());
+            let otherwise = match refusal.is_no_step() {
+                true => RUN,
+                false => hidden.unwrap_or(LOOK),
+            };
             let is_failures = |gate: &&Gate| gate.name.starts_with(FAILURES);
             let failures = match failed.filter(is_failures).count() {
                 0 => String::new(),
@@ -109,6 +117,7 @@ fn remedy(
             SlopeVerdict::BelowPlan { why } | SlopeVerdict::AbovePlan { why } => Some(why),
             SlopeVerdict::Follows | SlopeVerdict::Undecided { .. } => None,
         });
+    let is_open = attribution.misfit.is_none() && attribution.leading().is_none();
     match (against, advice.first(), next.first()) {
         // What is advised rests on figures that were just not borne out.
         (Some(why), _, _) => format!("What to do: look first into {why}."),
@@ -121,7 +130,15 @@ fn remedy(
                 intervals(&first.what) + intervals(why) + intervals(words) <= INTERVALS
             };
             let brings = brings.filter(has_room).unwrap_or_default();
-            format!("What to do: {}{brings}, because {why}.", first.what)
+            let advised = format!("{}{brings}, because {why}", first.what);
+            // Files that were mixed up come before any measurement.
+            match next
+                .first()
+                .filter(|_| is_open && of_files(advice).is_empty())
+            {
+                Some(step) => format!("What to do: measure {} first; then {advised}.", step.what),
+                None => format!("What to do: {advised}."),
+            }
         }
         (None, None, Some(step)) => format!("What to do: measure {}.", step.what),
         (None, None, None) => "What to do: nothing stands out.".to_owned(),

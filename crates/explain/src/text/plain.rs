@@ -34,7 +34,9 @@ pub(super) fn why(
         return format!("{lead}; what takes the time {of} is not told until that is settled.");
     }
     let leader = Leader::of(attribution);
-    let main = leader.as_ref().map_or_else(String::new, Leader::words);
+    let main = leader
+        .as_ref()
+        .map_or_else(|| ", and no one cause stands out".to_owned(), Leader::words);
     let told = told(attribution, leader.as_ref(), tested, simulated).join(", and ");
     let contradicted = attribution
         .half

@@ -117,6 +117,24 @@ fn prompts_that_may_be_a_tenth_of_the_excess_leave_no_claim_better_than_perhaps(
 }
 
 #[test]
+fn a_mean_gap_beside_the_time_per_token_changes_no_answer_and_asks_for_the_median() {
+    for first_ms in [30.0, 100.0] {
+        let without = with_curve(of(first_ms), 66.0, 300.0);
+        let mut with = without.clone();
+        for (_, run) in &mut with.serve {
+            run.itl_ms = run.tpot_ms.map(|each| mean(each.mean));
+        }
+        let (plain, asked) = (explain(&without, 1, DRAWS), explain(&with, 1, DRAWS));
+        assert_eq!(answer(&plain), answer(&asked), "{first_ms}");
+        let wants = "its ITL is a mean, which prompts pull up: give the median beside it";
+        let got = attribute(&with, 1, DRAWS).unwrap();
+        assert!(said(&got).contains(wants), "{}", said(&got));
+        let got = attribute(&without, 1, DRAWS).unwrap();
+        assert!(!said(&got).contains(wants), "{}", said(&got));
+    }
+}
+
+#[test]
 fn where_prompts_leave_nothing_of_communication_nothing_is_said() {
     // 0.0472 * 1000 ms are more than the whole time per token. Of this GPU reading the weights leaves 60.9 - 42 ms for them at most;
     // of a GPU that nobody knows communication may be anything or nothing.
@@ -128,6 +146,12 @@ fn where_prompts_leave_nothing_of_communication_nothing_is_said() {
         refusal.contains("communication could be ")
             && refusal.contains("gaps between tokens (ITL)"),
         "{refusal}"
+    );
+    // What to do is what shows them, and not to look for files mixed up.
+    let first = &answer(&explain(&unknown, 1, DRAWS))[1];
+    assert!(
+        first.starts_with("What to do first: give a result with gaps between tokens (ITL)"),
+        "{first}"
     );
     // Nobody timed a first token or a latency: that nothing bounds them takes the claim, too.
     let mut silent = with_curve(of(0.0), 66.0, 300.0);

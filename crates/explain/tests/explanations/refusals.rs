@@ -300,9 +300,24 @@ fn several_tokens_a_step_are_refused_and_a_few_are_a_reservation() {
     };
     let (verdict, seen, refused) = with(24.0, None);
     assert_eq!((verdict, refused), (Verdict::Failed, true));
-    assert!(seen.starts_with("a chunk held 2.02 tokens in the mean: several"));
+    // 45.3 * 24.0 / 11.9 = 91.36.
+    assert!(
+        seen.starts_with(
+            "a chunk held 2.02 tokens in the mean (mean ITL 91.36 ms, mean TPOT 45.30 ms): several"
+        ),
+        "{seen}"
+    );
     assert_eq!(with(13.09, None).0, Verdict::Unknown);
     assert_eq!(with(11.9, None).0, Verdict::Passed);
+    // 7.14 of 11.9 are 0.60 of a token, which no chunk holds: one of the two is something else.
+    let (verdict, seen, refused) = with(7.14, None);
+    assert_eq!((verdict, refused), (Verdict::Unknown, false));
+    assert!(
+        seen.contains(
+            "0.60 tokens in the mean (mean ITL 27.18 ms, mean TPOT 45.30 ms): less than one"
+        ),
+        "{seen}"
+    );
     let (verdict, seen, refused) = with(11.9, Some("accept_length = 2.50"));
     assert_eq!((verdict, refused), (Verdict::Failed, true));
     assert!(seen.contains("accept_length = 2.50"), "{seen}");

@@ -458,7 +458,7 @@ fn a_main_cause_is_named_where_no_other_can_be_as_large_and_only_there() {
     unclear.bars[1].ms.high = 9.1;
     let none = first(unclear);
     assert!(
-        none.contains("not 2 times: of the 15.3 ms that a token takes beyond 1/2 of one GPU's time, communication takes 9.0 [8.5, 9.5] ms (")
+        none.contains("not 2 times, and no one cause stands out: of the 15.3 ms that a token takes beyond 1/2 of one GPU's time, communication takes 9.0 [8.5, 9.5] ms (")
             && none.contains(", and what matrix products lose when they are split takes 2.6 [0.9, 9.1] ms (an educated guess from published and assumed figures)."),
         "{none}"
     );

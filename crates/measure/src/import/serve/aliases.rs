@@ -298,6 +298,17 @@ pub(super) const ITL: Alias = alias(
         "average_inter_token_latency",
     ],
 );
+/// Beside a mean, which prompts of others pull up: what a gap is where none starts.
+pub(super) const ITL_MEDIAN: Alias = alias(
+    Kind::Latency,
+    &[
+        "median_itl",
+        "itl_median",
+        "itl_p50",
+        "p50_itl",
+        "median_inter_token_latency",
+    ],
+);
 pub(super) const TOTAL_TOKENS_PER_S: Alias = alias(
     Kind::Plain,
     &[
@@ -308,7 +319,7 @@ pub(super) const TOTAL_TOKENS_PER_S: Alias = alias(
 );
 
 /// Every number, with what it means, in the order in which a reader wants them.
-const ACCEPTED: [(&str, &[&str]); 35] = [
+const ACCEPTED: [(&str, &[&str]); 36] = [
     ("requests completed", COMPLETED.keys),
     ("requests failed", FAILED.keys),
     ("requests sent", TOTAL.keys),
@@ -357,6 +368,10 @@ const ACCEPTED: [(&str, &[&str]); 35] = [
     (
         "mean ITL (with _s or _ms in the key), taken with TTFT and TPOT",
         ITL.keys,
+    ),
+    (
+        "median ITL (with _s or _ms in the key), taken beside the mean",
+        ITL_MEDIAN.keys,
     ),
     ("model", MODEL),
     ("tensor parallel size", TP.keys),

@@ -184,13 +184,16 @@ fn mixed_steps(result: &ServeResult) -> Option<Finding> {
     if last < MOSTLY_PREFILLING * run.duration_s || run.completed < 2 {
         return None;
     }
-    let itl = run
-        .itl_ms
-        .as_ref()
-        .map(|itl| itl.median.unwrap_or(itl.mean));
+    let (itl_name, itl) = match run.itl_ms {
+        Some(itl) => match itl.median {
+            Some(median) => ("ITL median", Some(median)),
+            None => ("ITL mean", Some(itl.mean)),
+        },
+        None => ("ITL", None),
+    };
     let tpot = run.tpot_ms.as_ref().map(|tpot| tpot.mean);
     let step = itl.or(tpot)?;
-    let shown = [("TPOT mean", tpot), ("ITL median", itl)]
+    let shown = [("TPOT mean", tpot), (itl_name, itl)]
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name} {:.0} ms", value?)))
         .collect::<Vec<_>>()

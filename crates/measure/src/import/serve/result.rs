@@ -121,6 +121,8 @@ pub enum FindingKind {
     Peak,
     /// Figures that no run can have together.
     Impossible,
+    /// A median ITL that is not taken, since its mean is not there.
+    MedianAlone,
 }
 
 impl Finding {

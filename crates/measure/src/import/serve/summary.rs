@@ -8,12 +8,12 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::aliases::{
-    Alias, COMPLETED, CONCURRENCY, DURATION, EXPECTED, FAILED, ITL, Kind, MAX, MAX_TOKENS, MEAN,
-    MEDIAN, MIN, MODEL, OUTPUT_TOKENS_PER_S, P90, P95, P99, REQUESTS_PER_S, TOTAL,
-    TOTAL_TOKENS_PER_S, TP, TPOT, TTFT,
+    Alias, COMPLETED, CONCURRENCY, DURATION, EXPECTED, FAILED, ITL, ITL_MEDIAN, Kind, MAX,
+    MAX_TOKENS, MEAN, MEDIAN, MIN, MODEL, OUTPUT_TOKENS_PER_S, P90, P95, P99, REQUESTS_PER_S,
+    TOTAL, TOTAL_TOKENS_PER_S, TP, TPOT, TTFT,
 };
 use super::conditions::Conditions;
-use super::result::{Asked, Said, ServeResult, float};
+use super::result::{Asked, Finding, FindingKind, Said, ServeResult, float};
 use super::run::{ServeFormat, ServeRun, Spread};
 use super::tokens::{INPUT, OUTPUT};
 use crate::control;
@@ -122,8 +122,16 @@ impl Found<'_> {
             run.streamed = true;
             run.ttft_ms = Some(plain(ttft));
             run.tpot_ms = Some(plain(tpot));
-            run.itl_ms = itl.map(plain);
+            let median = seconds(&ITL_MEDIAN).map(|seconds| seconds * 1e3);
+            run.itl_ms = itl.map(plain).map(|itl| Spread { median, ..itl });
         }
+        let alone = (itl.is_none() && !self.keys(&ITL_MEDIAN).is_empty()).then(|| {
+            let words = format!(
+                "{} stands without a mean ITL and is not taken: give the mean beside it (mean_itl_ms)",
+                self.key(&ITL_MEDIAN)
+            );
+            Finding::new(FindingKind::MedianAlone, words)
+        });
         let expected = self.count(&EXPECTED)?;
         let total = self.count(&TOTAL)?;
         let asked = Asked {
@@ -142,7 +150,7 @@ impl Found<'_> {
             asked,
             said,
             duration_off_s: self.duration_off(),
-            findings: self.other_total(&run).into_iter().collect(),
+            findings: self.other_total(&run).into_iter().chain(alone).collect(),
             ..ServeResult::of(run)
         })
     }
