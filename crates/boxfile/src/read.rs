@@ -52,6 +52,12 @@ impl BoxFile {
             )),
             _ => io(error),
         })?;
+        // Every second byte of plain letters in UTF-16, which is UTF-8 all the same and has no mark.
+        if text.contains('\0') {
+            return Err(io(std::io::Error::other(
+                "it holds NUL characters, as UTF-16 without its mark does; save it as UTF-8",
+            )));
+        }
         Self::from_toml(&text, &origin)
     }
 

@@ -458,3 +458,23 @@ fn raw_rates_are_those_of_the_specification() {
         .is_none()
     );
 }
+
+#[test]
+fn utf_16_is_named_with_and_without_its_mark() {
+    let folder = std::env::temp_dir().join(format!("tplens-utf16-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("box.toml");
+    let bytes: Vec<u8> = SMALL.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let marked = [&[0xff, 0xfe], bytes.as_slice()].concat();
+    let said = [bytes, marked].map(|bytes| {
+        std::fs::write(&path, bytes).unwrap();
+        BoxFile::read(&path).unwrap_err().to_string()
+    });
+    std::fs::remove_dir_all(&folder).unwrap();
+    for words in said {
+        assert!(
+            words.contains("UTF-16") && words.ends_with("save it as UTF-8"),
+            "{words}"
+        );
+    }
+}
