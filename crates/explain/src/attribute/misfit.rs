@@ -28,11 +28,11 @@ pub enum Timed {
 }
 
 impl Misfit {
-    /// The finding in a sentence, as a headline has it.
+    /// The finding as a headline has it, a thought a sentence.
     #[must_use]
     pub fn headline(&self) -> String {
         format!(
-            "The {} does not fit what was measured: by it the collectives take {} ms of a step, and all other causes leave {} ms; {}.",
+            "The {} does not fit what was measured. By it the collectives take {} ms of a step. All other causes leave {} ms. Either {}.",
             self.of.words(),
             self.by_curve.with_decimals(1),
             self.left.with_decimals(1),

@@ -31,7 +31,9 @@ pub(super) fn why(
     let of =
         format!("of the {lost:.decimals$} ms that a token takes beyond 1/{tp} of one GPU's time");
     if attribution.misfit.is_some() {
-        return format!("{lead}; what takes the time {of} is not told until that is settled.");
+        return format!(
+            "{lead}. What takes the {lost:.decimals$} ms beyond 1/{tp} of one GPU's time is not told until that is settled."
+        );
     }
     let leader = Leader::of(attribution);
     let main = leader

@@ -51,7 +51,7 @@ fn a_curve_that_gives_more_than_was_measured_is_the_headline_and_nothing_is_clai
     };
     assert!(
         why.starts_with(
-            "The curve of this box does not fit what was measured: by it the collectives take "
+            "The curve of this box does not fit what was measured. By it the collectives take "
         ),
         "{why}"
     );
@@ -59,6 +59,14 @@ fn a_curve_that_gives_more_than_was_measured_is_the_headline_and_nothing_is_clai
         why.contains("(overlap), or the engine takes another path than was timed"),
         "{why}"
     );
+    // A thought a sentence.
+    for part in [
+        " ms. Either more than a fifth is hidden",
+        ", not 2 times. What takes the ",
+        " ms beyond 1/2 of one GPU's time is not told until that is settled.",
+    ] {
+        assert!(why.contains(part), "no `{part}` in {why}");
+    }
     assert!(!why.contains("cannot be told from nothing"), "{why}");
     assert!(remedy.starts_with("What to do: measure "), "{remedy}");
     // A curve that fits has no such word.
