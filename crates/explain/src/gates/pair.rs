@@ -10,6 +10,7 @@ use super::compared::SAME_LOAD;
 use super::conditions::conditions;
 use super::files::BOTH_RUNS;
 use super::gate::{Gate, Verdict};
+use super::grows::{CURVE_GROWS, curve_grows};
 use super::of_run::{ONE_TOKEN, PURE_DECODE};
 use crate::inputs::Inputs;
 
@@ -20,7 +21,8 @@ const NOT_OF_A_PAIR: [&str; 2] = [BOTH_RUNS, "several GPUs are not slower"];
 const OF_A_SIDE: [&str; 2] = ["weights fit", "a step can read its weights"];
 
 /// Gates that a decode step needs, and a time to first token does not.
-const OF_DECODE: [&str; 4] = [
+const OF_DECODE: [&str; 5] = [
+    CURVE_GROWS,
     ONE_TOKEN,
     PURE_DECODE,
     "fixed output length",
@@ -50,6 +52,7 @@ pub(crate) fn pair_gates(a: (&str, &Inputs), b: (&str, &Inputs)) -> Vec<Gate> {
             }
         }
     }
+    gates.extend(curves_grow(a.1, b.1));
     for check in OF_A_RUN {
         for (name, side) in [a, b] {
             let runs: Vec<_> = side.runs(side.tp).collect();
@@ -64,6 +67,14 @@ pub(crate) fn pair_gates(a: (&str, &Inputs), b: (&str, &Inputs)) -> Vec<Gate> {
     }
     gates.extend(OF_COMPARED.iter().filter_map(of_both));
     gates
+}
+
+/// The gate on each side's curve; one where both have the same.
+fn curves_grow(a: &Inputs, b: &Inputs) -> Vec<Gate> {
+    match (curve_grows(a), curve_grows(b)) {
+        (Some(a), Some(b)) if a.seen == b.seen => vec![worst(a, b)],
+        (a, b) => a.into_iter().chain(b).collect(),
+    }
 }
 
 /// Whether a gate is about the decode step alone.

@@ -3,7 +3,7 @@
 use crate::cases::{inputs, near, nvidia, point, run};
 use explain::{
     Claim, Grade, Inputs, SizeAttribution, SizeCause, SizeComparison, SizeOutcome, compare_sizes,
-    sizes_answer,
+    sizes_answer, sizes_text,
 };
 use measure::record::CallMode;
 use tp_plan::EngineFacts;
@@ -157,4 +157,16 @@ fn other_batches_of_two_sizes_are_refused() {
     assert!(refusal.to_string().contains("batch equal"), "{refusal}");
     let json = serde_json::to_string(&comparison).unwrap();
     assert!(json.contains(r#""kind":"sizes""#), "{json}");
+}
+
+#[test]
+fn a_curve_that_rests_is_warned_of_below_the_answer_once() {
+    let mut inputs = sizes(36.0, 26.7, true);
+    assert!(!sizes_text(&compare_sizes(&inputs, 2, 1, 1_000)).contains("WARNING"));
+    // 16 times 256 KiB are 4 MiB, and 50.5 / 50 is 1.01.
+    let rests = point(4, 16 * MESSAGE, 50.5, CallMode::Interleaved);
+    inputs.curve.push(rests);
+    let text = sizes_text(&compare_sizes(&inputs, 2, 1, 1_000));
+    let said = "\nWARNING: more bytes do not always take longer (all_reduce on 4 ranks, interleaved in curve of 50 us and curve of 50.5 us: 256 KiB 50.00 us and 4 MiB 50.50 us: 16 times as many bytes take no longer)";
+    assert_eq!(text.matches(said).count(), 1, "{text}");
 }

@@ -475,3 +475,24 @@ fn prompts_that_no_gap_shows_widen_the_difference() {
     // 0.65 ms are a tenth of the difference: the link explains it all the same.
     assert_eq!(verdict, LinkVerdict::ExplainedByLink);
 }
+
+#[test]
+fn a_curve_that_falls_a_little_is_warned_of_below_the_answer_once() {
+    let (a, mut b) = (decode("A", 20.0, &[40.0]), decode("B", 60.0, &[46.6]));
+    assert!(!links_text(&compared(&a, &b)).contains("WARNING"));
+    // 60 / 55 = 1.09, and 60 less 1% is 59.4 above 55 more 1%, which is 55.55.
+    let falls = point(2, 4 * MESSAGE, 55.0, CallMode::Interleaved);
+    b.inputs.curve.push(falls.clone());
+    let said = "\nWARNING: more bytes do not always take longer (all_reduce on 2 ranks, interleaved in curve of 60 us and curve of 55 us: 256 KiB 60.00 us and 1 MiB 55.00 us)";
+    let text = links_text(&compared(&a, &b));
+    assert_eq!(text.matches(said).count(), 1, "{text}");
+    // The same curve of both links is one finding.
+    let mut a = a;
+    a.inputs.curve.clone_from(&b.inputs.curve);
+    let text = links_text(&compared(&a, &b));
+    assert_eq!(
+        text.matches("more bytes do not always").count(),
+        1,
+        "{text}"
+    );
+}
