@@ -155,7 +155,7 @@ fn in_flight(a: &ServeResult, b: &ServeResult) -> Option<String> {
             let (a, b) = (a.in_flight()?, b.in_flight()?);
             differ(a, b).then(|| {
                 format!(
-                    "another batch in flight: {a:.1} requests in A and {b:.1} in B (requests/s times latency, Little's law)"
+                    "another batch in flight: {a:.1} requests in A and {b:.1} in B (requests/s times latency, Little's law); run both with the same --concurrency and until all slots stay full"
                 )
             })
         }

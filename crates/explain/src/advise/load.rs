@@ -271,7 +271,7 @@ pub(super) fn nothing_to_gain(found: &Found) -> Vec<Advice> {
                 attribution.free_links.with_decimals(2)
             ),
             false => format!(
-                "communication is not told from nothing, and free links would give {:.2}x at most (95%) where {measured}x is measured",
+                "communication is not told from nothing, and free links would give {:.2}x at most (the upper end of a 90% interval) where {measured}x is measured",
                 attribution.free_links.high
             ),
         },
