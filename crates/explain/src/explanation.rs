@@ -35,6 +35,9 @@ pub struct Explanation {
     pub gpu: Option<String>,
     /// Where each input came from.
     pub inputs: Vec<InputSource>,
+    /// What whoever ran this says of it, such as a study of the sizes that it left out; empty where nothing is said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Every gate.
     pub gates: Vec<Gate>,
     /// What came of it.
@@ -260,6 +263,7 @@ pub fn explain_if(inputs: &Inputs, asked: &[Substitution], seed: u64, draws: u32
         box_name: inputs.known.name.clone(),
         gpu: inputs.known.gpu.clone(),
         inputs: sources(inputs),
+        notes: Vec::new(),
         gates,
         outcome,
         bounded,
@@ -285,6 +289,27 @@ fn of_other_ranks(inputs: &Inputs, ranks: impl Iterator<Item = u32>) -> String {
         ranks.join(" and "),
         inputs.tp
     )
+}
+
+/// Findings of a result that are told; the rest are counted.
+const FOUND: usize = 2;
+
+/// What reading a serving result found, to stand behind what was taken from it; empty where nothing was.
+fn found(inputs: &Inputs, origin: &str) -> String {
+    let all = inputs.evidence.found.iter();
+    let words: Vec<&str> = all
+        .filter(|(of, _)| of == origin)
+        .map(|(_, words)| words.as_str())
+        .collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    let told = words.get(..FOUND).unwrap_or(&words);
+    let more = match words.len() - told.len() {
+        0 => String::new(),
+        more => format!("; and {more} more, which serve-bench show tells"),
+    };
+    format!("; found in reading it: {}{more}", told.join("; "))
 }
 
 pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
@@ -314,8 +339,9 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
         add(
             &run.origin,
             format!(
-                "{what}: {taken} of {}{marked}",
-                number_of(run.completed, "request")
+                "{what}: {taken} of {}{marked}{}",
+                number_of(run.completed, "request"),
+                found(inputs, &run.origin)
             ),
         );
     }

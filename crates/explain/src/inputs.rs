@@ -56,6 +56,8 @@ pub struct Evidence {
     pub transport: Option<String>,
     /// What held clocks down during the runs that a monitor was beside.
     pub throttle: Vec<Throttle>,
+    /// What reading the serving results found wrong or left out, each with the origin of its result.
+    pub found: Vec<(String, String)>,
     /// What servers' logs say, each of another size.
     pub logs: Vec<ServerLog>,
     /// Files of collective times whose every number is over several launches of the processes, as many as its `n`; of all others a

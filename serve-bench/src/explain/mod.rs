@@ -166,6 +166,7 @@ fn explained(
         ablation::check(slope, &inputs).map_err(Stop::Usage)?;
         explanation = explanation.with_slope(slope.clone());
     }
+    explanation.notes.extend(sources.note.clone());
     Ok((inputs, explanation))
 }
 

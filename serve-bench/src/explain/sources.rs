@@ -119,9 +119,9 @@ impl Sources {
     ) -> Result<Inputs, String> {
         let model =
             ModelFacts::resolve(&self.model).map_err(|error| format!("--model: {error}"))?;
-        let (mut runs, mut clocks) = (Vec::new(), Vec::new());
+        let (mut runs, mut beside) = (Vec::new(), Beside::default());
         for (tp, file) in &self.serving {
-            let run = run(file, &mut clocks)?;
+            let run = run(file, &mut beside)?;
             if let Some(said) = run.tp.filter(|said| said != tp) {
                 return Err(format!(
                     "{} says that it is of tensor parallel size {said}, not {tp}",
@@ -157,7 +157,7 @@ impl Sources {
             over_launches: over_launches(&self.collectives),
             logs,
             engine_stated: self.engine.stated,
-            ..self.evidence.read(clocks)?
+            ..self.evidence.read(beside)?
         };
         let served = self.serving.iter().map(|(_, file)| file);
         let served = served.zip(runs.iter().map(|(_, run)| run));
@@ -268,12 +268,12 @@ fn is_on_cpus(files: &[PathBuf]) -> bool {
 }
 
 impl EvidenceFiles {
-    /// What the files hold; `clocks` are those of the other runs.
-    fn read(&self, mut clocks: Vec<Throttle>) -> Result<Evidence, String> {
+    /// What the files hold; `beside` is of the other runs.
+    fn read(&self, mut beside: Beside) -> Result<Evidence, String> {
         let halves = self
             .half
             .iter()
-            .map(|file| of_one_gpu(file, run(file, &mut clocks)?));
+            .map(|file| of_one_gpu(file, run(file, &mut beside)?));
         let half = halves.collect::<Result<_, _>>()?;
         let words = |flag: &str| {
             let flag = flag.to_owned();
@@ -286,7 +286,8 @@ impl EvidenceFiles {
             trace: trace.transpose().map_err(words("--trace"))?,
             gemm: gemm.transpose().map_err(words("--gemm"))?,
             transport: None,
-            throttle: clocks,
+            throttle: beside.clocks,
+            found: beside.found,
             logs: Vec::new(),
             over_launches: Vec::new(),
             engine_stated: false,
@@ -325,8 +326,16 @@ pub(super) fn once_each<'a>(
     Ok(())
 }
 
-/// A serving result, and what its monitor saw of the clocks.
-fn run(file: &Path, clocks: &mut Vec<Throttle>) -> Result<ServeRun, String> {
+/// What serving results say beside their times.
+#[derive(Default)]
+struct Beside {
+    clocks: Vec<Throttle>,
+    /// Findings of reading, each with the origin of its result.
+    found: Vec<(String, String)>,
+}
+
+/// A serving result; what its monitor saw of the clocks, and what reading it found, go `beside`.
+fn run(file: &Path, beside: &mut Beside) -> Result<ServeRun, String> {
     let run = serve::read(file).map_err(|error| error.to_string())?;
     // What a soft box played on a busy machine is told and used: it measures nothing anyway.
     for result in serve::read_all(file).map_err(|error| error.to_string())? {
@@ -342,7 +351,11 @@ fn run(file: &Path, clocks: &mut Vec<Throttle>) -> Result<ServeRun, String> {
             }
             say!("note: {limited}");
         }
+        let found = result.findings.into_iter().map(|one| one.words);
+        let of = |words| (result.run.origin.clone(), words);
+        beside.found.extend(found.map(of));
     }
+    let clocks = &mut beside.clocks;
     clocks.extend(serve::throttle(file).map_err(|error| error.to_string())?);
     Ok(run)
 }

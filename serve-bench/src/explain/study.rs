@@ -62,7 +62,7 @@ pub(crate) fn of_study(sizes: &[OfSize], folder: &Path, say: &dyn Fn(&str)) -> R
         let (inputs, explanation) = with_slope(size, say)?;
         let name = format!("explanation-tp{}", size.tp);
         let page = page::page(&inputs, &explanation, None);
-        keep(folder, &name, &explanation, &page)?;
+        keep(folder, &name, &explanation, &page, note)?;
         shown.push(Shown {
             name: format!("TP{}", size.tp),
             answer: answer(&explanation),
@@ -76,7 +76,7 @@ pub(crate) fn of_study(sizes: &[OfSize], folder: &Path, say: &dyn Fn(&str)) -> R
         let (inputs, comparison) = compared(&pair[0], &pair[1])?;
         let name = format!("explanation-tp{from}-tp{to}");
         let page = page::sizes(&inputs, &comparison);
-        keep(folder, &name, &comparison, &page)?;
+        keep(folder, &name, &comparison, &page, note)?;
         shown.push(Shown {
             name: format!("TP{to} against TP{from}"),
             answer: sizes_answer(&comparison),
@@ -161,7 +161,8 @@ fn compared(less: &OfSize, more: &OfSize) -> Result<(Inputs, SizeComparison), St
         .collect();
     let priors = super::known(&[])?;
     let inputs = sources.read(priors).map_err(Stop::Usage)?;
-    let comparison = compare_sizes(&inputs, less.tp, SEED, DRAWS);
+    let mut comparison = compare_sizes(&inputs, less.tp, SEED, DRAWS);
+    comparison.notes.extend(more.sources.note.clone());
     Ok((inputs, comparison))
 }
 
@@ -170,8 +171,11 @@ fn keep<T: serde::Serialize>(
     name: &str,
     found: &T,
     page: &Page,
+    note: Option<&str>,
 ) -> Result<(), Stop> {
     write(&folder.join(format!("{name}.json")), &json(found)?)?;
+    let mut page = page.clone();
+    page.answer.extend(note.map(str::to_owned));
     write(&folder.join(format!("{name}.html")), &page.html())
 }
 
@@ -222,9 +226,9 @@ fn whole_page(shown: Vec<Shown>, note: Option<&str>) -> Page {
         let Page {
             title,
             simulated,
+            answer,
             sections,
             made_by,
-            ..
         } = one.page;
         if whole.title.is_empty() {
             whole.title = title;
@@ -241,7 +245,7 @@ fn whole_page(shown: Vec<Shown>, note: Option<&str>) -> Page {
             true => named(&one.name, &text),
             false => text,
         };
-        whole.answer.extend(one.answer.into_iter().map(of_one));
+        whole.answer.extend(answer.into_iter().map(of_one));
         let sections = sections.into_iter().map(|section| Section {
             heading: of_one(section.heading),
             ..section
@@ -264,7 +268,11 @@ mod tests {
             page: Page {
                 title: title.to_owned(),
                 simulated: Some("b".to_owned()),
-                answer: Vec::new(),
+                answer: vec![
+                    format!("{name} gives 1x."),
+                    "Do this.".to_owned(),
+                    format!("WARNING: {name} falls."),
+                ],
                 sections: vec![Section {
                     heading: "Step".to_owned(),
                     blocks: Vec::new(),
@@ -290,8 +298,10 @@ mod tests {
             [
                 "TP2 gives 1x.",
                 "TP2: Do this.",
+                "TP2: WARNING: TP2 falls.",
                 "TP4 gives 1x.",
                 "TP4: Do this.",
+                "TP4: WARNING: TP4 falls.",
                 "note"
             ]
         );
@@ -309,8 +319,23 @@ mod tests {
         let one = || vec![shown("TP2", "m: 2 GPUs against one")];
         assert_eq!(whole_text(&one(), None), "TP2 text\n");
         let page = whole_page(one(), None);
-        assert_eq!(page.answer, ["TP2 gives 1x.", "Do this."]);
+        assert_eq!(
+            page.answer,
+            ["TP2 gives 1x.", "Do this.", "WARNING: TP2 falls."]
+        );
         assert_eq!(page.sections[0].heading, "Step");
+    }
+
+    #[test]
+    fn a_study_s_own_warning_stands_on_the_page_of_each_size() {
+        let folder = std::env::temp_dir().join(format!("tplens-study-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let page = shown("TP2", "t").page;
+        keep(&folder, "e", &vec![1], &page, Some("warning: TP2 waits.")).unwrap();
+        let html = std::fs::read_to_string(folder.join("e.html")).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(html.contains("warning: TP2 waits."), "{html}");
+        assert!(html.contains("WARNING: TP2 falls."), "{html}");
     }
 
     #[test]

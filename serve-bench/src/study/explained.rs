@@ -18,8 +18,8 @@ impl Study<'_> {
         extras: &Extras,
     ) -> Vec<OfSize> {
         let is_shown = |tp: &&u32| **tp > 1 || sizes.fit.len() == 1;
-        let left_out = sizes.left_out().map(|line| format!("{line}."));
-        let notes: Vec<String> = extras.note.iter().cloned().chain(left_out).collect();
+        let remarks = sizes.remarks().map(|line| format!("{line}."));
+        let notes: Vec<String> = extras.note.iter().cloned().chain(remarks).collect();
         let note = (!notes.is_empty()).then(|| notes.join(" "));
         let of_size = |tp: &u32| {
             let tp = *tp;

@@ -80,6 +80,7 @@ pub fn compare_sizes(inputs: &Inputs, from: u32, seed: u64, draws: u32) -> SizeC
         box_name: inputs.known.name.clone(),
         gpu: inputs.known.gpu.clone(),
         inputs: sources(inputs),
+        notes: Vec::new(),
         gates,
         outcome: match found {
             Ok(attribution) => SizeOutcome::Attributed {

@@ -31,6 +31,9 @@ pub struct SizeComparison {
     pub gpu: Option<String>,
     /// Where each input came from.
     pub inputs: Vec<InputSource>,
+    /// What whoever ran this says of it, as of an explanation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Every gate.
     pub gates: Vec<Gate>,
     /// What came of it.

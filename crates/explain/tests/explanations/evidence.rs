@@ -411,3 +411,27 @@ fn on_cpus_the_engines_own_collectives_are_the_curve_and_our_ranks_in_host_memor
     let got = attribute(&inputs, 1, DRAWS).unwrap();
     assert!(got.collectives.iter().all(|cost| cost.us != 60.0));
 }
+
+#[test]
+fn what_reading_a_result_found_stands_behind_what_was_taken_from_it() {
+    let mut inputs = rtxpro6000_mig();
+    let origin = inputs.serve[0].1.origin.clone();
+    let found = |words: &str| (origin.clone(), words.to_owned());
+    inputs.evidence.found = vec![
+        found("26 are in no count"),
+        found("a second"),
+        found("a third"),
+    ];
+    let explanation = explain(&inputs, 1, 500);
+    let taken: Vec<&str> = explanation
+        .inputs
+        .iter()
+        .filter(|source| source.taken.contains("found in reading it"))
+        .map(|source| source.taken.as_str())
+        .collect();
+    assert_eq!(taken.len(), 1, "{taken:?}");
+    // Three were found, two are told.
+    let ends = "; found in reading it: 26 are in no count; a second; and 1 more, which serve-bench show tells";
+    assert!(taken[0].ends_with(ends), "{taken:?}");
+    assert!(text(&explanation).contains(ends));
+}

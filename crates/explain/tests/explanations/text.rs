@@ -90,6 +90,7 @@ fn explanation(outcome: Outcome) -> Explanation {
             origin: "tp1.json".to_owned(),
             taken: "TP1: time per output token of 64 requests".to_owned(),
         }],
+        notes: Vec::new(),
         gates: vec![Gate {
             name: "no failures, TP1".to_owned(),
             verdict: Verdict::Failed,
