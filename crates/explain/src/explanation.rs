@@ -299,7 +299,8 @@ fn found(inputs: &Inputs, origin: &str) -> String {
     let all = inputs.evidence.found.iter();
     let words: Vec<&str> = all
         .filter(|(of, _)| of == origin)
-        .map(|(_, words)| words.as_str())
+        // What else there is to say of each, serve-bench show tells.
+        .map(|(_, words)| words.split("; ").next().unwrap_or(words))
         .collect();
     if words.is_empty() {
         return String::new();

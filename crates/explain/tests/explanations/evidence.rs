@@ -418,7 +418,7 @@ fn what_reading_a_result_found_stands_behind_what_was_taken_from_it() {
     let origin = inputs.serve[0].1.origin.clone();
     let found = |words: &str| (origin.clone(), words.to_owned());
     inputs.evidence.found = vec![
-        found("26 are in no count"),
+        found("26 are in no count; and why"),
         found("a second"),
         found("a third"),
     ];
