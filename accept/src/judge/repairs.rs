@@ -37,10 +37,6 @@ const FIGURES: [(&str, &str, Value); 3] = [
 const WATCH: &str = "read it again after some days of load (nvidia-smi -q -d ROW_REMAPPER,PAGE_RETIREMENT; amd-smi bad-pages): \
                      where it grows, have the vendor's diagnostic look";
 
-/// What to do where a repair waits.
-const RESET: &str = "reset the device with nothing running on it (nvidia-smi --gpu-reset -i N, or start the machine anew), so that the \
-                     repair takes effect, and run again";
-
 /// One check for each device.
 pub(super) fn repairs(judging: &Judging<'_>) -> Vec<Check> {
     of_devices(judging, KIND, |label, samples| {
@@ -117,11 +113,7 @@ fn of_device(judging: &Judging<'_>, label: &str, samples: &[&MonitorSample]) -> 
         Some(told) if told.verdict == Verdict::Inconclusive => {
             let subject = judging.subject(KIND, about);
             let all = std::iter::once(state).chain(counted).collect();
-            let check = subject.inconclusive(told.code, text, None, all);
-            match told.code {
-                ReasonCode::ResetPending => check.advised(RESET),
-                _ => check,
-            }
+            subject.inconclusive(told.code, text, None, all)
         }
         Some(told) => {
             let came = (told.verdict, told.code, text);

@@ -283,6 +283,9 @@ pub(super) fn next(code: ReasonCode) -> Option<&'static str> {
         R::CounterReset => {
             "find out what reset the counter (a reloaded driver, a reset device) and run again"
         }
+        R::ResetPending => {
+            "reset the device with nothing running on it (nvidia-smi --gpu-reset -i N), or start the machine anew, so that the repair takes effect, and run again"
+        }
         R::CannotLoadLink => "see why no copy ran over the link (h2d_pinned) and run again",
         R::Permission => "run as a user who may read what the reason names",
         R::MonitorLost => {

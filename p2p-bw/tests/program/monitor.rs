@@ -390,7 +390,7 @@ fn host_memory_has_no_values_and_says_why() {
     let arguments = ["--backend", "host", "--gpus", "0", "--duration", "0.05"];
     let mut run = Monitored::start(&scratch, &arguments);
     let header = run.header();
-    assert_eq!(header.unavailable.len(), 14, "every value");
+    assert_eq!(header.unavailable.len(), 20, "every value");
     assert!(
         header
             .unavailable
