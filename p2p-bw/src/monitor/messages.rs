@@ -25,7 +25,7 @@ pub(super) enum SamplerRequest {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SamplerReply {
     pub(super) device: usize,
-    pub(super) values: MonitorValues,
+    pub(super) values: Box<MonitorValues>,
     /// Why a value is missing, by its key.
     pub(super) missing: BTreeMap<String, String>,
 }

@@ -301,7 +301,7 @@ impl Session<'_, '_> {
             device: reply.device,
             asked_ns: ns(self.stream.since_start(asked)),
             answered_ns: ns(self.stream.now()),
-            values: reply.values,
+            values: *reply.values,
             missing: reply.missing.into_iter().filter(is_news).collect(),
         };
         self.stream.write(&MonitorLine::Sample(Box::new(sample)))

@@ -148,7 +148,7 @@ impl Reader {
         };
         SamplerReply {
             device: self.device,
-            values,
+            values: Box::new(values),
             missing,
         }
     }
