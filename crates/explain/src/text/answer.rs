@@ -136,7 +136,7 @@ fn remedy(
                 .first()
                 .filter(|_| is_open && of_files(advice).is_empty())
             {
-                Some(step) => format!("What to do: measure {} first; then {advised}.", step.what),
+                Some(step) => format!("What to do first: measure {}. Then {advised}.", step.what),
                 None => format!("What to do: {advised}."),
             }
         }

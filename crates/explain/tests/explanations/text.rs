@@ -457,7 +457,36 @@ fn a_main_cause_is_named_where_no_other_can_be_as_large_and_only_there() {
     );
     // Above its median: narrow GEMMs stand beside it, with their own interval and evidence.
     unclear.bars[1].ms.high = 9.1;
-    let none = first(unclear);
+    let mut shown = attributed(unclear);
+    if let Outcome::Attributed { advice, next, .. } = &mut shown.outcome {
+        advice.push(Advice {
+            rule: Rule::MigWithoutPeers,
+            what: "serve 2 replicas of TP1".to_owned(),
+            why: "the model fits one GPU".to_owned(),
+            effect: None,
+            based_on: "the box file".to_owned(),
+            prove: None,
+        });
+        let share = VarianceShare {
+            measurement: Measurement::Curve,
+            of_communication: None,
+            of_remainder: 0.1,
+        };
+        next.push(NextStep {
+            share,
+            what: "the collectives".to_owned(),
+            how: "allreduce-bench".to_owned(),
+            narrows: None,
+            minutes: None,
+        });
+    }
+    let all = answer(&shown);
+    // What would tell the causes apart comes before what rests on one of them.
+    assert_eq!(
+        all[1],
+        "What to do first: measure the collectives. Then serve 2 replicas of TP1, because the model fits one GPU."
+    );
+    let none = &all[0];
     assert!(
         none.contains("not 2 times, and no one cause stands out: of the 15.3 ms that a token takes beyond 1/2 of one GPU's time, communication takes 9.0 [8.5, 9.5] ms (")
             && none.contains(", and what matrix products lose when they are split takes 2.6 [0.9, 9.1] ms (an educated guess from published and assumed figures)."),
