@@ -2,14 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::advise::{Advice, advise};
-use crate::attribute::{Attribution, Refusal, attribute};
+use crate::ablated::{Kept, timed_alone};
+use crate::advise::{Advice, Rule, advise};
+use crate::attribute::{Attribution, Cause, Refusal, attribute};
 use crate::bounded::{Bounded, bounded};
 use crate::first_token::{FirstToken, first_token};
-use crate::gates::{Gate, all_simulated, belong_together, gates, warned};
+use crate::gates::{Gate, all_simulated, belong_together, gates};
 use crate::inputs::{Inputs, MEASURED};
 use crate::next::{NextStep, next};
-use crate::slope::{Change, EMBEDDED, SAME_LOAD, Slope, SlopeVerdict};
+use crate::slope::{Slope, SlopeVerdict};
 use crate::what_if::{Substitution, WhatIf, what_if};
 use crate::words::number_of;
 
@@ -61,22 +62,33 @@ impl Explanation {
         let other = self.of_other_runs(&slope);
         let kept = self.kept_from_raising(&slope);
         if let Outcome::Attributed {
-            attribution, next, ..
+            attribution,
+            next,
+            advice,
+            ..
         } = &mut self.outcome
         {
             match (&other, slope.evidence()) {
                 (Some(other), _) => attribution.caveats.push(format!(
                     "the ablation is not of these runs and raises no grade: {other}"
                 )),
-                (None, Some(evidence)) => match kept {
-                    Some(why) => attribution.caveats.push(why),
-                    None => attribution.raise(&evidence.words),
+                (None, Some(evidence)) => match &kept {
+                    Some(why) => attribution.caveats.push(why.caveat()),
+                    None => {
+                        attribution.raise(&evidence);
+                        // What led without the arms may not lead beside them.
+                        let timed = timed_alone(attribution, &evidence);
+                        let leads = attribution.leading_beside(timed.as_ref());
+                        let by_work = leads.is_some_and(|of| of.bar.cause == Cause::NarrowGemm);
+                        advice.retain(|of| by_work || of.rule != Rule::KernelsFirst);
+                    }
                 },
                 (None, None) => {}
             }
-            // What was just given, and what it decided, is not asked for again.
+            // What was just given, and what it decided of this load and its links, is not asked for again.
             let is_decided = !matches!(slope.passes, SlopeVerdict::Undecided { .. });
-            if other.is_none() && is_decided {
+            let is_another = matches!(kept, Some(Kept::OtherLoad { .. } | Kept::DelaysOnly));
+            if other.is_none() && is_decided && !is_another {
                 next.retain(|step| !step.is_ablation());
             }
         }
@@ -89,61 +101,6 @@ impl Explanation {
         });
         self.slope = Some(slope);
         self
-    }
-
-    /// What arms have that differs from the runs that are explained; `None` where they are of the same model, load, engine and collectives.
-    pub(crate) fn of_other_runs(&self, slope: &Slope) -> Option<String> {
-        let Outcome::Attributed { attribution, .. } = &self.outcome else {
-            return Some("the runs were refused".to_owned());
-        };
-        let counted = attribution.all_reduces();
-        // As far as both say; without a curve the attribution counts no collectives.
-        let is_counted = !attribution.collectives.is_empty();
-        let engines = self.engine.as_deref().zip(slope.engine.as_deref());
-        let differs = [
-            (self.model != slope.model).then(|| format!("{} for {}", slope.model, self.model)),
-            (self.tp != slope.tp).then(|| format!("TP{} for TP{}", slope.tp, self.tp)),
-            (attribution.batch != slope.batch)
-                .then(|| format!("{} in flight for {}", slope.batch, attribution.batch)),
-            (is_counted && counted != slope.planned)
-                .then(|| format!("{} all-reduces a step for {counted}", slope.planned)),
-            engines
-                .filter(|(runs, arms)| engine_name(runs) != engine_name(arms))
-                .map(|(runs, arms)| format!("engine {arms} for {runs}")),
-        ];
-        let differs: Vec<String> = differs.into_iter().flatten().collect();
-        (!differs.is_empty()).then(|| differs.join(", "))
-    }
-
-    /// Why arms of these runs raise no grade; `None` where they do.
-    pub(crate) fn kept_from_raising(&self, slope: &Slope) -> Option<String> {
-        let Outcome::Attributed { attribution, .. } = &self.outcome else {
-            return None;
-        };
-        if let Some(gate) = warned(&self.gates).next() {
-            return Some(format!(
-                "not the {} ({}): the ablation raises no grade",
-                gate.name, gate.seen
-            ));
-        }
-        let by_link = slope
-            .arms
-            .iter()
-            .any(|arm| arm.fitted && arm.change == Change::Link);
-        if !by_link {
-            return Some(
-                "only delays were varied in the ablation, and no link: it raises no grade"
-                    .to_owned(),
-            );
-        }
-        let step = slope.step_of_fit()?;
-        let of_runs = attribution.step_of_several;
-        ((step.mid / of_runs.mid - 1.0).abs() > SAME_LOAD).then(|| {
-            format!(
-                "a step of the ablation's baseline takes {:.1} ms and one of these runs {:.1}: another load, so that it raises no grade",
-                step.mid, of_runs.mid
-            )
-        })
     }
 }
 
@@ -395,11 +352,4 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
         "ranges and published curves where nothing was measured, each with its source".to_owned(),
     );
     sources
-}
-
-/// The engine's name in a description of it, such as `vllm` of `vLLM 0.13.0, graphs up to 512`; the embedded engine is known by the one that it acts as.
-fn engine_name(described: &str) -> Option<String> {
-    let acted = described.strip_prefix(EMBEDDED).unwrap_or(described);
-    let name = acted.split([' ', ';', ',']).next();
-    name.map(str::to_lowercase)
 }

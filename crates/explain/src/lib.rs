@@ -4,6 +4,7 @@
 //! its source, and widens the intervals.
 #![forbid(unsafe_code)]
 
+mod ablated;
 mod advise;
 mod attribute;
 mod bounded;

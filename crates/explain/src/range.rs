@@ -47,6 +47,18 @@ impl Range {
         }
     }
 
+    /// Their ratio, both above nothing, where their errors are independent: relative distances of the quantiles add by their squares.
+    pub(crate) fn over(&self, by: &Self) -> Self {
+        let mid = self.mid / by.mid;
+        let below = ((self.mid - self.low) / self.mid).hypot((by.high - by.mid) / by.mid);
+        let above = ((self.high - self.mid) / self.mid).hypot((by.mid - by.low) / by.mid);
+        Self {
+            low: mid * (1.0 - below),
+            mid,
+            high: mid * (1.0 + above),
+        }
+    }
+
     /// Whether it is told from nothing.
     pub(crate) fn is_told(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
@@ -95,6 +107,15 @@ fn quantile(ascending: &[f64], fraction: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn distances_of_a_ratio_add_by_their_squares() {
+        let of = |low, mid, high| Range { low, mid, high };
+        // 3% and 4% make 5% below 100 / 50; 5% and 12% make 13% above.
+        let ratio = of(97.0, 100.0, 105.0).over(&of(44.0, 50.0, 52.0));
+        let off = (ratio.low - 1.9).abs() + (ratio.mid - 2.0).abs() + (ratio.high - 2.26).abs();
+        assert!(off < 1e-9, "{ratio:?}");
+    }
 
     #[test]
     fn quantiles_are_interpolated() {

@@ -21,16 +21,34 @@ pub(crate) struct Leading<'a> {
 impl Attribution {
     /// The bar whose median no other's interval reaches; `None` where there is none.
     pub(crate) fn leading(&self) -> Option<Leading<'_>> {
-        let bars: Vec<&Bar> = CAUSES
-            .into_iter()
+        self.leading_beside(None)
+    }
+
+    /// The same beside communication that an ablation's arms alone time: it leads where it lies wholly above all others. Since it is a lower figure, up to what is
+    /// left of the step, another leads only beyond that.
+    pub(crate) fn leading_beside<'a>(&'a self, timed: Option<&'a Bar>) -> Option<Leading<'a>> {
+        // What is unexplained holds it, too.
+        let is_own = |cause: &Cause| {
+            timed.is_none() || !matches!(cause, Cause::Communication | Cause::Unexplained)
+        };
+        let own = CAUSES.into_iter().filter(is_own);
+        let bars: Vec<&Bar> = own
             .filter_map(|cause| self.bar(cause))
+            .chain(timed)
             .collect();
         let first = *bars.iter().max_by(|a, b| a.ms.mid.total_cmp(&b.ms.mid))?;
+        let high = |bar: &Bar| match timed.is_some() && bar.cause == Cause::Communication {
+            true => bar.ms.high.max(self.remainder.high),
+            false => bar.ms.high,
+        };
         let others = bars.iter().filter(|bar| bar.cause != first.cause);
-        let next = others.map(|bar| bar.ms.high).fold(0.0, f64::max);
-        (first.ms.mid > next && first.ms.low > 0.0).then_some(Leading {
+        let next = others.map(|bar| high(bar)).fold(0.0, f64::max);
+        let is_sure = first.ms.low > next;
+        let is_timed = timed.is_some() && first.cause == Cause::Communication;
+        let leads = first.ms.mid > next && first.ms.low > 0.0 && (is_sure || !is_timed);
+        leads.then_some(Leading {
             bar: first,
-            is_sure: first.ms.low > next,
+            is_sure,
         })
     }
 

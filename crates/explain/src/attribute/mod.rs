@@ -27,6 +27,7 @@ mod work;
 
 pub(crate) use left_out::unused;
 pub use misfit::{Misfit, Timed};
+pub(crate) use prepare::OVERLAP;
 pub(crate) use result::ELSEWHERE;
 pub use result::{
     Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, Lack, PublishedTime,

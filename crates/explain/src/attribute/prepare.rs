@@ -20,6 +20,9 @@ use crate::inputs::Inputs;
 /// How many standard deviations of the measurement the causes may exceed it by.
 const DEVIATIONS: f64 = 2.0;
 
+/// How the reservation begins that collectives may be hidden, which a slope test settles.
+pub(crate) const OVERLAP: &str = "nothing here rules out overlap";
+
 /// All that does not change from draw to draw.
 pub(super) struct Prepared<'a> {
     pub(super) workload: Workload<'a>,
@@ -138,7 +141,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             let exposed = inputs.prior("exposed")?;
             if inputs.evidence.trace.is_none() && exposed.low < exposed.high {
                 caveats.push(format!(
-                    "nothing here rules out overlap: communication's interval allows for {:.0}% of the collectives to be hidden behind other work; a slope test (serve-bench ablate) or a half-width model tells",
+                    "{OVERLAP}: communication's interval allows for {:.0}% of the collectives to be hidden behind other work; a slope test (serve-bench ablate) or a half-width model tells",
                     (1.0 - exposed.low) * 100.0
                 ));
             }

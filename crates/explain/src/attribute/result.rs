@@ -54,6 +54,9 @@ pub struct Attribution {
     pub speed_up: Range,
     /// Speed-up if the whole remainder went away: free links give this at most.
     pub free_links: Range,
+    /// The same by an ablation, where its arms alone tell communication: the step on one GPU over the arms' step without links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_links_by_arms: Option<Range>,
     /// Speed-up possible at this batch: if links were free, nothing were left unexplained and narrow GEMMs lost nothing, so that
     /// only the ideal share, work that never shards and the host remain. `None` in explanations from before.
     #[serde(default)]
@@ -282,17 +285,6 @@ impl Attribution {
             .iter()
             .filter(|cost| cost.kind == CollectiveKind::AllReduce);
         reduces.map(|cost| cost.count).sum()
-    }
-
-    /// All-reduces by this box's curve get the grade of a slope test that the step passed; `words` say of which. All-gathers are
-    /// changed by no delay and hardly by a link, so theirs stays.
-    pub(crate) fn raise(&mut self, words: &str) {
-        let reduces = |bar: &&mut Bar| bar.cause == Cause::AllReduce && bar.grade == Some(Grade::C);
-        for bar in self.bars.iter_mut().filter(reduces) {
-            bar.grade = Some(Grade::B);
-            bar.source.push_str("; the step follows the link: ");
-            bar.source.push_str(words);
-        }
     }
 
     /// With evidence that is no better than C where gates warn: what differs beside the number of GPUs is in every figure.

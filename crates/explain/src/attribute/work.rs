@@ -226,6 +226,7 @@ impl Prepared<'_> {
             throughput_gain: throughput(inputs, self.workload.tp) / throughput(inputs, 1),
             speed_up,
             free_links: range(free, |draw| draw.one / (draw.several - draw.remainder()))?,
+            free_links_by_arms: None,
             possible: range(free, |draw| {
                 draw.one / (draw.ideal + draw.unsharded + draw.host)
             }),

@@ -7,6 +7,9 @@ use crate::attribute::VarianceShare;
 /// How the command of an ablation begins.
 const ABLATE: &str = "serve-bench ablate";
 
+/// How the command that measures links begins.
+const LINKS: &str = "p2p-bw";
+
 /// A measurement that would narrow an interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NextStep {
@@ -37,6 +40,11 @@ impl NextStep {
     /// Whether it is the slope test of an ablation.
     pub(crate) fn is_ablation(&self) -> bool {
         self.how.starts_with(ABLATE)
+    }
+
+    /// Whether it is a look at the links themselves.
+    pub(crate) fn is_of_links(&self) -> bool {
+        self.how.starts_with(LINKS)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Advice and next measurements as lines.
 
 use crate::advise::Advice;
+use crate::attribute::Measurement;
 use crate::next::NextStep;
 
 impl std::fmt::Display for Advice {
@@ -22,10 +23,22 @@ impl NextStep {
     /// What it does to the interval of communication.
     #[must_use]
     pub fn brings(&self) -> String {
-        self.narrows.map_or_else(
-            || "times communication itself, and stands in the place of this interval".to_owned(),
-            |narrows| narrows.to_string(),
-        )
+        if let Some(narrows) = self.narrows {
+            return narrows.to_string();
+        }
+        let words = match (self.is_ablation(), self.share.measurement) {
+            (true, _) => {
+                "proves whether the step follows the link, for which a curve of this box gets grade B, and gives communication a lower figure; this interval stays as wide"
+            }
+            (false, Measurement::FirstToken) => {
+                "tells what else is in a step; how wide this interval is then, nothing tells beforehand"
+            }
+            (false, _) if self.is_of_links() => {
+                "tells which path the collectives can take; this interval stays as wide"
+            }
+            (false, _) => "times communication itself, and stands in the place of this interval",
+        };
+        words.to_owned()
     }
 }
 

@@ -112,12 +112,13 @@ fn remedy(
     tested: Option<&Tested<'_>>,
 ) -> String {
     let against = tested
-        .filter(|tested| tested.of_these_runs)
+        .filter(|tested| tested.is_of_this_load())
         .and_then(|tested| match &tested.slope.passes {
             SlopeVerdict::BelowPlan { why } | SlopeVerdict::AbovePlan { why } => Some(why),
             SlopeVerdict::Follows | SlopeVerdict::Undecided { .. } => None,
         });
-    let is_open = attribution.misfit.is_none() && attribution.leading().is_none();
+    let timed = tested.and_then(Tested::alone);
+    let is_open = attribution.misfit.is_none() && attribution.leading_beside(timed).is_none();
     match (against, advice.first(), next.first()) {
         // What is advised rests on figures that were just not borne out.
         (Some(why), _, _) => format!("What to do: look first into {why}."),

@@ -23,7 +23,7 @@ pub(super) fn behind(attribution: &Attribution, tested: Option<&Tested<'_>>) -> 
         Claim::Estimated => {}
         Claim::AtMost { reason } => text.push_str(&format!("no bar for communication: {reason}\n")),
         Claim::None { reason } => {
-            let told = tested.and_then(|tested| tested.told_alone(attribution));
+            let told = tested.and_then(Tested::alone);
             text.push_str(&match told {
                 Some(_) => format!(
                     "communication is told by the ablation alone: of the two runs, {reason}\n"
@@ -57,9 +57,15 @@ pub(super) fn behind(attribution: &Attribution, tested: Option<&Tested<'_>>) -> 
     text
 }
 
-/// What free links would bring, in words: nothing is told where communication is not told from nothing.
+/// What free links would bring, in words: nothing is told where neither runs nor an ablation tell communication from nothing.
 #[must_use]
 pub fn free_links(attribution: &Attribution) -> String {
+    if let Some(by_arms) = &attribution.free_links_by_arms {
+        return format!(
+            "{}x if links were free, by the ablation (one GPU's step over the arms' step without links)",
+            by_arms.with_decimals(2)
+        );
+    }
     match &attribution.claim {
         Claim::None { .. } => {
             "what free links would give is not told, since communication is not told from nothing"

@@ -15,10 +15,11 @@ pub fn in_figures(explanation: &Explanation) -> Option<String> {
     let ideal = attribution.bar(Cause::Ideal).map_or(0.0, |bar| bar.ms.mid);
     let step = attribution.step_of_several.mid;
     let decimals = step_decimals(attribution);
-    let bar = attribution.bar(Cause::Communication);
-    let borne_out = tested.as_ref().map_or_else(String::new, |tested| {
-        format!("; {}", tested.in_figures(bar.map(|bar| bar.ms)))
-    });
+    let borne_out = tested
+        .as_ref()
+        .map_or_else(String::new, |tested| format!("; {}", tested.in_figures()));
+    let timed = tested.as_ref().and_then(Tested::alone);
+    let no_room = no_room(attribution, timed, step - ideal);
     let contradicted = attribution
         .half
         .as_ref()
@@ -31,12 +32,26 @@ pub fn in_figures(explanation: &Explanation) -> Option<String> {
     });
     Some(format!(
         "TP{tp} gives {:.2}x the tokens per second of TP1 ({:.2}x a decode step): a step takes {step:.decimals$} ms where 1/{tp} of one GPU's would be \
-         {ideal:.decimals$}, and the {:.decimals$} ms between are {} (ms, median [5%, 95%]){half}{borne_out}.",
+         {ideal:.decimals$}, and the {:.decimals$} ms between are {} (ms, median [5%, 95%]){no_room}{half}{borne_out}.",
         attribution.throughput_gain,
         attribution.speed_up.mid,
         step - ideal,
         parts(attribution, tested.as_ref()).join(", "),
     ))
+}
+
+/// That the medians of what is told together are more than what is lost, where the arms of an ablation tell communication alone; else nothing.
+fn no_room(attribution: &Attribution, timed: Option<&Bar>, lost: f64) -> String {
+    let work = [Cause::NarrowGemm, Cause::Unsharded, Cause::Host];
+    let ms = |cause| attribution.bar(cause).map_or(0.0, |bar| bar.ms.mid);
+    let work: f64 = work.into_iter().map(ms).sum();
+    match timed.is_some_and(|timed| timed.ms.mid + work > lost) {
+        true => {
+            "; the arms' figure and the two runs' leave no room for all of them at their medians"
+                .to_owned()
+        }
+        false => String::new(),
+    }
 }
 
 /// What the time above the ideal is made of, communication first.
@@ -85,31 +100,27 @@ fn parts(attribution: &Attribution, tested: Option<&Tested<'_>>) -> Vec<String> 
             None,
         ],
         (Claim::None { .. }, _) => [
-            Some(
-                match tested.and_then(|tested| tested.told_alone(attribution)) {
-                    Some(told) => format!(
-                        "communication at least {} by the ablation, where the two runs alone leave {} for it and what is unexplained together",
-                        told.with_decimals(decimals),
-                        remainder.with_decimals(decimals)
-                    ),
-                    None => format!(
-                        "communication and what is unexplained together {}, not told from nothing{}",
-                        remainder.with_decimals(decimals),
-                        by_curve(attribution, decimals)
-                    ),
-                },
-            ),
+            Some(match tested.and_then(Tested::alone) {
+                Some(told) => format!(
+                    "communication at least {} by the ablation, where the two runs alone leave {} for it and what is unexplained together",
+                    told.ms.with_decimals(decimals),
+                    remainder.with_decimals(decimals)
+                ),
+                None => format!(
+                    "communication and what is unexplained together {}, not told from nothing{}",
+                    remainder.with_decimals(decimals),
+                    by_curve(attribution, decimals)
+                ),
+            }),
             None,
         ],
         (Claim::AtMost { .. } | Claim::Estimated, _) => {
             // Without a curve, what the arms timed of the same step.
-            let timed = tested.filter(|tested| tested.of_these_runs);
-            let timed = timed.and_then(|tested| tested.slope.evidence());
             [
-                Some(match timed {
+                Some(match tested.and_then(Tested::alone) {
                     Some(timed) => format!(
                         "communication at least {} by the ablation, of the {} that it and what is unexplained take together",
-                        timed.communication_ms.with_decimals(decimals),
+                        timed.ms.with_decimals(decimals),
                         remainder.with_decimals(decimals)
                     ),
                     None => format!(

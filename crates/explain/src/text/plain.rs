@@ -35,7 +35,7 @@ pub(super) fn why(
             "{lead}. What takes the {lost:.decimals$} ms beyond 1/{tp} of one GPU's time is not told until that is settled."
         );
     }
-    let leader = Leader::of(attribution);
+    let leader = Leader::of(attribution, tested.and_then(Tested::alone));
     let main = leader
         .as_ref()
         .map_or_else(|| ", and no one cause stands out".to_owned(), Leader::words);
@@ -79,8 +79,9 @@ struct Leader<'a> {
 }
 
 impl<'a> Leader<'a> {
-    fn of(attribution: &'a Attribution) -> Option<Self> {
-        attribution.leading().map(|of| Self {
+    /// Beside communication as an ablation alone tells it.
+    fn of(attribution: &'a Attribution, timed: Option<&'a Bar>) -> Option<Self> {
+        attribution.leading_beside(timed).map(|of| Self {
             bar: of.bar,
             words: reason(attribution, of.bar.cause),
             is_sure: of.is_sure,
@@ -140,7 +141,12 @@ fn told(
             .filter(is_work)
             .max_by(|a, b| a.ms.mid.total_cmp(&b.ms.mid)),
     };
-    let work = work.map(|bar| {
+    // Two runs and the arms' figure may leave no room for both at their medians: then the table alone has the smaller one.
+    let lost = attribution.step_of_several.mid
+        - attribution.bar(Cause::Ideal).map_or(0.0, |bar| bar.ms.mid);
+    let timed = tested.and_then(Tested::alone);
+    let has_room = |bar: &&Bar| timed.is_none_or(|timed| timed.ms.mid + bar.ms.mid <= lost);
+    let work = work.filter(has_room).map(|bar| {
         let sure = match sure(attribution, bar, simulated) {
             none if none.is_empty() => none,
             sure => format!(" ({sure})"),
@@ -201,27 +207,24 @@ fn communication(
                 sure(attribution, bar, simulated)
             )
         }
-        (Claim::None { .. }, _) => match tested.and_then(|tested| tested.told_alone(attribution)) {
+        (Claim::None { .. }, _) => match tested.and_then(Tested::alone) {
             Some(told) => format!(
                 "communication takes at least {} (by the ablation; the two runs alone do not tell it from nothing)",
-                ms(attribution, told)
+                ms(attribution, told.ms)
             ),
             None => format!(
                 "communication and what is unexplained together take {remainder}, which cannot be told from nothing"
             ),
         },
-        (Claim::AtMost { .. } | Claim::Estimated, _) => {
-            let timed = tested.filter(|tested| tested.of_these_runs);
-            match timed.and_then(|tested| tested.slope.evidence()) {
-                // Without a curve, what the arms timed of the same step.
-                Some(timed) => format!(
-                    "communication takes at least {} (by the ablation)",
-                    ms(attribution, timed.communication_ms)
-                ),
-                None => format!(
-                    "communication and what is unexplained together take {remainder} (no usable time of the exchange between these GPUs tells the two apart)"
-                ),
-            }
-        }
+        (Claim::AtMost { .. } | Claim::Estimated, _) => match tested.and_then(Tested::alone) {
+            // Without a curve, what the arms timed of the same step.
+            Some(timed) => format!(
+                "communication takes at least {} (by the ablation)",
+                ms(attribution, timed.ms)
+            ),
+            None => format!(
+                "communication and what is unexplained together take {remainder} (no usable time of the exchange between these GPUs tells the two apart)"
+            ),
+        },
     }
 }

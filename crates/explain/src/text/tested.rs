@@ -1,6 +1,7 @@
 //! A slope test that was given beside the runs: what it says of them, in a few words and with its figures.
 
-use crate::attribute::{Attribution, Claim};
+use crate::ablated::{Kept, timed_alone};
+use crate::attribute::{Bar, Cause};
 use crate::explanation::Explanation;
 use crate::range::Range;
 use crate::slope::{Change, Slope, SlopeVerdict};
@@ -8,9 +9,15 @@ use crate::slope::{Change, Slope, SlopeVerdict};
 /// A slope test that was given beside the runs.
 pub(super) struct Tested<'a> {
     pub(super) slope: &'a Slope,
-    pub(super) of_these_runs: bool,
+    of_these_runs: bool,
+    /// What keeps it from raising a grade.
+    kept: Option<Kept>,
     /// What its arms time of communication in the step of these very runs, ms: a lower figure. `None` where they raise no grade.
     told: Option<Range>,
+    /// The same where nothing else tells communication.
+    alone: Option<Bar>,
+    /// Whether it is more than the bar of communication has room for.
+    is_more: bool,
 }
 
 impl<'a> Tested<'a> {
@@ -18,66 +25,93 @@ impl<'a> Tested<'a> {
     pub(super) fn of(explanation: &'a Explanation) -> Option<Self> {
         let slope = explanation.slope.as_ref()?;
         let of_these_runs = explanation.of_other_runs(slope).is_none();
-        let raises = of_these_runs && explanation.kept_from_raising(slope).is_none();
+        let kept = explanation.kept_from_raising(slope);
+        let raises = of_these_runs && kept.is_none();
         let evidence = slope.evidence().filter(|_| raises);
+        let attribution = explanation.outcome.attribution();
+        let told = evidence.as_ref().map(|evidence| evidence.communication_ms);
+        let bar = attribution.and_then(|of| of.bar(Cause::Communication));
         Some(Self {
             slope,
             of_these_runs,
-            told: evidence.map(|evidence| evidence.communication_ms),
+            kept,
+            told,
+            alone: attribution
+                .zip(evidence.as_ref())
+                .and_then(|(attribution, evidence)| timed_alone(attribution, evidence)),
+            is_more: bar
+                .zip(told)
+                .is_some_and(|(bar, told)| told.low > bar.ms.high),
         })
     }
 
-    /// What its arms time of communication where the runs alone tell it from nothing by no curve; `None` where the runs have no room
-    /// for it, so that the two contradict each other.
-    pub(super) fn told_alone(&self, attribution: &Attribution) -> Option<Range> {
-        let is_open =
-            matches!(attribution.claim, Claim::None { .. }) && attribution.misfit.is_none();
-        self.told
-            .filter(|told| is_open && told.low <= attribution.remainder.high)
+    /// Communication as its arms alone tell it, a lower figure; `None` where something else tells it, or where they raise no grade.
+    pub(super) fn alone(&self) -> Option<&Bar> {
+        self.alone.as_ref()
     }
 
-    /// What it says of the figures before, without a figure of its own.
-    pub(super) fn in_short(&self) -> &'static str {
+    /// Whether it says anything of these runs: it is of them and of their load.
+    pub(super) fn is_of_this_load(&self) -> bool {
+        self.of_these_runs && !matches!(self.kept, Some(Kept::OtherLoad { .. }))
+    }
+
+    /// What it says of the figures before, without a figure of its own unless it contradicts them.
+    pub(super) fn in_short(&self) -> String {
+        match &self.kept {
+            Some(Kept::Contradicts(why)) if self.of_these_runs => format!("WARNING: {why}"),
+            _ => self.verdict().to_owned(),
+        }
+    }
+
+    fn verdict(&self) -> &'static str {
         if !self.of_these_runs {
             return "the ablation is of other runs and tests nothing here";
         }
-        match self.slope.passes {
-            SlopeVerdict::Follows => "the ablation bears it out, since the step followed the link",
-            SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan { .. } => {
+        if !self.is_of_this_load() {
+            return "the ablation is of another load and tests nothing here";
+        }
+        match (&self.slope.passes, &self.kept) {
+            (SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan { .. }, _) => {
                 "the ablation does NOT bear it out"
             }
-            SlopeVerdict::Undecided { .. } => "the ablation decides nothing",
+            (SlopeVerdict::Undecided { .. }, _) => "the ablation decides nothing",
+            (SlopeVerdict::Follows, Some(Kept::DelaysOnly)) => {
+                "in the ablation the step followed a known delay; no link was varied"
+            }
+            (SlopeVerdict::Follows, Some(Kept::Contradicts(_))) => "the ablation contradicts that",
+            (SlopeVerdict::Follows, Some(Kept::Warned(_) | Kept::OtherLoad { .. })) => {
+                "in the ablation the step followed the link, which raises no grade here, since the runs differ in more than the number of GPUs or their curve is in doubt"
+            }
+            (SlopeVerdict::Follows, None) if self.told.is_none() => {
+                "the ablation and the half-width model contradict each other, and neither is believed"
+            }
+            (SlopeVerdict::Follows, None) if self.is_more => {
+                "in the ablation the step followed the link, and communication takes more than that"
+            }
+            (SlopeVerdict::Follows, None) => {
+                "the ablation bears it out, since the step followed the link"
+            }
         }
     }
 
-    /// The same with its figures, beside the bar of communication.
-    pub(super) fn in_figures(&self, bar: Option<Range>) -> String {
-        if !self.of_these_runs {
-            return self.in_short().to_owned();
+    /// The same with its figures.
+    pub(super) fn in_figures(&self) -> String {
+        if !self.is_of_this_load() {
+            return self.verdict().to_owned();
         }
-        match self.slope.passes {
-            SlopeVerdict::Follows => {
-                let fit = self.slope.fit.as_ref();
-                // What no arm changes is not in it.
-                let ms = fit.map_or_else(String::new, |fit| {
-                    format!(", {} at least", fit.communication_ms.with_decimals(1))
-                });
-                let beyond = fit
-                    .zip(bar)
-                    .is_some_and(|(fit, bar)| fit.communication_ms.low > bar.high);
-                let verdict = match beyond {
+        let found = found(self.slope);
+        match (&self.slope.passes, self.told) {
+            (SlopeVerdict::Follows, Some(told)) => {
+                let verdict = match self.is_more {
                     true => {
                         "the ablation bears out that the step follows the link, and gives more than that bar"
                     }
                     false => "the ablation bears communication out",
                 };
-                format!("{verdict}{ms}: {}", found(self.slope))
+                // What no arm changes is not in it.
+                format!("{verdict}, {} at least: {found}", told.with_decimals(1))
             }
-            SlopeVerdict::BelowPlan { .. }
-            | SlopeVerdict::AbovePlan { .. }
-            | SlopeVerdict::Undecided { .. } => {
-                format!("{}: {}", self.in_short(), found(self.slope))
-            }
+            _ => format!("{}: {found}", self.verdict()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Explanations of boxes whose answer is known: benchmarked by hand, or made by arithmetic.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod ablated;
 mod advised;
 mod belonging;
 mod beside;
