@@ -246,6 +246,104 @@ fn a_rate_of_other_requests_than_were_sent_is_said_with_both() {
 }
 
 #[test]
+fn requests_completed_and_failed_are_those_that_were_sent() {
+    let of = |sent: u64, completed: u64, failed: Value| {
+        flat(&[
+            ("num_requests", json!(sent)),
+            ("completed", json!(completed)),
+            ("failed", failed),
+        ])
+    };
+    assert_eq!(of(64, 64, json!(0)).unwrap().failed, Some(0));
+    // Without a count of failures, those that did not complete failed: 70 - 64.
+    assert_eq!(of(70, 64, Value::Null).unwrap().failed, Some(6));
+    for (sent, failed) in [(6400, 0), (70, 0), (32, 0), (64, 5)] {
+        refused(
+            of(sent, 64, json!(failed)),
+            &[
+                "completed is 64; expected it and",
+                &format!("failed, which is {failed}, to make num_requests, which is {sent}"),
+            ],
+        );
+    }
+    refused(
+        of(32, 64, Value::Null),
+        &["completed is 64; expected no more than num_requests, which is 32"],
+    );
+}
+
+/// 255 gaps of 45 ms after a first token of 287.2 ms are 11762.2 ms, the mean latency.
+fn streaming(changed: &[(&str, Value)]) -> Result<ServeRun, ImportError> {
+    let own = [
+        ("ms_per_output_token", Value::Null),
+        ("ttft_mean_ms", json!(287.2)),
+        ("tpot_mean_ms", json!(45.0)),
+    ];
+    flat(&[&own[..], changed].concat())
+}
+
+#[test]
+fn a_first_token_in_a_part_of_a_step_is_refused_with_both_times() {
+    assert!(streaming(&[]).unwrap().streamed);
+    // 0.2872 s under the name of ms: (11762.2 - 0.287) / 255 = 46.1 ms a token, or 45 as it says where the times still fit.
+    for tpot in [json!(45.0), json!(46.12)] {
+        refused(
+            streaming(&[("ttft_mean_ms", json!(0.2872)), ("tpot_mean_ms", tpot)]),
+            &["the mean time to first token is 0.287 ms", "another unit"],
+        );
+    }
+    // As long as a step is what a prompt of few tokens takes.
+    assert!(
+        streaming(&[
+            ("ttft_mean_ms", json!(46.0)),
+            ("tpot_mean_ms", json!(45.946))
+        ])
+        .is_ok()
+    );
+}
+
+#[test]
+fn two_keys_of_one_time_that_differ_are_refused_and_what_is_no_time_is_named() {
+    let mean = ("mean_itl_ms", json!(45.0));
+    let read = |median: Value| streaming(&[mean.clone(), ("median_itl_ms", median)]).unwrap();
+    assert_eq!(read(json!(44.0)).itl_ms.unwrap().median, Some(44.0));
+    refused(
+        streaming(&[
+            mean.clone(),
+            ("itl_p50_ms", json!(44.0)),
+            ("median_itl_ms", json!(40.0)),
+        ]),
+        &["median_itl_ms is 40", "the same as itl_p50_ms, which is 44"],
+    );
+    for (given, words) in [
+        (
+            json!("x"),
+            "median_itl_ms is not taken: it is \"x\", no number: write one",
+        ),
+        (
+            json!(-1.0),
+            "median_itl_ms is not taken: it is -1.0, no time above zero: write the one that was measured",
+        ),
+    ] {
+        let run = read(given);
+        assert_eq!(run.itl_ms.unwrap().median, None);
+        assert_eq!(run.conditions.not_taken, [words]);
+    }
+    let run = streaming(&[mean.clone(), ("median_itl", json!(44.0))]).unwrap();
+    assert_eq!(
+        run.conditions.not_taken,
+        [
+            "median_itl is not taken: it is 44.0, a time whose unit nothing tells: write it into the key, with _ms or _s"
+        ]
+    );
+    // Half of the gaps at 95 ms or more make a mean of 47.5 at least.
+    refused(
+        streaming(&[mean, ("median_itl_ms", json!(95.0))]),
+        &["the median gap between tokens (ITL) is 95.000 ms and their mean 45.000 ms"],
+    );
+}
+
+#[test]
 fn lists_and_totals_of_a_flat_file_must_make_its_figures() {
     let latencies = |each: f64, n: usize| json!(vec![each; n]);
     assert!(flat(&[("latencies_s", latencies(11.7622, 64))]).is_ok());

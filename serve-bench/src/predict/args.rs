@@ -38,8 +38,9 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) links: Option<PathBuf>,
 
-    /// Collective times of the box: of allreduce-bench, nccl-tests (text or JSON), or CSV with the columns op,ranks,bytes,us.
-    /// May be given several times.
+    /// Collective times of the box: of allreduce-bench, nccl-tests (text or JSON), or CSV with the columns op,ranks,bytes,us and
+    /// mode, which says how calls were timed and decides how good the evidence is: graph (in a captured graph), interleaved (with work
+    /// between the calls), back_to_back or host_synced. May be given several times.
     #[arg(long, value_name = "FILE")]
     pub(super) allreduce: Vec<PathBuf>,
 

@@ -149,10 +149,14 @@ impl Curves {
             &self.source
         };
         let own = |lack: Lack, is: bool| Some(lack).filter(|_| is && self.is_own);
+        let of_size = match reading.place {
+            Place::Between(..) => Lack::SizeBetween,
+            Place::Exact | Place::Below(_) | Place::Above(_) => Lack::Size,
+        };
         let of_read = [
             own(Lack::Kernel, own_kernel && !self.custom_is_own),
             own(Lack::Operation, !as_planned),
-            own(Lack::Size, as_planned && reading.place != Place::Exact),
+            own(of_size, as_planned && reading.place != Place::Exact),
         ];
         let whole = self.lacks.iter().copied();
         let lacks = whole.filter(|_| !(own_kernel && self.custom_is_own));

@@ -6,6 +6,7 @@ use tp_plan::ModelFacts;
 use super::attention::attention_in_parts_ms;
 use super::cost::Term;
 use super::deck::{Hand, Knob};
+use super::held_back::HeldBack;
 use super::prompts::Prompts;
 use super::step::StepTime;
 use super::unseen::Unseen;
@@ -32,6 +33,8 @@ pub(super) struct Workload<'a> {
     pub(super) context: f64,
     /// Prompts that may be in the steps, where no gap between tokens shows them.
     pub(super) unseen: Option<Unseen>,
+    /// What else holds a claim on communication back.
+    pub(super) held_back: HeldBack,
     /// Why what the half-width model leaves is no evidence of communication's time; `None` where it is, or was not run.
     pub(super) not_proven: Option<String>,
 }

@@ -8,6 +8,7 @@ pub(crate) mod deck;
 mod draws;
 mod gemm;
 mod half;
+mod held_back;
 mod launches;
 mod leading;
 mod left_out;

@@ -9,6 +9,7 @@ use super::cost::Curves;
 use super::deck::{Deck, Knob};
 use super::draws::Workload;
 use super::gemm::measured_speedup;
+use super::held_back::HeldBack;
 use super::prompts::prompts;
 use super::result::{Grade, StepFrom};
 use super::step::{Side, StepTime};
@@ -76,9 +77,12 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     let unseen = (step_from == StepFrom::Tpot)
         .then(|| Unseen::new(tp, &one, &several, &used))
         .flatten();
+    let by_token = step_from == StepFrom::Tpot;
+    let (held_back, said) = HeldBack::new(inputs, by_token, &sides, &used);
+    caveats.extend(said);
     if let Some(unseen) = &unseen {
         caveats.push(unseen.words.clone());
-    } else if step_from == StepFrom::Tpot {
+    } else if by_token && !held_back.is_by_median {
         caveats.push("the step is the time per output token, which may hold up to 5% of steps with prompts; give results of serve-bench run for gaps of pure decoding".to_owned());
     }
     let tokens: Vec<f64> = sides.iter().filter_map(|side| side.wave_tokens()).collect();
@@ -221,6 +225,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             least_gemm_ms: least_gemm_ms(inputs, model.weight_bytes_read(1)),
             context,
             unseen,
+            held_back,
             not_proven,
         },
         deck,

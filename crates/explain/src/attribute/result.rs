@@ -93,6 +93,12 @@ pub struct Attribution {
     /// Causes whose evidence would be better than C if the runs did not differ in what they were made with.
     #[serde(default)]
     pub lowered: Vec<Cause>,
+    /// Why communication is told as perhaps however well its times are known, beside prompts that no gap shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_back: Vec<String>,
+    /// Whether the steps are worked out from median gaps between tokens, which leave out steps with prompts.
+    #[serde(default)]
+    pub is_by_median: bool,
 }
 
 /// What a decode step is taken from, best first. All runs of a comparison use the same.
@@ -252,8 +258,10 @@ pub enum Lack {
     Kernel,
     /// There are none of the operation.
     Operation,
-    /// There is none at the size.
+    /// There is none at the size, which lies beyond their ends.
     Size,
+    /// There is none at the size, which is read between two others.
+    SizeBetween,
 }
 
 /// How the source of a curve begins that others published.

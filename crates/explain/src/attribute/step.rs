@@ -4,11 +4,7 @@ use measure::import::{ServeFormat, ServeRun, Spread};
 
 use super::deck::{Hand, Knob};
 use super::result::StepFrom;
-use crate::gates::{MixedIn, RunShape};
-
-/// Steps with prompts may make up this part of a mean time per token at most where gaps between tokens show them: the gate lets no
-/// more through.
-const MIXED_IN: f64 = 0.05;
+use crate::gates::{MAY_BE_MIXED, MixedIn, RunShape};
 
 /// Prompts that no gap shows take nothing of a time per token in this part of the draws, and in as many less one in twenty anything up
 /// to their bound: with requests of one length that go in waves they take next to nothing, and where each starts alone all of it.
@@ -71,6 +67,8 @@ struct Timed {
     mean_ms: f64,
     /// The part of it that steps with prompts may make up at most, 0 to 1.
     mixed_in: f64,
+    /// The part that they make up beyond that for certain, as the median gap shows, 0 to 1.
+    left_out: f64,
     /// The part of it that prompts may take at most which no gap between tokens shows, 0 to 1.
     unseen: f64,
     /// Relative standard deviation of the mean; `None` where the file gives no spread.
@@ -83,6 +81,11 @@ impl Timed {
     /// Output tokens that the mean is of.
     fn tokens(&self) -> f64 {
         self.latency.map_or(1.0, |latency| latency.output)
+    }
+
+    /// What falls to each token, without what is certainly of prompts, ms.
+    fn rough_ms(&self) -> f64 {
+        self.mean_ms / self.tokens() * (1.0 - self.left_out)
     }
 }
 
@@ -141,7 +144,8 @@ impl StepTime {
         })
     }
 
-    /// The same with whatever prompts are in it, as it was measured: for who takes them out himself.
+    /// The same with whatever prompts may be in it, as it was measured: for who takes them out himself. What median gaps leave out
+    /// stays out.
     pub(crate) fn with_its_prompts(mut self) -> Self {
         for run in &mut self.runs {
             run.unseen = 0.0;
@@ -166,7 +170,8 @@ impl StepTime {
         let step = match run.latency {
             None => {
                 let drawn = hand.get(Knob::MixedIn);
-                mean * (1.0 - drawn * run.mixed_in - of_bound(drawn) * run.unseen)
+                let prompts = run.left_out + drawn * run.mixed_in + of_bound(drawn) * run.unseen;
+                mean * (1.0 - prompts)
             }
             Some(latency) => {
                 let cached = hand.get(Knob::PrefixCache);
@@ -210,6 +215,14 @@ impl StepTime {
         tokens.map(|latency| latency.wave_tokens).reduce(f64::max)
     }
 
+    /// What the median gap leaves out of a time per token for certain, ms, and that time, of the run where it is most; `None` where
+    /// nothing is.
+    pub(crate) fn left_out(&self) -> Option<(f64, f64)> {
+        let runs = self.runs.iter().filter(|run| run.left_out > 0.0);
+        let of = runs.map(|run| (run.left_out * run.mean_ms, run.mean_ms));
+        of.max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
     /// What prompts that no gap shows may take of a time per token at most, ms, and that time, of the run where it is most; `None`
     /// where there are none, or where none is streamed.
     pub(super) fn unseen_prompts(&self) -> Option<(f64, f64)> {
@@ -218,16 +231,15 @@ impl StepTime {
         of.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// The mean of its runs, ms; of latencies what falls to each output token.
+    /// The mean of its runs without what is certainly of prompts, ms; of latencies what falls to each output token.
     #[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
     pub(super) fn rough_ms(&self) -> f64 {
-        let each = |run: &Timed| run.mean_ms / run.tokens();
-        self.runs.iter().map(each).sum::<f64>() / self.runs.len() as f64
+        self.runs.iter().map(Timed::rough_ms).sum::<f64>() / self.runs.len() as f64
     }
 
     /// The least and the most of its runs, ms, as [`Self::rough_ms`] counts them.
     pub(super) fn least_and_most_ms(&self) -> (f64, f64) {
-        let each = self.runs.iter().map(|run| run.mean_ms / run.tokens());
+        let each = self.runs.iter().map(Timed::rough_ms);
         each.fold((f64::INFINITY, 0.0), |(least, most), ms| {
             (ms.min(least), ms.max(most))
         })
@@ -256,17 +268,20 @@ fn timed(run: &ServeRun, metric: StepFrom, batch: u32, active_parameters: f64) -
     let streamed = |of: Spread, mixed_in: f64, unseen: f64| Timed {
         mean_ms: of.mean,
         mixed_in,
+        left_out: shape.left_out(),
         unseen,
         spread: relative_spread(&of),
         latency: None,
     };
     match metric {
-        StepFrom::DecodeGap => Some(streamed(shape.decode_gap()?, 0.0, 0.0)),
+        StepFrom::DecodeGap => Some(Timed {
+            left_out: 0.0,
+            ..streamed(shape.decode_gap()?, 0.0, 0.0)
+        }),
         StepFrom::Tpot => {
             let tpot = run.tpot_ms?;
             Some(match shape.mixed_in() {
-                // The gate lets no more through.
-                Some(MixedIn::ByGaps(slowed)) => streamed(tpot, slowed.min(MIXED_IN), 0.0),
+                Some(MixedIn::ByGaps(slowed)) => streamed(tpot, slowed.min(MAY_BE_MIXED), 0.0),
                 Some(MixedIn::AtMost(most)) => streamed(tpot, 0.0, most),
                 // That nothing bounds it is said.
                 None => streamed(tpot, 0.0, 0.0),
@@ -277,6 +292,7 @@ fn timed(run: &ServeRun, metric: StepFrom, batch: u32, active_parameters: f64) -
             Some(Timed {
                 mean_ms: latency.mean,
                 mixed_in: 0.0,
+                left_out: 0.0,
                 unseen: 0.0,
                 spread: relative_spread(&latency),
                 latency: Some(Latency {

@@ -197,6 +197,7 @@ impl<'a> Shown<'a> {
 
     /// A bar of collectives as good as prompts that may be in the step let it be.
     fn capped(&self, bar: Bar) -> Bar {
+        let bar = self.workload.held_back.capped(bar);
         match &self.workload.unseen {
             Some(unseen) => unseen.capped(bar),
             None => bar,

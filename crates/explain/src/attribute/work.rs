@@ -251,6 +251,8 @@ impl Prepared<'_> {
             seed,
             draws: u32::try_from(all.len()).unwrap_or(u32::MAX),
             lowered: Vec::new(),
+            held_back: self.workload.held_back.why.clone(),
+            is_by_median: self.workload.held_back.is_by_median,
         };
         Some(found.capped(gates))
     }

@@ -14,11 +14,19 @@ pub(crate) const ENGINE_ASKED: &str = "the engine asked about";
 /// Our own server, which plays the engine that it is asked to.
 const OURS: &str = "tplens";
 
-/// The engine whose rules are taken against the one that all files name; `None` where they name none, or several. Fields of their
-/// own and servers' words stand above a client's way of asking.
-pub(super) fn engine_asked(inputs: &Inputs) -> Option<Gate> {
-    let lower = |engine: Engine| engine.name().to_lowercase();
-    let taken = inputs.engines.first()?.engine;
+/// Whether there are rules of an engine here.
+fn has_rules(served: &str) -> bool {
+    let rules = [Engine::Vllm, Engine::Sglang];
+    rules.iter().any(|one| lower(*one) == served)
+}
+
+fn lower(engine: Engine) -> String {
+    engine.name().to_lowercase()
+}
+
+/// The engine that all files name, with the first file that does; `None` where they name none, or several. Fields of their own and
+/// servers' words stand above a client's way of asking.
+fn served(inputs: &Inputs) -> Option<(&ServeRun, &String)> {
     let named = compared(inputs).filter_map(|run| Some((run, run.conditions.engine.as_ref()?)));
     let mut named: Vec<(&ServeRun, &String)> =
         named.filter(|(_, served)| *served != OURS).collect();
@@ -29,10 +37,22 @@ pub(super) fn engine_asked(inputs: &Inputs) -> Option<Gate> {
         named.retain(|(run, _)| !run.conditions.engine_by_client);
     }
     let (first, served) = *named.first()?;
-    if named.iter().any(|(_, other)| *other != served) {
-        return None;
-    }
-    let has_rules = [Engine::Vllm, Engine::Sglang].map(lower).contains(served);
+    let is_one = named.iter().all(|(_, other)| *other == served);
+    is_one.then_some((first, served))
+}
+
+/// The engine that the files name, where none of the rules here are its own: how many collectives it sends, and how large, is then
+/// a guess.
+pub(crate) fn without_rules(inputs: &Inputs) -> Option<&str> {
+    let (_, served) = served(inputs)?;
+    (!has_rules(served)).then_some(served.as_str())
+}
+
+/// The engine whose rules are taken against the one that all files name; `None` where they name none, or several.
+pub(super) fn engine_asked(inputs: &Inputs) -> Option<Gate> {
+    let taken = inputs.engines.first()?.engine;
+    let (first, served) = served(inputs)?;
+    let has_rules = has_rules(served);
     let next = match has_rules {
         true => format!("give --engine {served}, or the server's log with --engine-log"),
         false => {

@@ -19,7 +19,7 @@ mod witness;
 
 pub use gate::{Gate, Verdict, counted, gates};
 
-pub(crate) use engine_asked::ENGINE_ASKED;
+pub(crate) use engine_asked::{ENGINE_ASKED, without_rules};
 pub(crate) use evidence::half_not_proven;
 pub(crate) use files::{BOTH_RUNS, MODEL_ASKED};
 pub(crate) use gate::{all_simulated, belong_together, failed, reservations, warned};
@@ -27,4 +27,4 @@ pub(crate) use grows::CURVE_GROWS;
 pub(crate) use of_run::{FAILURES, ONE_TOKEN, PURE_DECODE, SEVERAL};
 pub(crate) use pair::{is_of_decode, pair_gates};
 pub(crate) use plain::in_plain_words;
-pub(crate) use shape::{MixedIn, RunShape};
+pub(crate) use shape::{MAY_BE_MIXED, MixedIn, RunShape};

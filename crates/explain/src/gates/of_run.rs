@@ -118,7 +118,7 @@ pub(super) fn one_token(_: &Inputs, run: &ServeRun) -> Gate {
         });
     let seen = format!("a chunk held {tokens:.2} tokens in the mean{means}");
     // Gaps of a request are at least as long as its tokens after the first; of requests of many lengths the two means weigh otherwise.
-    if tokens * SEVERAL < 1.0 && RunShape::new(run).fixed_output() == Some(true) {
+    if RunShape::new(run).has_other_gaps() {
         let gate = gate.with_next("look what the file calls ITL and TPOT, and in which unit");
         return gate.is(
             None,
@@ -143,6 +143,9 @@ pub(super) fn one_token(_: &Inputs, run: &ServeRun) -> Gate {
         false => gate.is(Some(true), seen),
     }
 }
+
+/// A time per token of which the median gap leaves more than this is more than three times as long.
+const FAR_BELOW: f64 = 2.0 / 3.0;
 
 /// Name of the gate on steps that carry prompts.
 pub(crate) const PURE_DECODE: &str = "pure decode";
@@ -188,26 +191,30 @@ pub(super) fn pure_decode(inputs: &Inputs, run: &ServeRun) -> Gate {
         engine.max_batched_tokens
     );
     match shape.mixed_in() {
-        Some(MixedIn::ByGaps(slowed)) => {
-            let seen = if slowed > TOLERANCE {
-                format!(
-                    "the mean time per token lies {:.0}% above the median gap, so steps with prompts are mixed in; {seen}",
-                    100.0 * slowed / (1.0 - slowed)
-                )
-            } else {
-                seen
-            };
-            gate.is(Some(by_tokens.max(slowed) <= TOLERANCE), seen)
+        Some(MixedIn::ByGaps(slowed)) if slowed > FAR_BELOW => {
+            let gate = gate.with_next(
+                "look what the file calls ITL and TPOT, and in which unit; where both are right, shorten prompts or lower the concurrency",
+            );
+            let seen = format!(
+                "the mean time per token is {:.1} times the median gap: one of the two has another unit or is another thing, or nearly all the time went into prompts; {seen}",
+                1.0 / (1.0 - slowed)
+            );
+            gate.is(Some(false), seen)
         }
+        Some(MixedIn::ByGaps(slowed)) if slowed > TOLERANCE => {
+            let seen = format!(
+                "the mean time per token lies {:.0}% above the median gap, so steps with prompts are mixed in: the step is worked out from the median, which leaves them out; {seen}",
+                100.0 * slowed / (1.0 - slowed)
+            );
+            gate.is((by_tokens > TOLERANCE).then_some(false), seen)
+        }
+        Some(MixedIn::ByGaps(_)) => gate.is(Some(by_tokens <= TOLERANCE), seen),
         // What a mean hides, only gaps between tokens show.
         Some(MixedIn::AtMost(most)) if by_tokens <= TOLERANCE && most > TOLERANCE => {
             let seen = format!(
-                "other requests' prompts may take up to {:.0}% of the time per token, by the time to first token; without {} nobody can tell; {seen}",
+                "other requests' prompts may take up to {:.0}% of the time per token, by the time to first token; {}; {seen}",
                 100.0 * most,
-                match run.itl_ms {
-                    Some(_) => "a median gap between tokens",
-                    None => "gaps between tokens",
-                }
+                without(run)
             );
             let gate = gate.with_next(format!(
                 "{}; or shorten prompts and lengthen outputs",
@@ -215,7 +222,15 @@ pub(super) fn pure_decode(inputs: &Inputs, run: &ServeRun) -> Gate {
             ));
             gate.is(None, seen)
         }
-        Some(MixedIn::AtMost(_)) => gate.is(Some(by_tokens <= TOLERANCE), seen),
+        // Prompts are bounded, and yet gaps that contradict each other are said.
+        Some(MixedIn::AtMost(_)) => match shape.gap_doubt() {
+            Some(doubt) if by_tokens <= TOLERANCE => {
+                let gate =
+                    gate.with_next("look what the file calls ITL and TPOT, and in which unit");
+                gate.is(None, format!("{doubt}; {seen}"))
+            }
+            _ => gate.is(Some(by_tokens <= TOLERANCE), seen),
+        },
         None if run.streamed && run.tpot_ms.is_some() && by_tokens <= TOLERANCE => {
             let seen = format!(
                 "{seen}; with neither gaps between tokens nor a time to first token nobody can tell how many more"
@@ -223,6 +238,19 @@ pub(super) fn pure_decode(inputs: &Inputs, run: &ServeRun) -> Gate {
             gate.is(None, seen)
         }
         None => gate.is(Some(by_tokens <= TOLERANCE), seen),
+    }
+}
+
+/// What the gaps of a run do not tell.
+fn without(run: &ServeRun) -> String {
+    let not_taken = &run.conditions.not_taken;
+    if !not_taken.is_empty() {
+        return not_taken.join("; ");
+    }
+    match (RunShape::new(run).gap_doubt(), run.itl_ms) {
+        (Some(doubt), _) => doubt,
+        (None, Some(_)) => "without a median gap between tokens nobody can tell".to_owned(),
+        (None, None) => "without gaps between tokens nobody can tell".to_owned(),
     }
 }
 

@@ -12,6 +12,7 @@ use super::files::BOTH_RUNS;
 use super::gate::{Gate, Verdict};
 use super::grows::{CURVE_GROWS, curve_grows};
 use super::of_run::{ONE_TOKEN, PURE_DECODE};
+use super::shape::RunShape;
 use crate::inputs::Inputs;
 
 /// Checks that are about one GPU against several.
@@ -57,7 +58,7 @@ pub(crate) fn pair_gates(a: (&str, &Inputs), b: (&str, &Inputs)) -> Vec<Gate> {
         for (name, side) in [a, b] {
             let runs: Vec<_> = side.runs(side.tp).collect();
             for (index, run) in runs.iter().enumerate() {
-                let gate = check(side, run);
+                let gate = of_whole_time(check(side, run), run);
                 gates.push(match runs.len() {
                     1 => named(gate, name),
                     _ => named(gate, &format!("{name} run {}", index + 1)),
@@ -80,6 +81,14 @@ fn curves_grow(a: &Inputs, b: &Inputs) -> Vec<Gate> {
 /// Whether a gate is about the decode step alone.
 pub(crate) fn is_of_decode(gate: &Gate) -> bool {
     OF_DECODE.iter().any(|name| gate.name.starts_with(name))
+}
+
+/// A pair is compared by its whole time per token, which steps with prompts are not left out of.
+fn of_whole_time(mut gate: Gate, run: &ServeRun) -> Gate {
+    if gate.name == PURE_DECODE && RunShape::new(run).left_out() > 0.0 {
+        gate.verdict = Verdict::Failed;
+    }
+    gate
 }
 
 fn named(mut gate: Gate, side: &str) -> Gate {

@@ -2,8 +2,16 @@
 
 use measure::import::{ServeRun, Spread};
 
+use super::of_run::SEVERAL;
+
 /// Fewer gaps than this do not stand for the decode step.
 const LEAST_GAPS: u64 = 100;
+
+/// Steps with prompts may make up this part of a mean time per token at most before they are left out of it by the median gap.
+pub(crate) const MAY_BE_MIXED: f64 = 0.05;
+
+/// A median gap between tokens may lie above their mean by this part, with rounding.
+const ABOVE_MEAN: f64 = 0.055;
 
 /// What other requests' prompts make of a mean time per token, as a part of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,20 +74,63 @@ impl<'a> RunShape<'a> {
     /// per token.
     pub(crate) fn mixed_in(&self) -> Option<MixedIn> {
         let each = self.run.tpot_ms?.mean;
-        if let Some(median) = self.run.itl_ms.and_then(|itl| itl.median) {
+        let median = self.run.itl_ms.and_then(|itl| itl.median);
+        if let Some(median) = median.filter(|_| self.gap_doubt().is_none()) {
             return Some(MixedIn::ByGaps((1.0 - median / each).max(0.0)));
         }
         self.by_first_token().map(MixedIn::AtMost)
     }
 
+    /// The part of the time per token by which steps with prompts certainly lie in it: what its median gap leaves, less what may be
+    /// chance; 0 where no median shows it.
+    pub(crate) fn left_out(&self) -> f64 {
+        match self.mixed_in() {
+            Some(MixedIn::ByGaps(slowed)) => (slowed - MAY_BE_MIXED).max(0.0),
+            _ => 0.0,
+        }
+    }
+
+    /// Why the median gap between tokens is not held against the time per token; `None` where it is, or none is told.
+    pub(crate) fn gap_doubt(&self) -> Option<String> {
+        let gaps = self.run.itl_ms?;
+        let median = gaps.median?;
+        if self.has_other_gaps() {
+            return Some(format!(
+                "the mean gap between tokens, {:.2} ms, is far less than the time per token, {:.2} ms, so that the gaps have another unit or are another thing",
+                gaps.mean, self.run.tpot_ms?.mean
+            ));
+        }
+        (median > gaps.mean * (1.0 + ABOVE_MEAN)).then(|| {
+            format!(
+                "the median gap between tokens, {median:.2} ms, lies {:.0}% above the mean gap, {:.2} ms, as where tokens come together; or one of the two is another thing, so that the median proves nothing of pure decoding",
+                100.0 * (median / gaps.mean - 1.0),
+                gaps.mean
+            )
+        })
+    }
+
+    /// Whether gaps make less than the time per token, which those of no stream do.
+    pub(crate) fn has_other_gaps(&self) -> bool {
+        let tokens = self.tokens_in_a_chunk();
+        self.fixed_output() == Some(true) && tokens.is_some_and(|tokens| tokens * SEVERAL < 1.0)
+    }
+
     /// What to give so that gaps between tokens show the prompts of others.
-    pub(crate) fn gaps_wanted(&self) -> &'static str {
+    pub(crate) fn gaps_wanted(&self) -> String {
+        let not_taken = &self.run.conditions.not_taken;
+        if !not_taken.is_empty() {
+            return not_taken.join("; ");
+        }
+        if let Some(doubt) = self.gap_doubt() {
+            return format!("look what the file calls ITL, and in which unit: {doubt}");
+        }
         match self.run.itl_ms {
             Some(itl) if itl.median.is_none() => {
                 "its ITL is a mean, which prompts pull up: give the median beside it (median_itl_ms)"
             }
             _ => "give a result with gaps between tokens (ITL), such as serve-bench run writes",
         }
+        .to_owned()
     }
 
     /// Gaps between tokens over the time per token, where both are told: more than 1 where a chunk holds several tokens.
@@ -168,6 +219,7 @@ impl<'a> RunShape<'a> {
     /// Time of one step, ms, as the stream shows it, or the latency shared out over the tokens.
     pub(crate) fn rough_step_ms(&self) -> Option<f64> {
         let gap = self.run.itl_ms.and_then(|itl| itl.median);
+        let gap = gap.filter(|_| !self.has_other_gaps());
         let token = self
             .run
             .tpot_ms

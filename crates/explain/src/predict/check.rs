@@ -7,8 +7,8 @@ use measure::import::ServeRun;
 use super::inputs::PredictInputs;
 use super::result::PredictError;
 use crate::gates::{
-    BOTH_RUNS, CURVE_GROWS, ENGINE_ASKED, Gate, MODEL_ASKED, ONE_TOKEN, RunShape, failed, gates,
-    reservations,
+    BOTH_RUNS, CURVE_GROWS, ENGINE_ASKED, Gate, MODEL_ASKED, ONE_TOKEN, PURE_DECODE, RunShape,
+    failed, gates, reservations,
 };
 use crate::inputs::{Inputs, MEASURED};
 
@@ -40,8 +40,16 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<String>, PredictError>
         .next()
         .map_or("these files", |run| &run.origin);
     broken(reasons.map(told).collect(), file)?;
-    let mut doubts: Vec<String> =
-        in_doubt(all, &[MODEL_ASKED, ENGINE_ASKED, CURVE_GROWS, ONE_TOKEN]);
+    let mut doubts: Vec<String> = in_doubt(
+        all,
+        &[
+            MODEL_ASKED,
+            ENGINE_ASKED,
+            CURVE_GROWS,
+            ONE_TOKEN,
+            PURE_DECODE,
+        ],
+    );
     for half in &inputs.half {
         // What is known of the whole model does not hold of the half, and the run's own gates do.
         let of_half = Inputs {
@@ -52,7 +60,10 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<String>, PredictError>
         let of_run = |gate: &&Gate| gate.name == ENGINE_ASKED || gate.name.contains(", TP1");
         let reasons = failed(&all).filter(of_run);
         broken(reasons.map(told).collect(), &half.origin)?;
-        doubts.extend(in_doubt(all, &[ENGINE_ASKED, CURVE_GROWS, ONE_TOKEN]));
+        doubts.extend(in_doubt(
+            all,
+            &[ENGINE_ASKED, CURVE_GROWS, ONE_TOKEN, PURE_DECODE],
+        ));
         let soft = half.simulated.as_deref().unwrap_or(MEASURED);
         let others = of_one.serve.iter().map(|(_, run)| run.simulated.as_deref());
         let curve = of_one.curve.iter().map(|point| point.simulated.as_deref());

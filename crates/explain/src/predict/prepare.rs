@@ -182,7 +182,8 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
             input_tokens: inputs.input_tokens,
             output_tokens: inputs.output_tokens,
             peak,
-            one_is_mixed: StepFrom::common(&runs) == Some(StepFrom::Tpot),
+            one_is_mixed: StepFrom::common(&runs) == Some(StepFrom::Tpot)
+                && one.as_ref().is_some_and(|one| one.left_out().is_none()),
             one,
             tpot_of_one,
             half,

@@ -6,6 +6,9 @@ use crate::attribute::{Attribution, Bar, Cause, CollectiveCost, Grade, Lack};
 
 use super::figures::by_difference;
 
+/// Of a curve whose calls nobody says how they were timed, and what to do about it.
+const UNSTATED: &str = "whose mode the file does not say: add a column mode with graph, interleaved, back_to_back or host_synced";
+
 /// How sure a bar is; empty where it is arithmetic. `simulated` figures are never called measured.
 pub(super) fn sure(attribution: &Attribution, bar: &Bar, simulated: bool) -> String {
     let Some(grade) = bar.grade else {
@@ -65,6 +68,12 @@ fn of_communication(attribution: &Attribution, bar: &Bar, grade: Grade, simulate
                 .to_owned()
         }
         (Grade::D, true) => "a rough estimate from a trace that holds other steps, too".to_owned(),
+        (Grade::D, false) if attribution.is_well_timed() && !attribution.held_back.is_empty() => {
+            format!(
+                "a rough estimate from {times}: {}",
+                attribution.held_back.join(", and ")
+            )
+        }
         (Grade::D, false) if attribution.is_well_timed() => format!(
             "a rough estimate from {times}: other requests' prompts may be in it"
         ),
@@ -85,10 +94,14 @@ fn lacking(attribution: &Attribution) -> String {
         // It stands in what the times are called.
         Lack::Box => None,
         Lack::Mode => Some("timed in another mode than the engine's".to_owned()),
-        Lack::ModeStated => Some("whose mode the file does not say".to_owned()),
+        Lack::ModeStated => Some(UNSTATED.to_owned()),
         Lack::Kernel => Some("without the engine's own kernel".to_owned()),
         Lack::Operation => Some(format!("without the {}s", named(cost.kind))),
-        Lack::Size => Some(format!("without the {}'s size", named(cost.kind))),
+        Lack::Size => Some(format!("which end before the {}'s size", named(cost.kind))),
+        Lack::SizeBetween => Some(format!(
+            "with the {}'s size read between two others",
+            named(cost.kind)
+        )),
     };
     for cost in &attribution.collectives {
         for said in cost.lacks.iter().filter_map(|lack| told(cost, *lack)) {
@@ -97,6 +110,8 @@ fn lacking(attribution: &Attribution) -> String {
             }
         }
     }
+    // It goes on with what to do, so that nothing can follow.
+    words.sort_by_key(|word| word == UNSTATED);
     match words.is_empty() {
         true => String::new(),
         false => format!(", {}", words.join(", ")),

@@ -24,6 +24,7 @@ pub(super) fn waterfall(attribution: &Attribution, simulated: bool) -> String {
     let measured = match (simulated, attribution.step_from) {
         (true, _) => "simulated",
         (false, StepFrom::Latency) => "worked out",
+        (false, StepFrom::Tpot) if attribution.is_by_median => "worked out",
         (false, StepFrom::DecodeGap | StepFrom::Tpot) => "measured",
     };
     let decimals = step_decimals(attribution);

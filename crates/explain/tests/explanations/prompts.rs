@@ -2,7 +2,9 @@
 
 use crate::boxes::{mean, rtxpro6000_mig};
 use crate::planted::{Truth, holds, streamed, with_curve};
-use explain::{Attribution, Cause, Grade, Inputs, answer, attribute, explain, next, text};
+use explain::{
+    Attribution, Cause, Grade, Inputs, Verdict, answer, attribute, explain, gates, next, text,
+};
 use measure::import::ServeRun;
 
 const DRAWS: u32 = 4000;
@@ -201,4 +203,110 @@ fn communication_that_was_planted_lies_in_what_is_left_however_prompts_start() {
         // 87% of 60 are 52.
         assert!(found >= 52, "{found} of 60, {together} together");
     }
+}
+
+/// The same with gaps between tokens of a mean and a median that are these parts of the time per token.
+fn with_gaps(first_ms: f64, mean_part: f64, median_part: f64) -> Inputs {
+    let mut inputs = with_curve(of(first_ms), 66.0, 300.0);
+    for (_, run) in &mut inputs.serve {
+        let each = run.tpot_ms.unwrap().mean;
+        let mut gaps = mean(each * mean_part);
+        gaps.median = Some(each * median_part);
+        run.itl_ms = Some(gaps);
+    }
+    inputs
+}
+
+/// What the gate on pure decoding of TP2 saw, and how it came out.
+fn pure_decode(inputs: &Inputs) -> (Verdict, String) {
+    let all = gates(inputs);
+    let gate = all.iter().find(|gate| gate.name == "pure decode, TP2");
+    let gate = gate.unwrap();
+    (gate.verdict, gate.seen.clone())
+}
+
+#[test]
+fn a_median_far_below_the_time_per_token_is_the_step_and_leaves_a_perhaps() {
+    // 0.92 of 45.3 are 41.68 ms: 8.7% below.
+    let inputs = with_gaps(100.0, 1.0, 0.92);
+    let (verdict, seen) = pure_decode(&inputs);
+    assert_eq!(verdict, Verdict::Unknown, "{seen}");
+    assert!(
+        seen.starts_with("the mean time per token lies 9% above the median gap"),
+        "{seen}"
+    );
+    let got = attribute(&inputs, 1, DRAWS).unwrap();
+    // From the median to 5% of the time per token above it: 41.68 to 43.94 ms, the middle at 42.81.
+    assert!((got.step_of_several.mid - 42.81).abs() < 0.3, "{got:?}");
+    assert!((got.step_of_one.mid - 60.9 * 0.945).abs() < 0.4, "{got:?}");
+    for cause in [Cause::Communication, Cause::AllReduce] {
+        assert_eq!(got.bar(cause).unwrap().grade, Some(Grade::D), "{cause}");
+    }
+    let first = &answer(&explain(&inputs, 1, DRAWS))[0];
+    assert!(
+        first.contains("communication takes perhaps ")
+            && first.contains("the steps with prompts are left out of it by a median"),
+        "{first}"
+    );
+    // 3% below is as it was: all of the evidence.
+    let got = attribute(&with_gaps(100.0, 1.0, 0.97), 1, DRAWS).unwrap();
+    assert_eq!(got.bar(Cause::AllReduce).unwrap().grade, Some(Grade::C));
+}
+
+#[test]
+fn gaps_that_contradict_each_other_prove_nothing_of_pure_decoding() {
+    // A median 36% above the mean.
+    let (verdict, seen) = pure_decode(&with_gaps(30.0, 1.0, 1.36));
+    assert_eq!(verdict, Verdict::Unknown);
+    assert!(
+        seen.contains("lies 36% above the mean gap") && seen.contains("proves nothing of pure"),
+        "{seen}"
+    );
+    // A mean and a median of a third of the time per token.
+    let (verdict, seen) = pure_decode(&with_gaps(100.0, 0.33, 0.31));
+    assert_eq!(verdict, Verdict::Unknown);
+    assert!(
+        seen.contains("another unit or are another thing") && !seen.contains("mixed in"),
+        "{seen}"
+    );
+    // A median alone of a quarter of it: 4.0 times.
+    let (verdict, seen) = pure_decode(&with_gaps(100.0, 1.0, 0.25));
+    assert_eq!(verdict, Verdict::Failed);
+    assert!(
+        seen.contains("is 4.0 times the median gap: one of the two has another unit")
+            && !seen.contains("mixed in"),
+        "{seen}"
+    );
+}
+
+#[test]
+fn what_is_not_taken_of_the_gaps_is_said_and_not_called_missing() {
+    let mut inputs = with_gaps(100.0, 1.0, 1.0);
+    let why =
+        "median_itl_ms is not taken: it is -1, no time above zero: write the one that was measured";
+    for (_, run) in &mut inputs.serve {
+        run.itl_ms = run.itl_ms.map(|gaps| mean(gaps.mean));
+        run.conditions.not_taken = vec![why.to_owned()];
+    }
+    let (_, seen) = pure_decode(&inputs);
+    assert!(seen.contains(why) && !seen.contains("without"), "{seen}");
+}
+
+#[test]
+fn an_engine_without_rules_here_has_its_collectives_told_as_perhaps() {
+    let mut inputs = with_gaps(30.0, 1.0, 1.0);
+    let grade = |inputs: &Inputs| {
+        let got = attribute(inputs, 1, DRAWS).unwrap();
+        got.bar(Cause::Communication).unwrap().grade
+    };
+    assert_eq!(grade(&inputs), Some(Grade::C));
+    for (_, run) in &mut inputs.serve {
+        run.conditions.engine = Some("llama.cpp".to_owned());
+    }
+    assert_eq!(grade(&inputs), Some(Grade::D));
+    let first = &answer(&explain(&inputs, 1, DRAWS))[0];
+    assert!(
+        first.contains("perhaps") && first.contains("what llama.cpp sends is not known here"),
+        "{first}"
+    );
 }

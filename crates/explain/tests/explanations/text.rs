@@ -75,6 +75,8 @@ pub(super) fn attribution() -> Attribution {
         seed: 1,
         draws: 20_000,
         lowered: vec![],
+        held_back: vec![],
+        is_by_median: false,
     }
 }
 

@@ -98,9 +98,14 @@ impl Curves {
         if !fits(mode) {
             let wanted: Vec<String> = fitting.iter().map(CallMode::to_string).collect();
             let wanted = wanted.join(" or ");
-            caveats.push(format!(
-                "the curve of this box was timed in {words}, the engine runs as {wanted}, so its evidence is D: measure with allreduce-bench in that mode, or say it in the column `mode`"
-            ));
+            caveats.push(match mode {
+                Some(_) => format!(
+                    "the curve of this box was timed in {words}, the engine runs as {wanted}, so its evidence is D: measure with allreduce-bench in that mode"
+                ),
+                None => format!(
+                    "the curve of this box was timed in {words}, the engine runs as {wanted}, so its evidence is D: add a column `mode` with graph, interleaved, back_to_back or host_synced, or measure with allreduce-bench"
+                ),
+            });
         }
         let taken = points.iter().find(|p| {
             let its = (p.kind, p.ranks, p.mode, p.engine.is_none());

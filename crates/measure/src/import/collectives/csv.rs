@@ -76,7 +76,8 @@ pub(super) fn file(text: &str, origin: &str) -> Result<CallFile, ImportError> {
             let mode = match cells.get(4) {
                 None | Some(&"") => None,
                 Some(word) => Some(
-                    named(CallMode::ALL, word).map_err(|known| nonsense("mode", word, &known))?,
+                    named(CallMode::ALL, &word.replace('-', "_"))
+                        .map_err(|known| nonsense("mode", word, &known))?,
                 ),
             };
             let value = CallValue {

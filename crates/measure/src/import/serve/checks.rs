@@ -2,7 +2,10 @@
 //!
 //! Each check reads the figures of one result and knows nothing of the tool that made it, so that they hold for anybody's file.
 
-use super::impossible::{above_most, beyond_run, late_first_token, little_pace, pace};
+use super::impossible::{
+    above_most, beyond_run, early_first_token, late_first_token, little_pace, median_above_all,
+    pace,
+};
 use super::result::{Finding, FindingKind, Latency, ServeResult, float};
 use super::run::ServeFormat;
 use super::times::parts_of_latency;
@@ -11,7 +14,7 @@ use crate::metric::step_class;
 /// A check; `None` where nothing is wrong or the figures that it needs are missing.
 type Check = fn(&ServeResult) -> Option<Finding>;
 
-const CHECKS: [Check; 20] = [
+const CHECKS: [Check; 22] = [
     in_flight,
     requests_missing,
     failures_dropped,
@@ -30,6 +33,8 @@ const CHECKS: [Check; 20] = [
     beyond_run,
     above_most,
     late_first_token,
+    early_first_token,
+    median_above_all,
     pace,
     little_pace,
 ];

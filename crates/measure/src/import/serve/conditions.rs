@@ -82,6 +82,9 @@ pub struct Conditions {
     /// Times of the file that its other figures make unlikely and do not rule out, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<String>,
+    /// Times that the file has and that are not taken, and why, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_taken: Vec<String>,
 }
 
 impl Conditions {
@@ -149,6 +152,7 @@ impl Conditions {
             flags: flags.collect(),
             drafted: drafted(fields),
             doubts: Vec::new(),
+            not_taken: Vec::new(),
         }
     }
 

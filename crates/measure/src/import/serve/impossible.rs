@@ -21,6 +21,9 @@ const ABOVE_MEAN: f64 = 0.1;
 /// A pace that makes less than this part of the latency leaves most of it to the first token.
 const LITTLE: f64 = 0.5;
 
+/// A first token may come in less time than a step of many in flight, as a prompt that is read elsewhere does, but not in this part.
+const PART_OF_A_STEP: f64 = 0.2;
+
 /// A reply that lasts longer than the run that it is of.
 pub(super) fn beyond_run(result: &ServeResult) -> Option<Finding> {
     let run = &result.run;
@@ -69,6 +72,39 @@ pub(super) fn late_first_token(result: &ServeResult) -> Option<Finding> {
     (first > whole * (1.0 + off)).then(|| {
         impossible(format!(
             "the time to first token is {first:.3} s and {name} {whole:.3} s, which no first token can outlast"
+        ))
+    })
+}
+
+/// A median of gaps between tokens that is more than twice their mean: half of them would make more than all.
+pub(super) fn median_above_all(result: &ServeResult) -> Option<Finding> {
+    let gaps = result.run.itl_ms?;
+    let median = gaps.median?;
+    (median > 2.0 * gaps.mean * (1.0 + ROUNDED)).then(|| {
+        impossible(format!(
+            "the median gap between tokens (ITL) is {median:.3} ms and their mean {:.3} ms, which half of the gaps alone would be above",
+            gaps.mean
+        ))
+    })
+}
+
+/// A first token that comes in far less than a step: it waits for one at least.
+pub(super) fn early_first_token(result: &ServeResult) -> Option<Finding> {
+    let run = &result.run;
+    let first = result
+        .said
+        .ttft_ms
+        .or_else(|| run.ttft_ms.map(|first| first.mean))?;
+    let each = result.output_each().filter(|each| *each >= 2.0);
+    let by_latency = run
+        .e2el_ms
+        .zip(each)
+        .map(|(latency, each)| (latency.mean - first) / (each - 1.0));
+    let step = run.tpot_ms.map(|each| each.mean).or(by_latency)?;
+    (first > 0.0 && first < PART_OF_A_STEP * step).then(|| {
+        impossible(format!(
+            "the mean time to first token is {first:.3} ms and a token after it takes {step:.3} ms, and no first token comes in less than \
+             {PART_OF_A_STEP} of a step: one of the two has another unit or is another thing"
         ))
     })
 }

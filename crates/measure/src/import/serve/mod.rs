@@ -19,6 +19,7 @@ mod summary;
 mod throttle;
 mod times;
 mod tokens;
+mod told;
 mod twice;
 mod vllm;
 

@@ -30,9 +30,15 @@ pub fn read(path: &Path) -> Result<ServeRun, ImportError> {
         [one] => {
             let mut result = checks::checked(one.result(&opened.origin)?);
             refuse_contradiction(&result)?;
-            let doubts = result.findings.into_iter();
-            let doubts = doubts.filter(|one| one.kind == FindingKind::Pace);
-            result.run.conditions.doubts = doubts.map(|one| one.words).collect();
+            let words = |kinds: &[FindingKind]| {
+                let of = result.findings.iter();
+                let of = of.filter(|one| kinds.contains(&one.kind));
+                of.map(|one| one.words.clone()).collect()
+            };
+            let doubts = words(&[FindingKind::Pace]);
+            let not_taken = words(&[FindingKind::MedianAlone, FindingKind::NotTaken]);
+            result.run.conditions.doubts = doubts;
+            result.run.conditions.not_taken = not_taken;
             Ok(result.run)
         }
         several => Err(ImportError::Unusable {

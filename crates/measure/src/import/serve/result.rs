@@ -123,6 +123,8 @@ pub enum FindingKind {
     Impossible,
     /// A median ITL that is not taken, since its mean is not there.
     MedianAlone,
+    /// A time that is not taken, since it is no number, not above zero or without a unit.
+    NotTaken,
 }
 
 impl Finding {

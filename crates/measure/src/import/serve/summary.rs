@@ -103,10 +103,14 @@ pub(super) struct Found<'a> {
 
 impl Found<'_> {
     fn result(&self) -> Result<ServeResult, ImportError> {
+        self.refuse_other_counts()?;
         let mut run = self.run()?;
         self.refuse_other_lists(&run)?;
-        let seconds = |alias: &Alias| self.lenient(alias);
-        let (ttft, tpot, itl) = (seconds(&TTFT), seconds(&TPOT), seconds(&ITL));
+        let mut left_out = Vec::new();
+        let ttft = self.told(&TTFT, true, &mut left_out)?;
+        let tpot = self.told(&TPOT, true, &mut left_out)?;
+        let itl = self.told(&ITL, false, &mut left_out)?;
+        let itl_median = self.told(&ITL_MEDIAN, false, &mut left_out)?;
         let plain = |seconds: f64| Spread {
             n: None,
             mean: seconds * 1e3,
@@ -122,10 +126,10 @@ impl Found<'_> {
             run.streamed = true;
             run.ttft_ms = Some(plain(ttft));
             run.tpot_ms = Some(plain(tpot));
-            let median = seconds(&ITL_MEDIAN).map(|seconds| seconds * 1e3);
+            let median = itl_median.map(|seconds| seconds * 1e3);
             run.itl_ms = itl.map(plain).map(|itl| Spread { median, ..itl });
         }
-        let alone = (itl.is_none() && !self.keys(&ITL_MEDIAN).is_empty()).then(|| {
+        let alone = (itl.is_none() && itl_median.is_some()).then(|| {
             let words = format!(
                 "{} stands without a mean ITL and is not taken: give the mean beside it (mean_itl_ms)",
                 self.key(&ITL_MEDIAN)
@@ -150,7 +154,12 @@ impl Found<'_> {
             asked,
             said,
             duration_off_s: self.duration_off(),
-            findings: self.other_total(&run).into_iter().chain(alone).collect(),
+            findings: self
+                .other_total(&run)
+                .into_iter()
+                .chain(alone)
+                .chain(left_out)
+                .collect(),
             ..ServeResult::of(run)
         })
     }
@@ -337,13 +346,13 @@ impl Found<'_> {
     }
 
     /// A number's key and value as they stand in the file, and the unit that it was taken in.
-    fn as_written(&self, alias: &Alias) -> String {
+    pub(super) fn as_written(&self, alias: &Alias) -> String {
         let key = self.key(alias);
         format!("{key}, which is {}", self.seen(alias, key))
     }
 
     /// What stands under a key; of a time also the unit that was taken, where that is not the second its key names.
-    fn seen(&self, alias: &Alias, key: &str) -> String {
+    pub(super) fn seen(&self, alias: &Alias, key: &str) -> String {
         let value = self.fields.value(key).cloned().unwrap_or_default();
         let value = control::shortened(&value.to_string());
         let keys = self.keys(alias);
@@ -440,7 +449,7 @@ impl Found<'_> {
         self.nonsense_at(alias, self.key(alias), want)
     }
 
-    fn nonsense_at(&self, alias: &Alias, key: &str, want: &str) -> ImportError {
+    pub(super) fn nonsense_at(&self, alias: &Alias, key: &str, want: &str) -> ImportError {
         ImportError::Nonsense {
             origin: self.fields.origin.to_owned(),
             key: key.to_owned(),
