@@ -4,6 +4,7 @@
 //! one, and from 8 KiB to 32 MiB every time grows at least sixfold.
 
 use measure::import::CurvePoint;
+use measure::record::CallMode;
 use measure::unit::ByteCount;
 
 /// A message this many times as fast as a smaller one is no switch of protocols.
@@ -33,6 +34,9 @@ const ONE_NUMBER: f64 = 1.005;
 
 /// Up to this size all times may be that of a launch on a healthy box, and one that stands out tells nothing of the others.
 pub(crate) const LAUNCH_BOUND: u64 = 1 << 20;
+
+/// Up to [`LAUNCH_BOUND`] a call that is no more than so many times as long as the curve's fastest is its launch, where nothing hides that.
+const LAUNCH: f64 = 1.5;
 
 /// So many sizes must be left for one to stand out of them.
 const TO_STAND_OUT: usize = 3;
@@ -68,22 +72,45 @@ pub(crate) fn outlier(points: &[CurvePoint]) -> Option<Outlier> {
 }
 
 /// Curves that [`not_growing`] lets pass, and that are not what collectives take where nothing changes on the way: a larger message that
-/// is faster by more than [`SAME`] and beyond the intervals of both, or as fast as one of [`STEP`] times less; each in words.
-pub(crate) fn doubtful(points: &[CurvePoint]) -> Vec<String> {
+/// is faster by more than [`SAME`] and beyond the intervals of both, or as fast as one of [`STEP`] times less; each in words. Only what
+/// bytes make of a time counts, and only where a size that is `read` lies within the two.
+pub(crate) fn doubtful(points: &[CurvePoint], read: &[u64]) -> Vec<String> {
     let all = curves(points);
     let unexplained = all.iter().filter(|curve| falls(curve).is_none());
     unexplained
-        .filter_map(|curve| falls_by(curve, SAME).or_else(|| rests(curve)))
+        .filter_map(|curve| {
+            let bound = bound_by_bytes(curve);
+            let counts = |small: &CurvePoint, large: &CurvePoint| {
+                let within = small.bytes_per_rank..=large.bytes_per_rank;
+                bound(small) && read.iter().any(|size| within.contains(size))
+            };
+            falls_by(curve, SAME, &counts).or_else(|| rests(curve, &counts))
+        })
         .collect()
 }
 
-/// The same time, to [`SAME`], for [`STEP`] times as many bytes and more, above [`SMALL`]: the two that lie farthest apart.
-fn rests(curve: &[&CurvePoint]) -> Option<String> {
+/// Tells whether a call's time is that of its bytes: not up to [`SMALL`], where protocols change, and not that of a launch.
+fn bound_by_bytes(curve: &[&CurvePoint]) -> impl Fn(&CurvePoint) -> bool {
+    let fastest = curve.iter().map(|point| point.us);
+    let fastest = fastest.fold(f64::INFINITY, f64::min);
+    move |point| {
+        let hides_launches = matches!(point.mode, Some(CallMode::Graph | CallMode::Interleaved));
+        let is_launch =
+            !hides_launches && point.bytes_per_rank <= LAUNCH_BOUND && point.us <= LAUNCH * fastest;
+        point.bytes_per_rank > SMALL && !is_launch
+    }
+}
+
+/// The same time, to [`SAME`], for [`STEP`] times as many bytes and more, of pairs that count: the two that lie farthest apart.
+fn rests(
+    curve: &[&CurvePoint],
+    counts: &dyn Fn(&CurvePoint, &CurvePoint) -> bool,
+) -> Option<String> {
     let large = curve.iter().rev();
     let (small, large) = large
         .flat_map(|large| {
-            let above = curve.iter().filter(|small| small.bytes_per_rank > SMALL);
-            above.map(move |small| (*small, *large))
+            let counted = curve.iter().filter(|small| counts(small, large));
+            counted.map(move |small| (*small, *large))
         })
         .find(|(small, large)| {
             let is_far = large.bytes_per_rank >= STEP.saturating_mul(small.bytes_per_rank);
@@ -138,11 +165,16 @@ fn is_of(a: &CurvePoint, b: &CurvePoint) -> bool {
 
 /// Two sizes of which the larger takes less than half as long, in words.
 fn falls(curve: &[&CurvePoint]) -> Option<String> {
-    falls_by(curve, FALLS)
+    falls_by(curve, FALLS, &|_, _| true)
 }
 
-/// Two sizes of which the smaller takes more than so many times as long as the larger, beyond the intervals of both, in words.
-fn falls_by(curve: &[&CurvePoint], times: f64) -> Option<String> {
+/// Two sizes that count, of which the smaller takes more than so many times as long as the larger, beyond the intervals of both, in
+/// words.
+fn falls_by(
+    curve: &[&CurvePoint],
+    times: f64,
+    counts: &dyn Fn(&CurvePoint, &CurvePoint) -> bool,
+) -> Option<String> {
     // Repeats of a size contradict each other elsewhere; here all of them must fall.
     let repeats = |of: &CurvePoint| {
         let bytes = of.bytes_per_rank;
@@ -158,6 +190,7 @@ fn falls_by(curve: &[&CurvePoint], times: f64) -> Option<String> {
     });
     let (small, large) = pairs.find(|(small, large)| {
         small.bytes_per_rank < large.bytes_per_rank
+            && counts(small, large)
             && fall(small, large)
             && repeats(small).all(|one| repeats(large).all(|other| fall(one, other)))
     })?;
@@ -208,7 +241,7 @@ fn both(small: &CurvePoint, large: &CurvePoint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use measure::record::{CallMode, CollectiveKind};
+    use measure::record::CollectiveKind;
 
     use super::*;
 
@@ -315,34 +348,69 @@ mod tests {
     #[test]
     fn a_curve_that_falls_a_little_or_rests_is_doubted_with_sizes_and_times() {
         // 60 / 80 is 0.75; of the pairs the first one that falls by 5% stands for all.
-        let falling = doubtful(&curve(&[
-            (128 << 10, 80.0),
-            (256 << 10, 70.0),
-            (512 << 10, 60.0),
-        ]));
+        let steps = [(128 << 10, 80.0), (256 << 10, 70.0), (512 << 10, 60.0)];
+        let falling = doubtful(&curve(&steps), &[128 << 10]);
         assert_eq!(falling.len(), 1);
         assert!(
             falling[0].ends_with("128 KiB 80.00 us and 256 KiB 70.00 us"),
             "{falling:?}"
         );
         // 4 MiB over 256 KiB is 16.
-        let resting = doubtful(&curve(&[(256 << 10, 60.0), (4 << 20, 60.0)]));
+        let resting = doubtful(&curve(&[(256 << 10, 60.0), (4 << 20, 60.0)]), &[1 << 20]);
         let is = "256 KiB 60.00 us and 4 MiB 60.00 us: 16 times as many bytes take no longer";
         assert!(resting[0].ends_with(is), "{resting:?}");
         // 62.9 / 60 is 1.048 and 63.1 / 60 1.052; four times as many bytes, and small messages, may be bound by launches.
-        let rests = |points: &[(u64, f64)]| !doubtful(&curve(points)).is_empty();
+        let rests = |points: &[(u64, f64)]| {
+            let read: Vec<u64> = points.iter().map(|(bytes, _)| *bytes).collect();
+            !doubtful(&curve(points), &read).is_empty()
+        };
         assert!(rests(&[(128 << 10, 60.0), (1 << 20, 62.9)]));
         assert!(!rests(&[(128 << 10, 60.0), (1 << 20, 63.1)]));
         assert!(!rests(&[(256 << 10, 60.0), (1 << 20, 60.0)]));
         assert!(!rests(&[(8 << 10, 60.0), (64 << 10, 60.0)]));
         assert!(!rests(&[(64 << 10, 60.0), (512 << 10, 60.0)]));
+        // A dip of a protocol among small messages, as NCCL has it.
+        assert!(!rests(&[
+            (8 << 10, 8.10),
+            (16 << 10, 7.52),
+            (128 << 10, 9.5)
+        ]));
+        // Nothing of it counts where no size within the two is read.
+        assert!(doubtful(&curve(&steps), &[64 << 10, 1 << 20]).is_empty());
         // Intervals that meet: 80 less 10% is 72, and 70 more 10% is 77; 1% of each leaves 79.2 above 70.7.
         let with = |half| {
             let points = [(128 << 10, 80.0), (256 << 10, 70.0)];
             points.map(|(bytes, us)| point(bytes, us, Some(half)))
         };
-        assert!(doubtful(&with(0.1)).is_empty());
-        assert_eq!(doubtful(&with(0.01)).len(), 1);
+        assert!(doubtful(&with(0.1), &[128 << 10]).is_empty());
+        assert_eq!(doubtful(&with(0.01), &[128 << 10]).len(), 1);
+    }
+
+    #[test]
+    fn calls_that_are_bound_by_their_launch_are_not_doubted_and_those_above_are() {
+        // 20.4 / 20.7 is no growth to 1 MiB: each call is its launch, and 24 us at 2 MiB are above it.
+        let mut eager = curve(&[
+            (128 << 10, 20.7),
+            (256 << 10, 20.6),
+            (512 << 10, 19.4),
+            (1 << 20, 20.9),
+            (2 << 20, 24.0),
+        ]);
+        let read = [128 << 10, 1 << 20];
+        for mode in [Some(CallMode::BackToBack), None] {
+            eager.iter_mut().for_each(|point| point.mode = mode);
+            assert!(doubtful(&eager, &read).is_empty(), "{mode:?}");
+        }
+        // A graph hides launches: 20.9 / 20.7 is 1.01 for 8 times the bytes.
+        for point in &mut eager {
+            point.mode = Some(CallMode::Graph);
+        }
+        assert_eq!(doubtful(&eager, &read).len(), 1);
+        // 60 us are three times the launch of 20.
+        let mut slow = curve(&[(8 << 10, 20.0), (128 << 10, 60.0), (1 << 20, 60.0)]);
+        slow.iter_mut()
+            .for_each(|point| point.mode = Some(CallMode::BackToBack));
+        assert_eq!(doubtful(&slow, &read).len(), 1);
     }
 
     #[test]

@@ -58,8 +58,8 @@ pub use range::Range;
 pub use seen::{Seen, Variable};
 pub use slope::{
     Ablation, AblationError, Arm, ArmSummary, Beside, Change, ConstantPart, DelayControl, EMBEDDED,
-    HalfCheck, LateLaunches, Launch, NegativeControl, Power, Residual, Slope, SlopeEvidence,
-    SlopeFit, SlopeVerdict, slope, slope_answer, slope_controls, slope_text,
+    HalfCheck, LEAST_LAUNCHES, LateLaunches, Launch, NegativeControl, Power, Residual, Slope,
+    SlopeEvidence, SlopeFit, SlopeVerdict, slope, slope_answer, slope_controls, slope_text,
 };
 pub use text::{
     Topic, answer, free_links, gates_of_runs, grades, half_width, heading, implied, in_figures,

@@ -381,7 +381,14 @@ fn a_total_whose_failures_nobody_tells_is_not_taken_for_completed() {
 
 #[test]
 fn what_is_not_known_says_what_was_looked_for() {
-    for text in ["hello", "{}", "{\"a\": 1}", "", "3"] {
+    for text in ["", "\n \n"] {
+        let words = refusal("nothing.json", text);
+        assert!(
+            words.contains("nothing.json is empty; run the benchmark again"),
+            "{words}"
+        );
+    }
+    for text in ["hello", "{}", "{\"a\": 1}", "3"] {
         let words = refusal("unknown.json", text);
         assert!(
             words.contains("no format that is known here") && words.contains("vllm bench serve"),

@@ -15,6 +15,7 @@ use super::place::Place;
 use super::soft;
 use super::table::{ROWS, Row, Soft};
 use crate::study::engines::{NO_OWN_ALL_REDUCE, ServerCommand};
+use crate::study::room::no_room;
 use crate::study::serving::Load;
 
 /// Below this part a soft box's arm changes nothing that the box's noise leaves to be seen.
@@ -69,6 +70,7 @@ impl<'a> Plan<'a> {
         };
         plan.check_engine()?;
         plan.choose()?;
+        plan.check_room()?;
         for arm in &plan.arms {
             // Devices that nothing can name are told now and not hours later.
             let named = plan.environment(arm, Path::new("."));
@@ -100,6 +102,28 @@ impl<'a> Plan<'a> {
                 )))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// An arm whose weights do not fit never starts.
+    fn check_room(&self) -> Result<(), Stop> {
+        let (place, command) = (&self.place, self.command.as_ref());
+        let why_not = |arm: &Arm| {
+            let named = &self.args.model;
+            let why = no_room(&self.model, named, arm.tp, &place.around, command)?;
+            let next = match arm.tp == self.args.tp {
+                true => {
+                    "take more GPUs with --tp, or a smaller model; --model is what is served: where the server keeps other weights, such as a quantised checkpoint, give that one's name or config.json"
+                }
+                false => {
+                    "leave out --controls and arms of NUMA nodes, which run on that many GPUs, too"
+                }
+            };
+            Some(format!("{why}; {next}"))
+        };
+        match self.arms.iter().find_map(why_not) {
+            Some(why) => Err(Stop::Usage(why)),
+            None => Ok(()),
         }
     }
 

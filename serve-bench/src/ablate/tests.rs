@@ -331,3 +331,35 @@ fn an_arm_is_told_by_the_flag_that_its_server_gets() {
         "{shown}"
     );
 }
+
+#[test]
+fn weights_that_do_not_fit_are_refused_before_anything_is_planned() {
+    // 145 GB over two GPUs of 48 GiB (51.5 GB) at 0.9: 72.7 against 46.4; over four 36.3.
+    let two = args("--model qwen2.5-72b --tp 2 --gpus 0,1 -- vllm serve qwen2.5-72b");
+    let refusal = real(&two, Vendor::Nvidia, "NVIDIA L40S", true).unwrap_err();
+    assert!(
+        refusal.contains("TP2 does not fit: weights alone take 67.7 GiB"),
+        "{refusal}"
+    );
+    let four = args("--model qwen2.5-72b --tp 4 --gpus 0,1,2,3 -- vllm serve qwen2.5-72b");
+    assert!(real(&four, Vendor::Nvidia, "NVIDIA L40S", true).is_ok());
+    // What is served is not what was planned, so that its weights are not known.
+    let other = args("--model qwen2.5-72b --tp 2 --gpus 0,1 -- vllm serve me/tuned");
+    assert!(real(&other, Vendor::Nvidia, "NVIDIA L40S", true).is_ok());
+}
+
+#[test]
+fn two_launches_of_an_arm_are_said_to_be_too_few() {
+    let text = |launches: u32| {
+        let args = args(&format!(
+            "--model llama-3.1-8b --sim h200x8 --launches {launches}"
+        ));
+        super::text::plan(&soft(&args).unwrap(), Path::new("L")).unwrap_or_default()
+    };
+    assert!(text(2).contains("an arm of fewer than 3 launches is left out of the line"));
+    let enough = text(3);
+    assert!(
+        enough.contains("order") && !enough.contains("left out of the line"),
+        "{enough}"
+    );
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use explain::{Ablation, Change, number_of};
+use explain::{Ablation, Change, LEAST_LAUNCHES, number_of};
 use program::Stop;
 use program::command_line::quoted;
 use tp_plan::Vendor;
@@ -55,6 +55,9 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<String, Stop> {
         args.seed,
         number_of(plan.count().into(), "all-reduce")
     ));
+    if args.launches < LEAST_LAUNCHES {
+        text.push_str(&format!("an arm of fewer than {LEAST_LAUNCHES} launches is left out of the line, so that nothing is told of the link: give --launches {LEAST_LAUNCHES} or more\n"));
+    }
     if args.engine_python.is_none() && plan.place.own_is_off(args.tp).is_none() {
         text.push_str("the engine's own all-reduce is off in every arm: its time is not known without --engine-python\n");
     }

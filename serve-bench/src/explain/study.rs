@@ -54,6 +54,7 @@ pub(crate) fn of_study(sizes: &[OfSize], folder: &Path, say: &dyn Fn(&str)) -> R
     told.dedup();
     told.iter().for_each(|line| say(line));
     let mut shown = Vec::new();
+    let mut against_one = Vec::new();
     // Where none of several ran on one GPU, because it has no room, there is no speed-up over one to explain.
     let has_one = sizes
         .iter()
@@ -70,10 +71,15 @@ pub(crate) fn of_study(sizes: &[OfSize], folder: &Path, say: &dyn Fn(&str)) -> R
             page,
             code: code(&explanation),
         });
+        against_one.push((size.tp, explanation));
     }
     for pair in sizes.windows(2) {
         let (from, to) = (pair[0].tp, pair[1].tp);
-        let (inputs, comparison) = compared(&pair[0], &pair[1])?;
+        let (inputs, mut comparison) = compared(&pair[0], &pair[1])?;
+        // One page must not tell what it says elsewhere that it cannot.
+        if let Some((_, of)) = against_one.iter().find(|(tp, _)| *tp == to) {
+            comparison = comparison.beside(of);
+        }
         let name = format!("explanation-tp{from}-tp{to}");
         let page = page::sizes(&inputs, &comparison);
         keep(folder, &name, &comparison, &page, note)?;

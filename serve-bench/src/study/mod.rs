@@ -13,7 +13,7 @@ mod explained;
 pub(crate) mod load_args;
 mod plan;
 mod ready;
-mod room;
+pub(crate) mod room;
 pub(crate) mod server;
 pub(crate) mod serving;
 pub(crate) mod settings;

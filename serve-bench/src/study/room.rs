@@ -8,8 +8,9 @@ use boxfile::BoxFile;
 use explain::Room;
 use measure::record::Payload;
 use program::Stop;
-use tp_plan::{ModelFacts, Vendor};
+use tp_plan::{ModelFacts, Surroundings, Vendor};
 
+use super::engines::ServerCommand;
 use super::serving::serve;
 use super::{LINKS, Study, step};
 use crate::explain::boxes;
@@ -200,6 +201,28 @@ impl Study<'_> {
             (room.needs(batch) - room.weights) / GIB
         )
     }
+}
+
+/// Why the weights of the planned model do not go into so many GPUs of these, as far as that is known; `None` where they may. No
+/// command means the embedded engine.
+pub(crate) fn no_room(
+    model: &ModelFacts,
+    planned: &str,
+    tp: u32,
+    around: &Surroundings,
+    command: Option<&ServerCommand>,
+) -> Option<String> {
+    let is_of_plan = |command: &ServerCommand| {
+        let served = command.model();
+        let same = served.is_some_and(|served| is_same(model, planned, served));
+        command.is_known() && !command.keeps_otherwise() && same
+    };
+    if around.vendor == Vendor::Host || !command.is_none_or(is_of_plan) {
+        return None;
+    }
+    let share = command.and_then(ServerCommand::memory_share);
+    let room = Room::new(model, tp, 0.0, around.memory_bytes, share);
+    (room.holds_weights() == Some(false)).then(|| without_room(tp, &room))
 }
 
 /// That the weights alone do not fit.

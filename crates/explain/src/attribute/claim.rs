@@ -8,6 +8,17 @@ use super::waterfall::grade;
 use super::work::range;
 use crate::range::Range;
 
+/// Why what is left is not told from nothing, in brackets; empty where its interval says so itself.
+pub(crate) fn untold(remainder: &Range, tolerance_ms: f64) -> String {
+    match remainder.low > 0.0 {
+        true => format!(
+            " (its lower end is less than the {} ms by which such steps differ for no reason)",
+            Range::number(tolerance_ms, 2, false)
+        ),
+        false => String::new(),
+    }
+}
+
 impl Prepared<'_> {
     /// How far the collectives by curve or trace do not fit into what is left; `None` where they do, or where a half-width model
     /// says what is left. This box's own must fit in one draw of twenty, another box's at its lowest factor.
@@ -44,8 +55,9 @@ impl Prepared<'_> {
         let was_seen = !terms.is_empty() && grade(terms) == Grade::A;
         if remainder.low <= self.tolerance && !was_seen {
             return none(format!(
-                "what communication could take at most is {} ms, which is not told from nothing",
-                remainder.with_decimals(2)
+                "what communication could take at most is {} ms, which is not told from nothing{}",
+                remainder.with_decimals(2),
+                untold(remainder, self.tolerance)
             ));
         }
         if self.workload.half.is_some() {
@@ -58,5 +70,24 @@ impl Prepared<'_> {
             return Claim::AtMost { reason };
         }
         Claim::Estimated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_without_nothing_in_it_says_why_it_is_not_told() {
+        let remainder = |low| Range {
+            low,
+            mid: 1.5,
+            high: 3.0,
+        };
+        assert_eq!(
+            untold(&remainder(0.1), 0.31),
+            " (its lower end is less than the 0.31 ms by which such steps differ for no reason)"
+        );
+        assert_eq!(untold(&remainder(-0.1), 0.31), "");
     }
 }

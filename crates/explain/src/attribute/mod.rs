@@ -26,6 +26,7 @@ mod unseen;
 mod waterfall;
 mod work;
 
+pub(crate) use claim::untold;
 pub(crate) use left_out::unused;
 pub use misfit::{Misfit, Timed};
 pub(crate) use prepare::OVERLAP;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::misfit::Misfit;
 use super::sensitivity::{PriorShare, VarianceShare};
+use super::work::LOOKS_WRONG;
 use crate::gates::{CURVE_GROWS, Gate, warned};
 use crate::priors::Prior;
 use crate::range::Range;
@@ -68,9 +69,13 @@ pub struct Attribution {
     /// Share of the draws in which the causes sum to more than was measured, 0 to 1: of all where they were dropped (see
     /// [`Attribution::drops_draws`]), else of those that the bars are made of.
     pub impossible: f64,
-    /// Share of the draws that were dropped because they leave the step on one GPU no room for its weights, 0 to 1.
+    /// Share of the draws that were dropped because they leave the step on one GPU no room for its weights, or give the half-width model
+    /// less than its share of that step, 0 to 1.
     #[serde(default)]
     pub no_room: f64,
+    /// What steps of such runs differ by for no reason, ms; `None` in explanations from before.
+    #[serde(default)]
+    pub tolerance_ms: Option<f64>,
     /// The collectives of a step, with the time that a curve gives them; empty where there is no curve.
     pub collectives: Vec<CollectiveCost>,
     /// What prompts of other requests may take of the step on several GPUs at most, ms, where no gap between tokens shows it; `None`
@@ -278,6 +283,14 @@ pub struct Refusal {
 impl Refusal {
     /// Why there is none where a run shows no time of a step.
     pub(crate) const NO_STEP: &str = "no time of a step: a result needs a concurrency, and either a streamed TPOT or a latency (e2el) with a count of output tokens (max_tokens, total_output_tokens or output_tokens_per_s)";
+
+    /// What to do first where times of collectives look like those of another unit; `None` where they do not.
+    pub(crate) fn of_unit(reasons: &[String]) -> Option<&'static str> {
+        let is_of_unit = |reason: &String| reason.contains(LOOKS_WRONG);
+        reasons.iter().any(is_of_unit).then_some(
+            "look in which unit the times of the collectives are, and give them in us of one call",
+        )
+    }
 
     /// Whether that is the reason.
     pub(crate) fn is_no_step(&self) -> bool {

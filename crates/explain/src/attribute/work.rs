@@ -11,7 +11,7 @@ use super::prepare::{Prepared, prepare};
 use super::result::{Attribution, Bar, Cause, Claim, Grade, Implied, Refusal, StepFrom};
 use super::sensitivity::Shares;
 use super::waterfall::{Shown, grade};
-use crate::gates::{Gate, failed, gates, reservations};
+use crate::gates::{Gate, LEAST_SHARE, failed, gates, reservations};
 use crate::inputs::Inputs;
 use crate::random::Random;
 use crate::range::Range;
@@ -28,10 +28,13 @@ const FEWEST: usize = 20;
 /// Collectives that take more than so many times the whole step are in another unit than they are read in.
 pub(crate) const WRONG_UNIT: f64 = 3.0;
 
+/// What it is called.
+pub(super) const LOOKS_WRONG: &str = "that looks like the wrong unit";
+
 /// What is said of such times.
 pub(crate) fn wrong_unit(source: &str, collectives_ms: f64, step_ms: f64) -> String {
     format!(
-        "by {source} the collectives of a step take {collectives_ms:.1} ms, {:.0} times the whole step of {step_ms:.1} ms: that looks like the wrong unit (times are read as us, of one call); give them in us, or the times of these runs",
+        "by {source} the collectives of a step take {collectives_ms:.1} ms, {:.0} times the whole step of {step_ms:.1} ms: {LOOKS_WRONG} (times are read as us, of one call); give them in us, or the times of these runs",
         collectives_ms / step_ms
     )
 }
@@ -97,7 +100,14 @@ impl Prepared<'_> {
         // A rate that is only assumed cannot take so much out that less is left than the other causes need.
         let by_rate = self.workload.prompts.are_by_rate();
         let leaves = !by_rate || draw.remainder() >= -self.tolerance;
-        draw.one > 0.0 && draw.several > 0.0 && room && leaves
+        draw.one > 0.0 && draw.several > 0.0 && room && leaves && !self.is_too_narrow(draw)
+    }
+
+    /// Whether the half-width model takes less than its share of one GPU's step, so that communication would be more than all that
+    /// is lost.
+    fn is_too_narrow(&self, draw: &Draw) -> bool {
+        let least = (draw.ideal - self.tolerance).min(LEAST_SHARE * draw.ideal);
+        draw.half.is_some_and(|half| half < least)
     }
 
     /// Why the times of curve or trace cannot be in the unit that they are read in: they alone are far more than the whole step. `None`
@@ -234,6 +244,7 @@ impl Prepared<'_> {
             replicas: range(free, |draw| ranks * draw.several / draw.one)?,
             impossible,
             no_room,
+            tolerance_ms: Some(self.tolerance),
             collectives: self
                 .workload
                 .terms

@@ -28,7 +28,7 @@ const UNLIKE: f64 = 0.25;
 const WAYS: [&str; 5] = ["P2P", "SHM", "NET", "NVLS", "COLLNET"];
 
 /// A half-width model is no faster than this part of its share: narrow GEMMs gain no more than their width.
-const LEAST_SHARE: f64 = 0.95;
+pub(crate) const LEAST_SHARE: f64 = 0.95;
 
 /// A step at half width may lie this far above the one on several GPUs, as two measurements of one thing do.
 const NOISE: f64 = 0.02;

@@ -20,7 +20,7 @@ mod witness;
 pub use gate::{Gate, Verdict, counted, gates};
 
 pub(crate) use engine_asked::{ENGINE_ASKED, without_rules};
-pub(crate) use evidence::half_not_proven;
+pub(crate) use evidence::{LEAST_SHARE, half_not_proven};
 pub(crate) use files::{BOTH_RUNS, MODEL_ASKED};
 pub(crate) use gate::{all_simulated, belong_together, failed, reservations, warned};
 pub(crate) use grows::CURVE_GROWS;

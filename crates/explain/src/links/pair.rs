@@ -11,7 +11,7 @@ use super::sent::{Drawn, OnSide, Planned, Prompts};
 use super::side::LinkSide;
 use super::starts;
 use super::step::{RunTime, step_time};
-use super::verdict::LinkVerdict;
+use super::verdict::{LinkVerdict, on_own_links};
 use super::wire::{Bytes, needed, wire};
 use crate::attribute::{Collectives, StepFrom, WRONG_UNIT, wrong_unit};
 use crate::first_token::{alone, prefill_plan, prompt_tokens};
@@ -196,6 +196,9 @@ impl<'a> Pair<'a> {
             Some(sent) => Some(drawn.prediction(sent)?),
         };
         let wired = figures.wire.iter().find(|wire| wire.of == times.of);
+        if let Some((by, wire)) = predicted.as_ref().zip(wired) {
+            on_own_links(&seen, by, wire)?;
+        }
         let verdict = match &predicted {
             Some(by) => LinkVerdict::by_curves(&seen, by, wired),
             None => LinkVerdict::by_bytes(&seen, wired, &why_not.unwrap_or_default()),

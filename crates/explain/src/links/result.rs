@@ -167,7 +167,7 @@ pub struct LinkPrediction {
     /// All-reduces by the plan.
     pub planned: u32,
     /// All-reduces that the measured difference is worth by the curves as they are, without any factor between curve and engine;
-    /// `None` where the curves do not tell a difference.
+    /// `None` where the curves do not tell a difference, or tell one of the other direction.
     pub effective: Option<Range>,
     /// How good the curves are.
     pub grade: Grade,

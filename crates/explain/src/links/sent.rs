@@ -225,6 +225,8 @@ impl Drawn {
             mid: ratio.mid * f64::from(count),
             high: ratio.high * f64::from(count),
         });
+        // A difference against the curves' direction is worth no number of collectives.
+        let effective = effective.filter(|effective| effective.high > 0.0);
         Ok(LinkPrediction {
             a: range(&self.sent_a)?,
             b: range(&self.sent_b)?,

@@ -8,7 +8,7 @@ use super::sizes_result::{SizeAttribution, SizeBar, SizeCause, SizeComparison, S
 use super::step::{RunTime, step_time};
 use crate::attribute::{
     Claim, Collectives, Compute, ComputeDeck, Grade, Refusal, StepFrom, WRONG_UNIT, step_from,
-    wrong_unit,
+    untold, wrong_unit,
 };
 use crate::explanation::{SCHEMA, sources};
 use crate::gates::{Gate, RunShape, all_simulated, failed, pair_gates, reservations};
@@ -188,8 +188,9 @@ fn attribution(
     let claim = match &of_more {
         _ if remainder.low <= tolerance => Claim::None {
             reason: format!(
-                "what communication could take at most is {} ms, which is not told from nothing",
-                remainder.with_decimals(2)
+                "what communication could take at most is {} ms, which is not told from nothing{}",
+                remainder.with_decimals(2),
+                untold(&remainder, tolerance)
             ),
         },
         Err(reason) => Claim::AtMost {
@@ -251,6 +252,7 @@ fn attribution(
             draw.fewer / (draw.ideal + draw.gemm_loss + draw.unsharded)
         })?,
         impossible,
+        untold_from_one: None,
         collectives_of_fewer: of_fewer.costs(),
         collectives_of_more: of_more.map_or_else(|_| Vec::new(), |of| of.costs()),
         claim,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::attribute::{Claim, CollectiveCost, Grade, Refusal, StepFrom};
-use crate::explanation::InputSource;
+use crate::explanation::{Explanation, InputSource, Outcome};
 use crate::gates::Gate;
 use crate::priors::Prior;
 use crate::range::Range;
@@ -87,6 +87,10 @@ pub struct SizeAttribution {
     pub free_links: Range,
     /// Share of the draws that sum to more than was measured, 0 to 1; they count for no bar.
     pub impossible: f64,
+    /// What communication and all that is unexplained take together against one GPU, where those runs do not tell it from nothing;
+    /// `None` where they do, or where it was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untold_from_one: Option<Range>,
     /// Collectives of a step on fewer GPUs, with the curve's times.
     pub collectives_of_fewer: Vec<CollectiveCost>,
     /// Collectives of a step on more GPUs; empty where there is no curve.
@@ -99,6 +103,25 @@ pub struct SizeAttribution {
     pub seed: u64,
     /// Number of draws.
     pub draws: u32,
+}
+
+impl SizeComparison {
+    /// Says of the communication of the larger size that the same size against one GPU does not tell it from nothing, where it is so.
+    #[must_use]
+    pub fn beside(mut self, against_one: &Explanation) -> Self {
+        if let (
+            SizeOutcome::Attributed { attribution },
+            Outcome::Attributed {
+                attribution: of, ..
+            },
+        ) = (&mut self.outcome, &against_one.outcome)
+            && matches!(of.claim, Claim::None { .. })
+            && of.misfit.is_none()
+        {
+            attribution.untold_from_one = Some(of.remainder);
+        }
+        self
+    }
 }
 
 /// One cause.

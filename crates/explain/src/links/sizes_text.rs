@@ -1,9 +1,9 @@
 //! A comparison of two sizes for the terminal.
 
 use super::sizes_result::{SizeAttribution, SizeCause, SizeComparison, SizeOutcome};
-use crate::attribute::{Claim, Grade};
+use crate::attribute::{Claim, Grade, Refusal};
 use crate::range::Range;
-use crate::text::{Topic, gates, lines, list};
+use crate::text::{Topic, gates, lines, list, not_faster_than};
 use crate::words::{
     first_reasons, inputs, or_unknown, printable, simulated, warned, what_to_run_first,
 };
@@ -54,7 +54,13 @@ pub fn sizes_answer(comparison: &SizeComparison) -> Vec<String> {
                 // Two intervals are what a sentence bears, the speed-up's and this; those of all bars stand in the table.
                 .map(|bar| match bar.cause {
                     SizeCause::Communication => {
-                        format!("{} {}", bar.cause, bar.ms.with_decimals(1))
+                        let perhaps = perhaps(attribution, bar.grade);
+                        format!(
+                            "{} {perhaps}{} by the curve of {to} ranks{}",
+                            bar.cause,
+                            bar.ms.with_decimals(1),
+                            untold_from_one(attribution)
+                        )
                     }
                     other => format!("{other} {}", Range::number(bar.ms.mid, 1, false)),
                 })
@@ -68,7 +74,8 @@ pub fn sizes_answer(comparison: &SizeComparison) -> Vec<String> {
             };
             vec![
                 format!(
-                    "{to} GPUs decode {} times as fast as {from}, not {:.0} times: a step takes {:.1} ms where {from}/{to} of what TP{from} does between its collectives would be {ideal:.1}, and the {:.1} ms between are {} (ms, median [5%, 95%]).",
+                    "{}{to} GPUs decode {} times as fast as {from}, not {:.0} times: a step takes {:.1} ms where {from}/{to} of what TP{from} does between its collectives would be {ideal:.1}, and the {:.1} ms between are {} (ms, median [5%, 95%]).",
+                    not_faster(attribution, from),
                     attribution.speed_up.with_decimals(2),
                     f64::from(to) / f64::from(from),
                     attribution.step_of_more.mid,
@@ -92,10 +99,34 @@ pub fn sizes_answer(comparison: &SizeComparison) -> Vec<String> {
                 ),
                 what_to_run_first(
                     &comparison.gates,
-                    "give streamed results of both sizes, and the collectives of both with --allreduce",
+                    Refusal::of_unit(&refusal.reasons).unwrap_or("give streamed results of both sizes, and the collectives of both with --allreduce"),
                 ),
             ]
         }
+    }
+}
+
+/// Communication that rests on another box's curve, or that the same size against one GPU does not show, may not be there.
+fn perhaps(attribution: &SizeAttribution, grade: Option<Grade>) -> &'static str {
+    match grade == Some(Grade::D) || attribution.untold_from_one.is_some() {
+        true => "perhaps ",
+        false => "",
+    }
+}
+
+/// That the step against one GPU does not show the communication that the curve gives.
+fn untold_from_one(attribution: &SizeAttribution) -> &'static str {
+    match attribution.untold_from_one {
+        Some(_) => " (against TP1 the step itself does not tell it from nothing)",
+        None => "",
+    }
+}
+
+/// What stands first where more GPUs take as long as fewer.
+fn not_faster(attribution: &SizeAttribution, from: u32) -> String {
+    match attribution.speed_up.mid <= 1.0 {
+        true => not_faster_than(&format!("TP{from}")),
+        false => String::new(),
     }
 }
 

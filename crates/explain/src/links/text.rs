@@ -3,8 +3,8 @@
 use measure::unit::ByteCount;
 
 use super::result::{Difference, LinkComparison, LinkFigures, LinkOutcome, TimeOf, WireDifference};
-use super::verdict::LinkVerdict;
-use crate::attribute::StepFrom;
+use super::verdict::{LinkVerdict, MIXED_UP};
+use crate::attribute::{Refusal, StepFrom};
 use crate::range::Range;
 use crate::text::{Topic, gates, lines, list};
 use crate::words::{
@@ -81,10 +81,7 @@ pub fn links_answer(comparison: &LinkComparison) -> Vec<String> {
                     "Nothing can be said of the links yet: {}.",
                     first_reasons(&refusal.reasons)
                 ),
-                what_to_run_first(
-                    &comparison.gates,
-                    "give results with a time per token of a stream",
-                ),
+                what_to_run_first(&comparison.gates, otherwise(&refusal.reasons)),
             ];
         }
     };
@@ -98,6 +95,18 @@ pub fn links_answer(comparison: &LinkComparison) -> Vec<String> {
         None => "What to do: nothing is left to tell; what-if on a curve says what another link would bring.".to_owned(),
     };
     vec![format!("{}.", parts.join(". ")), next]
+}
+
+/// What to do where no gate asks for anything.
+fn otherwise(reasons: &[String]) -> &'static str {
+    match reasons.iter().any(|reason| reason.contains(MIXED_UP)) {
+        true => {
+            "look which curve was measured on which side, and give it with --allreduce-a or --allreduce-b"
+        }
+        false => {
+            Refusal::of_unit(reasons).unwrap_or("give results with a time per token of a stream")
+        }
+    }
 }
 
 /// The finding in plain words, which the figures follow.
@@ -210,6 +219,11 @@ fn sentence(comparison: &LinkComparison, figures: &LinkFigures, of: &Difference)
         LinkVerdict::LinkCould { doubt: Some(doubt) } => {
             format!("which could be the link, and is not proven: {doubt}")
         }
+        // Where nobody said what the links are, only the curves do.
+        LinkVerdict::AgainstLink if of.predicted.is_some() && figures.wire.is_empty() => format!(
+            "though by the curves its link is the faster one: unless --allreduce-a and --allreduce-b are mixed up, it is not the link but something beside it ({})",
+            suspects(figures)
+        ),
         LinkVerdict::AgainstLink => format!(
             "though its link is the faster one: it is not the link but something beside it ({})",
             suspects(figures)

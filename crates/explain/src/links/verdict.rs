@@ -9,6 +9,9 @@ use crate::range::Range;
 /// Measured and predicted difference must be equal to this part of the latter, half a 90% interval, before the link explains it.
 const TELLS: f64 = 0.25;
 
+/// What is said of curves that go against their links.
+pub(super) const MIXED_UP: &str = "the curves contradict the links that were given: are --allreduce-a and --allreduce-b mixed up?";
+
 /// What follows from a difference between two links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
@@ -170,6 +173,28 @@ impl LinkVerdict {
         Self::NotTold {
             reason: "the runs do not tell the difference from none".to_owned(),
         }
+    }
+}
+
+/// Whether the curves can be those of the links that they were given for.
+///
+/// # Errors
+/// By the curves the link with more bytes a second has the slower collectives, and the measured times do not bear that out.
+pub(super) fn on_own_links(
+    measured: &Range,
+    by: &LinkPrediction,
+    bytes: &WireDifference,
+) -> Result<(), String> {
+    let (curves, links) = (&by.difference, &bytes.difference_ms);
+    let opposed = curves.is_told() && links.is_told() && curves.mid * links.mid < 0.0;
+    let borne_out = measured.is_told() && measured.mid * curves.mid > 0.0;
+    match opposed && !borne_out && by.modes.is_none() {
+        true => Err(format!(
+            "{MIXED_UP}: by bytes over the links the difference is {} ms, by the curves {} ms; give each side the curve that was measured on it",
+            links.with_decimals(2),
+            curves.with_decimals(2)
+        )),
+        false => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::random::Random;
 use crate::range::Range;
 
 /// Fewer launches than this show no spread between launches.
-pub(super) const FEWEST: usize = 3;
+pub const FEWEST: usize = 3;
 
 /// An arm's launches.
 #[derive(Debug, Clone, PartialEq)]

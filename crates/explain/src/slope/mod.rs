@@ -18,6 +18,7 @@ pub use arms::{Ablation, Arm, Change, EMBEDDED, Launch};
 pub(crate) use constant::SAME_LOAD;
 pub use constant::{ConstantPart, HalfCheck};
 pub use impossible::AblationError;
+pub use launches::FEWEST as LEAST_LAUNCHES;
 pub use result::{
     ArmSummary, Beside, DelayControl, LateLaunches, NegativeControl, Power, Residual, Slope,
     SlopeEvidence, SlopeFit, SlopeVerdict,

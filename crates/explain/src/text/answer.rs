@@ -3,7 +3,7 @@
 use super::plain::why;
 use super::tested::{Tested, found};
 use crate::advise::{Advice, Effect, Rule};
-use crate::attribute::Attribution;
+use crate::attribute::{Attribution, Refusal};
 use crate::bounded::Bounded;
 use crate::explanation::{Explanation, Outcome};
 use crate::gates::{FAILURES, Gate, PURE_DECODE, Verdict};
@@ -55,9 +55,10 @@ pub fn answer(explanation: &Explanation) -> Vec<String> {
                 gate.verdict == Verdict::Unknown && gate.name.starts_with(PURE_DECODE)
             });
             let hidden = hidden.and_then(|gate| gate.what_to_run.as_deref());
-            let otherwise = match refusal.is_no_step() {
-                true => RUN,
-                false => hidden.unwrap_or(LOOK),
+            let otherwise = match (refusal.is_no_step(), Refusal::of_unit(&refusal.reasons)) {
+                (true, _) => RUN,
+                (false, Some(unit)) => unit,
+                (false, None) => hidden.unwrap_or(LOOK),
             };
             let is_failures = |gate: &&Gate| gate.name.starts_with(FAILURES);
             let failures = match failed.filter(is_failures).count() {

@@ -86,7 +86,12 @@ pub fn too_much(attribution: &Attribution) -> Option<String> {
     };
     let no_room = told(
         attribution.no_room,
-        "leave the step on one GPU no room for its weights and were dropped",
+        match attribution.half {
+            Some(_) => {
+                "leave the step on one GPU no room for its weights, or give the half-width model less than its share of it, and were dropped"
+            }
+            None => "leave the step on one GPU no room for its weights and were dropped",
+        },
     );
     let several = match (attribution.half.is_some(), attribution.drops_draws()) {
         (true, _) => return no_room,

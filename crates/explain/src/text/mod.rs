@@ -15,6 +15,7 @@ mod whole;
 
 pub(crate) use gates::gates;
 pub(crate) use lists::{lines, list};
+pub(crate) use plain::not_faster_than;
 
 pub use answer::answer;
 pub use behind::{free_links, half_width, implied, too_much};

@@ -6,7 +6,7 @@ use super::figures::by_difference;
 use super::sure::sure;
 use super::tested::Tested;
 use super::waterfall::step_decimals;
-use crate::attribute::{Attribution, Bar, Cause, Claim, Grade};
+use crate::attribute::{Attribution, Bar, Cause, Claim, Grade, untold};
 use crate::range::Range;
 
 /// A run's gain and that of its decode steps are both told where they differ by more than this part.
@@ -52,6 +52,13 @@ pub(super) fn why(
     format!("{lead}{main}: {of}, {told}{half}{borne_out}.")
 }
 
+/// What stands before the rate of more GPUs that are not faster than fewer.
+pub(crate) fn not_faster_than(fewer: &str) -> String {
+    format!(
+        "NOT FASTER THAN {fewer} (a slow link does that, and files given the wrong way round): "
+    )
+}
+
 /// How much faster several are.
 fn lead(attribution: &Attribution) -> String {
     let (tp, gain) = (attribution.tp, attribution.throughput_gain);
@@ -62,9 +69,7 @@ fn lead(attribution: &Attribution) -> String {
     };
     let rate = format!("{tp} GPUs give {gain:.2} times the tokens per second of one{decoding}");
     match steps <= 1.0 {
-        true => format!(
-            "NOT FASTER THAN ONE GPU (a slow link does that, and files given the wrong way round): {rate}"
-        ),
+        true => not_faster_than("ONE GPU") + &rate,
         false if gain < f64::from(tp) => format!("{rate}, not {tp} times"),
         false => rate,
     }
@@ -213,7 +218,13 @@ fn communication(
                 ms(attribution, told.ms)
             ),
             None => format!(
-                "communication and what is unexplained together take {remainder}, which cannot be told from nothing"
+                "communication and what is unexplained together take {remainder}, which cannot be told from nothing{}",
+                attribution
+                    .tolerance_ms
+                    .map_or_else(String::new, |tolerance| untold(
+                        &attribution.remainder,
+                        tolerance
+                    ))
             ),
         },
         (Claim::AtMost { .. } | Claim::Estimated, _) => match tested.and_then(Tested::alone) {

@@ -2,7 +2,7 @@
 
 use crate::boxes::{GRAPH_ALL_GATHER, nvidia, point, rtxpro6000_mig};
 use explain::{
-    Attribution, Cause, Claim, Grade, Inputs, Outcome, Verdict, attribute, explain, gates,
+    Attribution, Cause, Claim, Grade, Inputs, Outcome, Verdict, answer, attribute, explain, gates,
     not_one_curve, text,
 };
 use measure::record::{CallMode, CollectiveKind, PeerVerdict};
@@ -210,6 +210,11 @@ fn a_curve_that_takes_many_times_the_whole_step_is_of_another_unit() {
             "10060.0 ms, 219 times the whole step of 45.9 ms: that looks like the wrong unit"
         ),
         "{why}"
+    );
+    let next = &answer(&explanation)[1];
+    assert!(
+        next.contains("look in which unit the times of the collectives are"),
+        "{next}"
     );
     // Twice the step is no slip of a unit but a curve that does not fit: 161 * 560 us = 90 ms.
     let mut twice = with_curve(CallMode::Graph);

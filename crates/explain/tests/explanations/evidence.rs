@@ -1,6 +1,6 @@
 //! What takes the place of priors: a half-width model, GEMM times.
 
-use crate::boxes::rtxpro6000_mig;
+use crate::boxes::{mean, rtxpro6000_mig};
 use crate::planted::{SEEDS, Truth, count, half, holds, streamed, with_curve};
 use crate::said::{says, verdict};
 use explain::{
@@ -21,6 +21,30 @@ fn with_half() -> Inputs {
     inputs.serve = vec![streamed(1, 60.9, 0.0), streamed(2, 45.3, 0.0)];
     inputs.evidence.half = vec![half(33.3)];
     inputs
+}
+
+#[test]
+fn what_a_half_width_model_leaves_is_not_more_than_all_that_is_lost() {
+    // A mean time per token that may hold other requests' prompts: 500 ms to the first token of requests that may start alone.
+    let mut wide = half(38.0);
+    let latency = 500.0 + 255.0 * 38.0;
+    wide.tpot_ms = Some(mean(38.0));
+    wide.ttft_ms = Some(mean(500.0));
+    wide.e2el_ms = Some(mean(latency));
+    wide.duration_s = 4.0 * latency / 1e3;
+    wide.requests_per_s = 64.0 / wide.duration_s;
+    let mut inputs = with_half();
+    inputs.evidence.half = vec![wide];
+    let got = attribute(&inputs, 1, DRAWS).unwrap();
+    // 45.3 - 38.0 = 7.3 where no prompt is in it. A model at half width takes its half of 60.9 at least, 30.45, and by noise 5% less:
+    // 45.3 - 28.9 = 16.4, and the noise of both steps.
+    let bar = got.bar(Cause::Communication).unwrap().ms;
+    assert!(
+        bar.low < 7.3 && 7.3 < bar.high && bar.high < 17.2,
+        "{bar:?}"
+    );
+    assert!(got.no_room > 0.0, "{}", got.no_room);
+    assert!(got.remainder.high < 17.2, "{:?}", got.remainder);
 }
 
 #[test]

@@ -66,6 +66,7 @@ pub(super) fn attribution() -> Attribution {
         replicas: range(1.49, 1.5, 1.51),
         impossible: 0.12,
         no_room: 0.0,
+        tolerance_ms: None,
         collectives: vec![],
         prompts_ms: None,
         priors: vec![],

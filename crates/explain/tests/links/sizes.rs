@@ -170,3 +170,67 @@ fn a_curve_that_rests_is_warned_of_below_the_answer_once() {
     let said = "\nWARNING: more bytes do not always take longer (all_reduce on 4 ranks, interleaved in curve of 50 us and curve of 50.5 us: 256 KiB 50.00 us and 4 MiB 50.50 us: 16 times as many bytes take no longer)";
     assert_eq!(text.matches(said).count(), 1, "{text}");
 }
+
+#[test]
+fn a_dip_that_the_step_does_not_read_is_not_warned_of() {
+    let mut inputs = sizes(36.0, 26.7, true);
+    // A protocol's dip at sizes far below the 256 KiB of the step, and a fall far above: the logits are 2.3 MiB a rank and lie between
+    // 256 KiB and 8 MiB.
+    for (bytes, us) in [
+        (8 << 10, 8.10),
+        (16 << 10, 7.52),
+        (64 << 20, 6400.0),
+        (128 << 20, 5900.0),
+    ] {
+        let point = point(4, bytes, us, CallMode::Interleaved);
+        inputs.curve.push(point);
+    }
+    let text = sizes_text(&compare_sizes(&inputs, 2, 1, 1_000));
+    assert!(!text.contains("WARNING"), "{text}");
+}
+
+#[test]
+fn more_gpus_that_are_slower_are_told_first() {
+    // 36 / 40 is 0.9.
+    let comparison = compare_sizes(&sizes(36.0, 40.0, true), 2, 1, 4_000);
+    let answer = sizes_answer(&comparison);
+    assert!(
+        answer[0].starts_with(
+            "NOT FASTER THAN TP2 (a slow link does that, and files given the wrong way round): 4 GPUs decode 0.9"
+        ),
+        "{answer:?}"
+    );
+    let faster = sizes_answer(&compare_sizes(&sizes(36.0, 26.7, true), 2, 1, 4_000));
+    assert!(faster[0].starts_with("4 GPUs decode 1.3"), "{faster:?}");
+}
+
+#[test]
+fn communication_is_perhaps_where_its_curve_is_of_another_box_or_one_gpu_does_not_show_it() {
+    let mut comparison = compare_sizes(&sizes(36.0, 26.7, true), 2, 1, 4_000);
+    let answer = sizes_answer(&comparison);
+    assert!(
+        answer[0].contains(", communication 8.")
+            && answer[0].contains("] by the curve of 4 ranks, "),
+        "{answer:?}"
+    );
+    if let SizeOutcome::Attributed { attribution } = &mut comparison.outcome {
+        attribution.untold_from_one = Some(attribution.remainder);
+    }
+    let answer = sizes_answer(&comparison);
+    assert!(
+        answer[0].contains(", communication perhaps 8.")
+            && answer[0].contains("by the curve of 4 ranks (against TP1 the step itself does not tell it from nothing), "),
+        "{answer:?}"
+    );
+    let mut published = sizes(36.0, 26.7, true);
+    published.curve.retain(|point| point.ranks == 2);
+    published.known.gpu = Some("NVIDIA RTX PRO 6000 Blackwell Server Edition".to_owned());
+    let comparison = compare_sizes(&published, 2, 1, 4_000);
+    let grade = attributed(&comparison)
+        .bars
+        .iter()
+        .find(|bar| bar.cause == SizeCause::Communication);
+    assert_eq!(grade.unwrap().grade, Some(Grade::D));
+    let answer = sizes_answer(&comparison);
+    assert!(answer[0].contains("communication perhaps "), "{answer:?}");
+}

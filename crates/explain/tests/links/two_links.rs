@@ -2,8 +2,8 @@
 
 use crate::cases::{figures, inputs, near, nvidia, point, run, side};
 use explain::{
-    LinkComparison, LinkOutcome, LinkSide, LinkVerdict, Override, TimeOf, compare_links,
-    links_answer, links_text,
+    LinkComparison, LinkOutcome, LinkSide, LinkVerdict, Override, PhysicalLink, TimeOf,
+    compare_links, links_answer, links_text,
 };
 use measure::record::CallMode;
 
@@ -140,6 +140,55 @@ fn a_slower_step_over_the_faster_link_is_not_put_on_the_link() {
     assert_eq!(*verdict, LinkVerdict::AgainstLink);
     assert!(links_answer(&comparison)[0].contains("it is not the link"));
     assert!(figures.next[0].contains("--tp 1"), "{:?}", figures.next);
+}
+
+/// The links of these sides, by their bytes a second.
+fn linked(mut of: LinkSide, words: &str, raw_gb_per_s: f64) -> LinkSide {
+    of.link = Some(PhysicalLink {
+        words: words.to_owned(),
+        raw_gb_per_s,
+        path: None,
+    });
+    of
+}
+
+#[test]
+fn curves_that_go_against_the_links_that_were_given_are_refused() {
+    // x8 takes twice as long for the same bytes, and its step is 5 ms longer; the curve that was given for it is 40 us faster a call.
+    let (x16, x8) = (
+        linked(decode("A", 60.0, &[40.0]), "Gen4 x16", 31.5),
+        linked(decode("B", 20.0, &[45.0]), "Gen4 x8", 15.75),
+    );
+    let comparison = compared(&x16, &x8);
+    assert!(
+        matches!(comparison.outcome, LinkOutcome::Refused { .. }),
+        "{comparison:?}"
+    );
+    let answer = links_answer(&comparison);
+    assert!(
+        answer[0].contains(
+            "the curves contradict the links that were given: are --allreduce-a and --allreduce-b mixed up?"
+        ),
+        "{answer:?}"
+    );
+    assert!(answer[1].contains("--allreduce-a"), "{answer:?}");
+    // The right way round the curves make 161 * 40 us = 6.4 ms and the logits' part of it.
+    let (x16, x8) = (
+        linked(decode("A", 20.0, &[40.0]), "Gen4 x16", 31.5),
+        linked(decode("B", 60.0, &[46.6]), "Gen4 x8", 15.75),
+    );
+    let comparison = compared(&x16, &x8);
+    let decode_step = figures(&comparison.outcome).decode.clone().unwrap();
+    assert_eq!(decode_step.verdict, LinkVerdict::ExplainedByLink);
+    // Without links only the measured times speak against the curves, and no number of all-reduces is below nothing.
+    let comparison = compared(&decode("A", 60.0, &[40.0]), &decode("B", 20.0, &[45.0]));
+    let decode_step = figures(&comparison.outcome).decode.clone().unwrap();
+    assert_eq!(decode_step.predicted.unwrap().effective, None);
+    let answer = links_answer(&comparison);
+    assert!(
+        answer[0].contains("unless --allreduce-a and --allreduce-b are mixed up"),
+        "{answer:?}"
+    );
 }
 
 /// With curves that were timed one call at a time, which no engine does.
@@ -432,6 +481,8 @@ fn times_that_are_many_times_the_whole_step_are_of_another_unit() {
     };
     let why = refusal.to_string();
     assert!(why.contains("looks like the wrong unit"), "{why}");
+    let next = &links_answer(&comparison)[1];
+    assert!(next.contains("look in which unit"), "{next}");
 }
 
 #[test]

@@ -140,6 +140,12 @@ impl Opened {
 }
 
 fn found(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
+    if text.trim().is_empty() {
+        return Err(ImportError::Unusable {
+            origin: origin.to_owned(),
+            why: "is empty; run the benchmark again, or give the file that it wrote".to_owned(),
+        });
+    }
     let Some(value) = parse(text) else {
         return of_lines(text, origin);
     };
