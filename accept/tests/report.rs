@@ -173,6 +173,55 @@ fn journal(folder: &Path, lines: &[Value], torn: &str) {
     fs::write(folder.join("journal.jsonl"), text).expect("the tests' folder can be written");
 }
 
+/// A run that ended accepted with no time for a step that was asked for, was taken up again, and has these lines behind that.
+fn taken_up(folder: &Path, behind: &[Value]) {
+    let mut first = report();
+    let skipped = json!({"id": "concurrent box", "kind": "concurrent", "about": ["box"], "required": false, "verdict": "skip",
+        "reason": {"code": "budget", "text": "no time"}, "limit": null, "evidence": [], "advice": null});
+    first["checks"].as_array_mut().unwrap().push(skipped);
+    first["verdict"] = json!("accepted_with_warnings");
+    fs::write(folder.join("report.json"), first.to_string()).unwrap();
+    let again = json!({"segment": {"at": "2026-11-22T21:00:00Z", "boot": null}});
+    let lines = [json!({"end": {"report": first}}), again];
+    journal(folder, &[&lines[..], behind].concat(), "");
+}
+
+#[test]
+fn a_run_that_was_taken_up_again_and_did_not_end_counts_by_its_journal_alone() {
+    let folder = folder("taken-up", &report());
+    let run = folder.to_str().unwrap();
+    let out = folder.join("never-written.json");
+    let capture = ["baseline", "capture", run, "--out", out.to_str().unwrap()];
+    taken_up(&folder, &[]);
+    // `report.json` says accepted, with warnings, and the run has not ended since.
+    let (text, _) = told(&["report", run], 0);
+    assert!(
+        text.contains("INCONCLUSIVE") && !text.contains("ACCEPTED"),
+        "{text}"
+    );
+    let (listed, _) = told(&["fleet", run], 3);
+    assert!(
+        listed.contains("1 inconclusive") && listed.contains("the run was broken off"),
+        "{listed}"
+    );
+    assert!(told(&capture, 3).1.contains("did not end by itself"));
+    // What fails behind the end rejects.
+    let mut bad = report()["checks"][0].clone();
+    bad["verdict"] = json!("fail");
+    bad["reason"] = json!({"code": "link_degraded", "text": "Gen4 x8"});
+    taken_up(&folder, &[json!({"check": {"check": bad}})]);
+    for reports in [run, folder.join("report.json").to_str().unwrap()] {
+        let (listed, _) = told(&["fleet", reports], 1);
+        assert!(listed.contains("1 rejected"), "{listed}");
+    }
+    assert!(told(&capture, 3).1.contains("did not end by itself"));
+    assert!(told(&["compare", run, run], 3).0.contains("INCONCLUSIVE"));
+    // So does the journal alone.
+    fs::remove_file(folder.join("report.json")).unwrap();
+    assert!(told(&["fleet", run], 1).0.contains("1 rejected"));
+    assert!(!out.exists());
+}
+
 /// The beginning of a line.
 const TORN: &str = "{\"check\": {\"ch";
 

@@ -12,7 +12,7 @@ use super::{BASELINE_SCHEMA, Baseline, Figure};
 use crate::figures::{figures, is_good};
 use crate::plural::plural;
 use crate::report::{BoxVerdict, Check, ReasonCode, Report, RunStatus};
-use crate::run::{Written, written};
+use crate::run::{Written, of_alone, written};
 
 /// A baseline that was made, and what was left out of it.
 pub(super) struct Captured {
@@ -41,7 +41,12 @@ pub(crate) fn capture(run: &Path, out: &Path) -> u8 {
         return exit::USAGE;
     }
     let report = match written(run) {
-        Ok(Written { report, .. }) => report,
+        Ok(Written { report, is_alone }) => {
+            if is_alone {
+                say!("note: {}", of_alone(&report));
+            }
+            report
+        }
         Err(error) => {
             say!("error: {error}");
             return exit::USAGE;
@@ -112,6 +117,10 @@ pub(super) fn shared(busy: &[String]) -> String {
 
 /// The baseline of a report, or why there is none.
 pub(super) fn captured(report: &Report) -> Result<Captured, String> {
+    if let RunStatus::Failed { reason } = &report.status {
+        let reason = measure::control::replaced(reason);
+        return Err(format!("the run measured nothing: {reason}"));
+    }
     if report.status != RunStatus::Complete {
         return Err(
             "the run did not end by itself; run it again, or go on with `accept run --resume`"

@@ -94,17 +94,22 @@ fn answer(compared: &Compared) -> String {
         count(CameTo::MaybeWorse),
         count(CameTo::Faster)
     );
-    let checks = format!(
-        "{} worse, {} no longer given",
-        plural(worse, "verdict"),
-        rows.checks.len() - worse
-    );
+    // A baseline has no verdicts that could be worse.
+    let has_verdicts = [&compared.a, &compared.b].map(|head| head.kind == "report");
+    let checks = match has_verdicts {
+        [true, true] => format!(
+            "; {} worse, {} no longer given",
+            plural(worse, "verdict"),
+            rows.checks.len() - worse
+        ),
+        _ => String::new(),
+    };
     let word = match compared.exit_code {
         exit::REJECTED => "WORSE",
         exit::INCONCLUSIVE => "INCONCLUSIVE",
         _ => "NOT WORSE",
     };
-    format!("{word}: {figures}; {checks}")
+    format!("{word}: {figures}{checks}")
 }
 
 /// The lines on checks, and the table of figures.

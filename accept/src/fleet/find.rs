@@ -21,9 +21,10 @@ const MOST: usize = 20_000;
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// The files, each with whether it claims to be a report: by its name, or because it was named itself.
+    /// The files, and folders of runs that have a journal and no report, each with whether it claims to be a report: by its name, or
+    /// because it was named itself.
     pub(super) files: Vec<(PathBuf, bool)>,
-    /// Folders that could not be listed, and those of runs that did not end: why there is no report of theirs.
+    /// Folders that could not be listed, and why.
     pub(super) unlisted: Vec<(PathBuf, String)>,
     /// Folders that lie too deep to be searched.
     pub(super) too_deep: Vec<PathBuf>,
@@ -64,8 +65,7 @@ fn search(folder: &Path, depth: usize, found: &mut Found) -> Result<(), String> 
     if has_report {
         keep(report, true, found)?;
     } else if has_journal {
-        let why = "its run did not end: there is a journal and no report; `accept run --resume` goes on with it";
-        found.unlisted.push((folder.to_owned(), why.to_owned()));
+        keep(folder.to_owned(), true, found)?;
     }
     let listed = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
     let entries = match listed {

@@ -12,8 +12,9 @@ use std::thread;
 use super::find::Found;
 use super::member::{Group, Member, cut, digest, shown};
 use crate::bounded;
-use crate::report::{Report, RunStatus};
-use crate::run::written;
+use crate::outputs::redacted;
+use crate::report::{BoxVerdict, Report, RunStatus};
+use crate::run::{JOURNAL_FILE, told, written};
 
 /// Readers at once, at most.
 const READERS: usize = 8;
@@ -140,15 +141,40 @@ fn one(path: &Path, claims: bool) -> Read {
     if !claims && bounded::head(path, HEAD).is_ok_and(|head| is_of_another(&head)) {
         return Read::Other;
     }
+    if path.is_dir() {
+        return without_report(path);
+    }
     match written(path) {
         Err(error) => Read::Unreadable(cut(&error)),
-        Ok(written) if written.report.devices.is_empty() => {
+        // A box that is rejected is one, whatever else its report lacks.
+        Ok(written)
+            if written.report.devices.is_empty()
+                && written.report.verdict != BoxVerdict::Rejected =>
+        {
             Read::WithoutDevices(cut(&why_no_device(&written.report)), written.is_alone)
         }
         Ok(written) => match digest(path, &written.report) {
             Ok(digested) => Read::Report(Box::new(digested), written.is_alone),
             Err(why) => Read::Unreadable(why),
         },
+    }
+}
+
+/// The run of a folder that has a journal and no report: one that did not end is told as that, unless its journal rejects the box.
+fn without_report(folder: &Path) -> Read {
+    const WHY: &str = "its run did not end: there is a journal and no report; `accept run --resume` goes on with it";
+    let journal = folder.join(JOURNAL_FILE);
+    let is_told = |report: &Report| {
+        report.status == RunStatus::Complete || report.verdict == BoxVerdict::Rejected
+    };
+    match told(&journal) {
+        Ok(written) if is_told(&written.report) => {
+            match digest(&journal, &redacted(written.report, false)) {
+                Ok(digested) => Read::Report(Box::new(digested), written.is_alone),
+                Err(why) => Read::Unreadable(why),
+            }
+        }
+        _ => Read::Unreadable(WHY.to_owned()),
     }
 }
 

@@ -55,7 +55,8 @@ pub(super) fn judge(fleet: &Fleet, expected: Option<usize>) -> Outcome {
     outcome
 }
 
-/// Rejected or slower than its like is 1, whatever else holds; undecided, fewer than expected, unreadable, or nothing judged beside its like, is 3.
+/// Rejected or slower than its like is 1, whatever else holds; undecided, fewer than expected, unreadable, not searched, or nothing judged
+/// beside its like, is 3.
 fn exit_code(outcome: &Outcome) -> u8 {
     let groups = || outcome.groups.iter();
     let verdicts = |wanted: BoxVerdict| {
@@ -74,6 +75,7 @@ fn exit_code(outcome: &Outcome) -> u8 {
     if verdicts(BoxVerdict::Inconclusive)
         || !outcome.unreadable.is_empty()
         || !outcome.without_devices.is_empty()
+        || !outcome.not_searched.is_empty()
         || !is_judged
         || is_lacking
     {

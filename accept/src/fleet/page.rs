@@ -4,7 +4,8 @@ use report::{Axis, Block, Page, Plot, PlotPoint, PlotSeries, Section, Shape, Tab
 
 use super::outcome::{Figure, Group, Outcome, Outlier};
 use super::text::{
-    BOX_TO_BOX, HEADS, answer, cells, head, meant, not_searched, refused, to_do, without_journal,
+    BOX_TO_BOX, HEADS, answer, cells, head, meant, not_searched, place, refused, to_do,
+    without_journal,
 };
 
 use crate::plural::plural;
@@ -87,15 +88,11 @@ fn section(index: usize, of: usize, group: &Group, simulated: bool) -> Section {
         let heads = [
             "box",
             "device or pair",
-            "check",
             "figure",
             "is",
-            "n",
             "median of its like",
             "worse by",
-            "alike",
             "z",
-            "report",
         ];
         blocks.push(Block::Paragraph("Slower than their like".to_owned()));
         blocks.extend(table(&heads, group.outliers.iter().map(row).collect()));
@@ -130,24 +127,21 @@ fn section(index: usize, of: usize, group: &Group, simulated: bool) -> Section {
 }
 
 fn row(outlier: &Outlier) -> Vec<String> {
-    let number = |value: Option<f64>| {
-        value.map_or_else(
-            || "—".to_owned(),
-            |value| format!("{value:.2} {}", outlier.unit),
-        )
+    let number = |value: Option<f64>, of: Option<String>| {
+        let of = of.map_or_else(String::new, |of| format!(" ({of})"));
+        match value {
+            Some(value) => format!("{value:.2} {}{of}", outlier.unit),
+            None => format!("—{of}"),
+        }
     };
     vec![
-        outlier.node.clone(),
+        place(&outlier.node, &outlier.report),
         meant(outlier),
-        outlier.check.clone(),
-        outlier.what.clone(),
-        number(outlier.value),
-        outlier.n.map_or_else(|| "—".to_owned(), |n| n.to_string()),
-        number(outlier.median),
+        format!("{}, {}", outlier.check, outlier.what),
+        number(outlier.value, outlier.n.map(|n| format!("n={n}"))),
+        number(outlier.median, Some(format!("{} alike", outlier.alike))),
         format!("{:.1}%", outlier.worse_percent),
-        outlier.alike.to_string(),
         format!("{:.1}", outlier.z),
-        outlier.report.clone(),
     ]
 }
 

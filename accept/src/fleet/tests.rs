@@ -443,7 +443,7 @@ fn runs_below_the_folder_of_a_run_are_found_and_what_lies_too_deep_is_named() {
     // Six, n9 and n7.
     assert_eq!((outcome.reports, outcome.groups[0].boxes), (8, 8));
     assert!(outcome.unreadable.is_empty(), "{:?}", outcome.unreadable);
-    assert_eq!(outcome.not_searched.len(), 1);
+    assert_eq!((outcome.not_searched.len(), outcome.exit_code), (1, 3));
     let shown = text(&outcome);
     assert!(
         shown.contains("more than 3 levels below what was named: 1 folder, the first of them")
@@ -494,6 +494,48 @@ fn a_run_that_looked_at_no_device_is_of_no_box_and_no_real_hardware() {
         assert!(page.contains(told), "{told} in {page}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_rejected_box_without_devices_is_rejected_and_one_box_six_times_is_one() {
+    let folder = folder("fleet-bare");
+    let slow = |kind: &str| measured(kind, "GPU0->GPU1", Verdict::Fail, "GB/s", samples(4.0));
+    let mut bare = report("n0", vec![slow("p2p")]);
+    bare.devices.clear();
+    write(&folder, "bare", &bare);
+    let outcome = judged(&folder);
+    assert_eq!((outcome.without_devices.len(), outcome.exit_code), (0, 1));
+    std::fs::remove_dir_all(folder.join("bare")).unwrap();
+    // The same UUIDs six times, begun at six times: five are left out.
+    for hour in 0..6 {
+        let mut again = report("n1", good(25.0 + f64::from(hour)));
+        again.started = format!("2026-11-20T0{hour}:00:00Z");
+        write(&folder, &format!("run-{hour}"), &again);
+    }
+    let found = gather(&find(std::slice::from_ref(&folder)).unwrap()).unwrap();
+    let shown = text(&judge(&found, Some(6)));
+    assert!(
+        shown.contains("fewer boxes than reports: those that are left out are of a box that another report is of")
+            && !shown.contains("wrote no report"),
+        "{shown}"
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_box_is_named_with_the_folder_of_its_report_once() {
+    for (node, report, shown) in [
+        ("node-1f3a", "f/n6/report.json", "node-1f3a (f/n6)"),
+        ("n6", "f/n6/report.json", "n6"),
+        (
+            "node-withheld (n6)",
+            "f/n6/report.json",
+            "node-withheld (n6)",
+        ),
+        ("node-1f3a", "report.json", "node-1f3a"),
+    ] {
+        assert_eq!(super::text::place(node, report), shown);
+    }
 }
 
 #[test]

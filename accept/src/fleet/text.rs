@@ -103,6 +103,8 @@ pub(super) fn to_do(outcome: &Outcome) -> Vec<String> {
     let lacking = outcome
         .expected
         .map_or(0, |expected| expected.saturating_sub(boxes));
+    // Reports that came and are of no box more.
+    let again = outcome.superseded.len() + outcome.copies.len();
     [
         (
             count(BoxVerdict::Rejected) > 0,
@@ -129,8 +131,16 @@ pub(super) fn to_do(outcome: &Outcome) -> Vec<String> {
             "files that could not be read: fetch them again from their boxes, with the journal beside each report",
         ),
         (
-            lacking > 0,
+            lacking > again,
             "fewer boxes than were expected: look which of them wrote no report",
+        ),
+        (
+            lacking > 0 && again > 0,
+            "fewer boxes than reports: those that are left out are of a box that another report is of (its UUIDs are the same); gather one of each box",
+        ),
+        (
+            !outcome.not_searched.is_empty(),
+            "folders that were not searched: name them, too, to have them searched",
         ),
         (
             !is_judged && boxes > 0,
@@ -238,9 +248,10 @@ fn slower(outcome: &Outcome, scope: Scope) -> Vec<String> {
     let mut told: Vec<String> = boxes
         .iter()
         .take(NAMED)
-        .map(|(node, _, figures)| {
+        .map(|(node, report, figures)| {
             let figures = plural(*figures, "figure");
-            format!("box {node} {what} ({figures})")
+            let place = place(node, report);
+            format!("box {place} {what} ({figures})")
         })
         .collect();
     if boxes.len() > NAMED {
@@ -250,6 +261,17 @@ fn slower(outcome: &Outcome, scope: Scope) -> Vec<String> {
         ));
     }
     told
+}
+
+/// A box by its name and the folder of its report; the name of one whose name is withheld holds that already.
+pub(super) fn place(node: &str, report: &str) -> String {
+    let folder = report.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let last = folder.rsplit('/').next().unwrap_or_default();
+    if last.is_empty() || node == last || node.ends_with(&format!("({last})")) {
+        node.to_owned()
+    } else {
+        format!("{node} ({folder})")
+    }
 }
 
 /// What is common to a group.

@@ -15,7 +15,7 @@ use crate::report::{Check, ReasonCode};
 const KIND: &str = "allreduce";
 
 /// The unit of a bus bandwidth as a part of a pair's: without words it would read as a rate.
-const OF_PAIR: &str = "x the slowest pair";
+pub(crate) const OF_PAIR: &str = "x the slowest pair";
 
 /// The modes that are judged as one, by the first that was measured and may be judged: a soft box plays host-synced calls in real
 /// time, which says nothing of the box where this machine is too slow for it.

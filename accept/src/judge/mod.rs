@@ -37,6 +37,7 @@ use crate::cli::Level;
 use crate::findings::Findings;
 use crate::profile::Profile;
 use crate::report::{Check, ReasonCode};
+pub(crate) use collectives::OF_PAIR;
 use judging::Judging;
 use pool::Pool;
 pub(crate) use spread::is_open;

@@ -8,7 +8,7 @@ use program::say;
 use super::{check, check_not_read, redacted, write};
 use crate::cli::ReportArgs;
 use crate::report;
-use crate::run::{ALONE, JOURNAL_FILE, Written, told};
+use crate::run::{JOURNAL_FILE, Written, of_alone, told};
 
 /// Reads the report, writes what is asked for, and gives the exit code.
 pub(crate) fn again(args: &ReportArgs) -> u8 {
@@ -30,7 +30,7 @@ pub(crate) fn again(args: &ReportArgs) -> u8 {
     let report = match told(&args.run) {
         Ok(Written { report, is_alone }) => {
             if is_alone {
-                say!("note: {ALONE}");
+                say!("note: {}", of_alone(&report));
             }
             report
         }

@@ -59,7 +59,8 @@ pub(super) fn answer(report: &Report) -> Vec<String> {
     let noticed = of(&looked_at, |check| match check.verdict {
         Verdict::Warn => true,
         Verdict::Fail | Verdict::Inconclusive => !check.required,
-        Verdict::Pass | Verdict::Skip => false,
+        Verdict::Skip => !check.required && check.reason.code == ReasonCode::Budget,
+        Verdict::Pass => false,
     });
     let against = against(report);
     let word = report.verdict.words();
@@ -265,7 +266,9 @@ fn step(check: &Check) -> Option<&str> {
         Verdict::Pass => None,
         Verdict::Warn | Verdict::Fail => own.or_else(of_kind),
         Verdict::Inconclusive => own.or_else(|| next(check.reason.code)),
-        Verdict::Skip if check.required => own.or_else(|| next(check.reason.code)),
+        Verdict::Skip if check.required || check.reason.code == ReasonCode::Budget => {
+            own.or_else(|| next(check.reason.code))
+        }
         Verdict::Skip => None,
     }
 }

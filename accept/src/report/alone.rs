@@ -8,6 +8,7 @@ use measure::stats::median_interval;
 use super::read::{EQUAL, shown};
 use super::{BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Side, Verdict};
 use crate::checks;
+use crate::judge::OF_PAIR;
 use crate::profile::{self, LimitRow, LimitUnit, Profile};
 
 /// The deepest level, at which losing the watch over a kind of check makes it required.
@@ -94,14 +95,86 @@ fn of_profile(report: &Report) -> Option<String> {
                 used.name
             ));
         }
-        let limit = check.limit.as_ref()?;
-        (!is_of(profile, check, limit, has_baseline)).then(|| {
-            format!(
+        let Some(limit) = &check.limit else {
+            return must_be_held(profile, check).then(|| {
+                format!(
+                    "check `{id}` passes without a limit, and profile {} has one for it",
+                    used.name
+                )
+            });
+        };
+        if !is_of(profile, check, limit, has_baseline) {
+            return Some(format!(
                 "check `{id}` is held against a limit that profile {} does not have",
                 used.name
-            )
-        })
+            ));
+        }
+        let lacks = lacks(check, limit)?;
+        Some(format!("check `{id}` passes {lacks}"))
     })
+}
+
+/// Whether a check passed on a figure for which the profile has a limit. On host memory there is no link of whose part a limit could be.
+fn must_be_held(profile: &Profile, check: &Check) -> bool {
+    let is_host = profile
+        .matches
+        .as_ref()
+        .is_some_and(|matches| matches.backend == "host");
+    let is_about = |of: &String| {
+        let words = check.about.iter().flat_map(|about| about.split(' '));
+        words.into_iter().any(|word| word == of)
+    };
+    let has_row = profile.limit.iter().any(|row| {
+        row.check == check.kind
+            && row.of.as_ref().is_none_or(is_about)
+            && !(is_host && row.unit == LimitUnit::OfCeiling)
+    });
+    let is_measured = |evidence: &Evidence| matches!(evidence, Evidence::Measured { .. });
+    has_row && check.verdict == Verdict::Pass && check.evidence.iter().any(is_measured)
+}
+
+/// What a check that passed on a rate, a time or a ratio does not have of what every such check has: its figure first, with an interval,
+/// and samples behind it; `None` where it has all.
+fn lacks(check: &Check, limit: &Limit) -> Option<&'static str> {
+    if check.verdict != Verdict::Pass || !WITH_SAMPLES.contains(&limit.unit.as_str()) {
+        return None;
+    }
+    let Some(Evidence::Measured {
+        unit,
+        low,
+        high,
+        samples,
+        ..
+    }) = check.evidence.first()
+    else {
+        return Some("without the figure that its limit is for");
+    };
+    if *unit != limit.unit {
+        return Some("on a figure in another unit than its limit");
+    }
+    if low.is_none() || high.is_none() {
+        return Some("on a figure without an interval");
+    }
+    // A ratio is worked out of others, which may stand in other checks with their samples.
+    let is_sampled = RATIOS.contains(&unit.as_str()) || !samples.is_empty();
+    (!is_sampled).then_some("on an interval without samples")
+}
+
+/// The units of a ratio of two figures.
+const RATIOS: [&str; 2] = ["1", OF_PAIR];
+
+/// Units of what is sampled, or worked out of that.
+const WITH_SAMPLES: [&str; 5] = ["GB/s", "us", "ms", "1", OF_PAIR];
+
+/// Required checks that stand aside because there is no such thing on the box, by their ids: nothing in a report shows that it is so.
+pub(crate) fn set_aside(report: &Report) -> Vec<&str> {
+    let is_aside = |check: &&Check| {
+        check.required
+            && check.verdict == Verdict::Skip
+            && check.reason.code == ReasonCode::NotApplicable
+    };
+    let checks = report.checks.iter().filter(is_aside);
+    checks.map(|check| check.id.as_str()).collect()
 }
 
 /// Whether a limit is one of the profile's.
@@ -119,7 +192,12 @@ fn is_of(profile: &Profile, check: &Check, limit: &Limit, has_baseline: bool) ->
 }
 
 fn is_row(row: &LimitRow, limit: &Limit) -> bool {
-    let is_alike = row.good == limit.good && row.source == limit.source;
+    let is_in_unit = match row.unit {
+        LimitUnit::OfCeiling => limit.unit == "GB/s",
+        LimitUnit::Ratio => RATIOS.contains(&limit.unit.as_str()),
+        other => limit.unit == other.word(),
+    };
+    let is_alike = row.good == limit.good && row.source == limit.source && is_in_unit;
     let lines = [(row.fail, limit.fail), (row.warn, limit.warn)];
     let factor = match row.unit {
         LimitUnit::OfCeiling => {

@@ -6,7 +6,7 @@ mod document;
 mod read;
 mod verdict;
 
-pub(crate) use alone::contradiction;
+pub(crate) use alone::{contradiction, set_aside};
 pub(crate) use check::{Check, Evidence, Limit, Reason, Seen, Side, Subject};
 pub(crate) use document::{
     Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, Report, ReportDevice, RunStatus, Series, Setting,

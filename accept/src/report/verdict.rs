@@ -126,7 +126,7 @@ reasons! {
     CannotLoadLink = "cannot_load_link", OPEN;
     /// The kernel or driver does not let this user look.
     Permission = "permission", OPEN;
-    /// The process that watched the devices was lost or blocked.
+    /// The process that watched the devices was lost or stopped, or a call of the driver blocked it.
     MonitorLost = "monitor_lost", OPEN;
     /// Others use the device.
     BusyDevice = "busy_device", OPEN;
@@ -210,7 +210,7 @@ impl BoxVerdict {
     ///
     /// A required check that fails rejects. A required check that is inconclusive, or skipped for another reason than that there
     /// is nothing to look at, leaves the box undecided; so does a run in which no required check was measured. A check for faults
-    /// that the user left out is something to look at.
+    /// that the user left out is something to look at, and so is one that was asked for and for which there was no time.
     #[must_use]
     pub(crate) fn of<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Self {
         Self::of_rows(checks.into_iter().map(|check| {
@@ -235,7 +235,10 @@ impl BoxVerdict {
                 }
                 // What is not required and is not good is told, and decides nothing.
                 Verdict::Fail | Verdict::Inconclusive => warned = true,
-                Verdict::Skip => warned |= sees_faults && reason == ReasonCode::ExcludedByUser,
+                Verdict::Skip => {
+                    warned |= reason == ReasonCode::Budget
+                        || (sees_faults && reason == ReasonCode::ExcludedByUser);
+                }
             }
         }
         match (failed, open || !measured, warned) {
@@ -318,12 +321,15 @@ mod tests {
     }
 
     #[test]
-    fn a_check_for_faults_that_was_left_out_by_hand_is_something_to_look_at() {
+    fn what_was_left_out_by_hand_or_for_want_of_time_is_something_to_look_at() {
         let good = ((true, Pass, R::WithinLimit), false);
         for (left_out, sees_faults, expected) in [
             (R::ExcludedByUser, true, BoxVerdict::AcceptedWithWarnings),
             (R::ExcludedByUser, false, BoxVerdict::Accepted),
             (R::UnsupportedByDevice, true, BoxVerdict::Accepted),
+            // Asked for, as the level has it, and no time was left.
+            (R::Budget, false, BoxVerdict::AcceptedWithWarnings),
+            (R::NotAsked, false, BoxVerdict::Accepted),
         ] {
             let rows = [good, ((false, Skip, left_out), sees_faults)];
             assert_eq!(BoxVerdict::of_rows(rows), expected, "{left_out:?}");

@@ -10,14 +10,14 @@ use topology::Sysfs;
 
 use super::asked::time_budget;
 use super::folder::Folder;
-use super::journal::{Entry, Journal};
+use super::journal::{Entry, Journal, not_begun};
 use super::kept::Kept;
 use super::key::{self, Key};
 use super::scene::Scene;
 use super::session::Session;
 use super::start::Run;
 use super::steps::Bench;
-use super::{counters, environment, machine};
+use super::{counters, environment, machine, write};
 use crate::checks::Group;
 use crate::findings::{Counter, Findings, Found};
 use crate::plural::plural;
@@ -61,7 +61,8 @@ impl Run<'_> {
                     Ok(settings) => report.settings = settings,
                     Err(why) => report.notes.push(format!("settings were not read: {why}")),
                 }
-                Journal::begin(folder.path(), &key, &report)?
+                Journal::begin(folder.path(), &key, &report)
+                    .map_err(|stop| not_begun(stop, folder.path()))?
             }
         };
         if let Some(kept) = &kept {
@@ -161,6 +162,9 @@ impl Run<'_> {
             at: provenance::now(),
             boot,
         })?;
+        if let Some(kept) = kept {
+            write::taken_up(kept, session.folder.path(), &self.args.forms)?;
+        }
         if rebooted {
             session.notes.push(
                 "the machine started anew since this run began: what counters rose by is not known, and the figures are of both starts".to_owned(),

@@ -228,6 +228,17 @@ fn holder(file: &File) -> Option<String> {
     })
 }
 
+/// An error that the disk made before a run had a journal, so that there is nothing to go on with.
+pub(super) fn not_begun(stop: Stop, folder: &Path) -> Stop {
+    match stop {
+        Stop::Internal(error) => Stop::Internal(anyhow!(
+            "the run could not begin in {}: {error:#}; make room, and start it anew with another --out",
+            folder.display()
+        )),
+        other => other,
+    }
+}
+
 /// An error that the disk made, as the end of a run in this folder.
 pub(crate) fn not_durable(stop: Stop, folder: &Path) -> Stop {
     match stop {

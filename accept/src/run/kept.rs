@@ -237,6 +237,30 @@ impl Kept {
         if self.is_ended {
             return self.report.clone();
         }
+        let mut report = self.until_now();
+        report.notes.push(
+            "the run did not end by itself: killed, or the machine went down; `accept run --resume` goes on with it".to_owned(),
+        );
+        if self.torn_bytes > 0 {
+            report.notes.push(format!(
+                "the last line of its journal is torn and passed over ({})",
+                plural(self.torn_bytes, "byte")
+            ));
+        }
+        report
+    }
+
+    /// The report that takes the place of an earlier one while the run is gone on with: what stood before, and no box is accepted by it.
+    pub(crate) fn taken_up(&self) -> Report {
+        let mut report = self.until_now();
+        report.notes.push(
+            "the run was taken up again, and this is what stood before: it goes on, or was killed since, and then `accept run --resume` goes on with it".to_owned(),
+        );
+        report
+    }
+
+    /// What the checks had come to.
+    fn until_now(&self) -> Report {
         let mut report = self.report.clone();
         report.status = RunStatus::Broken;
         report.took_s = self.took_s;
@@ -247,15 +271,6 @@ impl Kept {
             false => BoxVerdict::Inconclusive,
         };
         report.exit_code = report.verdict.exit_code();
-        report.notes.push(
-            "the run did not end by itself: killed, or the machine went down; `accept run --resume` goes on with it".to_owned(),
-        );
-        if self.torn_bytes > 0 {
-            report.notes.push(format!(
-                "the last line of its journal is torn and passed over ({})",
-                plural(self.torn_bytes, "byte")
-            ));
-        }
         report
     }
 }

@@ -30,7 +30,7 @@ mod write;
 
 use asked::{level_word, loaded, matches, time_budget};
 pub(crate) use journal::FILE as JOURNAL_FILE;
-pub(crate) use of_folder::{ALONE, Written, told, written};
+pub(crate) use of_folder::{ALONE, Written, of_alone, told, written};
 pub(crate) use plan::plan;
 pub(crate) use process::{TIED, become_tied};
 pub(crate) use start::run;

@@ -154,7 +154,7 @@ impl Monitor {
             Some("it said nothing".to_owned())
         } else if silent >= SILENT || (silent >= SHORT && silent * 10 >= self.begun.elapsed()) {
             Some(format!(
-                "its last line was {:.0} s old when the load ended",
+                "its last line was {:.0} s old when the load ended: the driver's calls blocked, or the monitor was stopped",
                 silent.as_secs_f64()
             ))
         } else {

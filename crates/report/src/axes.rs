@@ -153,6 +153,16 @@ pub(crate) fn key(
     (name, end): (&str, f64),
 ) {
     drawing.path(class, &[(x, y - 4.0), (x + 24.0, y - 4.0)]);
+    key_name(drawing, (x, y), (name, end));
+}
+
+/// The same of a series that is drawn in dots.
+pub(crate) fn key_dot(drawing: &mut Drawing, class: &str, at: (f64, f64), named: (&str, f64)) {
+    drawing.dot(class, (at.0 + 12.0, at.1 - 4.0));
+    key_name(drawing, at, named);
+}
+
+fn key_name(drawing: &mut Drawing, (x, y): (f64, f64), (name, end): (&str, f64)) {
     let from = x + 30.0;
     #[expect(
         clippy::cast_possible_truncation,

@@ -3,7 +3,7 @@
 //! Lines differ by dashes, not by colour only. It is drawn narrower than other pictures, so that its words can still be read on
 //! a telephone.
 
-use crate::axes::{Area, Axes, BELOW, ROW, class_of, key, number, row, ticks};
+use crate::axes::{Area, Axes, BELOW, ROW, class_of, key, key_dot, number, row, ticks};
 use crate::beside::Labels;
 use crate::scale::{Linear, Log, count, range};
 use crate::svg::{Anchor, Drawing, cut};
@@ -153,7 +153,7 @@ impl Plot {
         let (Some(across), Some(up)) = (across, up) else {
             return String::new();
         };
-        let mut drawing = Drawing::begin(WIDTH, bottom + BELOW, &self.title);
+        let mut drawing = Drawing::begin_for("sideways", WIDTH, bottom + BELOW, &self.title);
         let area = Area {
             left: LEFT,
             right: RIGHT,
@@ -198,7 +198,10 @@ impl Plot {
             }
             let (x, index) = places[index];
             let (at, name) = ((x, row(index)), cut(&series.name, NAME + 1));
-            key(&mut drawing, &format!("curve {class}"), at, (&name, WIDTH));
+            match series.shape {
+                Shape::Dots => key_dot(&mut drawing, &format!("dot {class}"), at, (&name, WIDTH)),
+                _ => key(&mut drawing, &format!("curve {class}"), at, (&name, WIDTH)),
+            }
         }
         drawing.end()
     }
@@ -311,7 +314,9 @@ mod tests {
             true,
         )
         .svg();
-        assert_eq!(svg.matches("<circle").count(), 1);
+        // The point, and the legend's: what is drawn in dots has one there, too.
+        assert_eq!(svg.matches("<circle").count(), 2);
+        assert!(!svg.contains("<polyline"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
 

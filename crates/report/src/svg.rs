@@ -93,7 +93,7 @@ impl Drawing {
         drawing
     }
 
-    /// The same for pages of a certain width only: `wide` or `narrow`.
+    /// The same for pages of a certain width only, `wide` or `narrow`, or for one that says so where it is too narrow: `sideways`.
     pub(crate) fn begin_for(pages: &str, width: f64, height: f64, title: &str) -> Self {
         let mut drawing = Self::begin(width, height, title);
         let class = format!("<svg class=\"{pages}\" ");

@@ -3,16 +3,27 @@
 use crate::judge::tests::{Plant, Played, profile, run};
 use crate::profile::load;
 use crate::report::{
-    BoxVerdict, Check, Evidence, Report, RunStatus, Verdict, contradiction, unsound,
+    BoxVerdict, Check, Evidence, ReasonCode, Report, RunStatus, Verdict, contradiction, set_aside,
+    unsound,
 };
 
 const BOX: &str = "l40x4";
 
 /// A report of a played box at level standard.
 fn report(plants: &[Plant]) -> Report {
-    let checks = run(&profile(BOX), &mut Played::new(BOX, 1, plants).idle(), None);
+    report_of(BOX, plants)
+}
+
+/// The same of another box.
+fn report_of(name: &str, plants: &[Plant]) -> Report {
+    let checks = run(
+        &profile(name),
+        &mut Played::new(name, 1, plants).idle(),
+        None,
+    );
     let mut report = crate::made::report("n1", checks);
-    report.profile.sha256 = load(BOX).unwrap().sha256;
+    report.profile.name = name.to_owned();
+    report.profile.sha256 = load(name).unwrap().sha256;
     report.level = "standard".to_owned();
     report
 }
@@ -56,6 +67,14 @@ fn what_judges_made_agrees_with_itself() {
         let report = report(&plants);
         assert_eq!(contradiction(&report), None, "{plants:?}");
         assert_eq!(unsound(&report), None, "{plants:?}");
+    }
+}
+
+#[test]
+fn what_judges_made_of_other_boxes_agrees_with_itself() {
+    for name in ["rtxpro6000-bare", "mxc500x4", "r9700-x8", "h200x8"] {
+        let report = report_of(name, &[]);
+        assert_eq!(contradiction(&report), None, "{name}");
     }
 }
 
@@ -125,7 +144,7 @@ fn what_was_changed_in_it_is_named() {
     let passes = told(|report| {
         let slow = check(report, slow);
         slow.verdict = Verdict::Pass;
-        slow.reason.code = crate::report::ReasonCode::WithinLimit;
+        slow.reason.code = ReasonCode::WithinLimit;
         report.verdict = BoxVerdict::of(&report.checks);
         report.exit_code = report.verdict.exit_code();
     });
@@ -133,6 +152,92 @@ fn what_was_changed_in_it_is_named() {
         passes,
         "check `p2p GPU0->GPU1` passes and its interval does not lie within its limit"
     );
+}
+
+/// What is said of a slow pair that was made to pass, changed further.
+fn passing(change: impl Fn(&mut Check)) -> String {
+    told(|report| {
+        for id in ["p2p GPU0->GPU1", "symmetry GPU0->GPU1 GPU1->GPU0"] {
+            let slow = check(report, id);
+            slow.verdict = Verdict::Pass;
+            slow.reason.code = ReasonCode::WithinLimit;
+            change(slow);
+        }
+        report.verdict = BoxVerdict::of(&report.checks);
+        report.exit_code = report.verdict.exit_code();
+    })
+}
+
+#[test]
+fn a_pass_has_the_limit_of_its_profile_and_a_figure_with_interval_and_samples() {
+    let figures = |check: &mut Check, change: &dyn Fn(&mut Evidence)| {
+        check.evidence.iter_mut().for_each(change);
+    };
+    let fast = |evidence: &mut Evidence| {
+        if let Evidence::Measured {
+            value,
+            low,
+            high,
+            samples,
+            unit,
+            ..
+        } = evidence
+        {
+            // Better than any limit: a rate far above, a ratio of the difference far below.
+            let good = if unit == "GB/s" { 50.0 } else { 0.001 };
+            (*value, *low, *high) = (good, Some(good), Some(good));
+            samples.clear();
+        }
+    };
+    let no_ends = |evidence: &mut Evidence| {
+        fast(evidence);
+        if let Evidence::Measured { low, high, .. } = evidence {
+            (*low, *high) = (None, None);
+        }
+    };
+    for (what, said) in [
+        (
+            passing(|check| check.limit = None),
+            "check `p2p GPU0->GPU1` passes without a limit, and profile l40x4 has one for it",
+        ),
+        (
+            passing(|check| check.limit.as_mut().unwrap().unit = "x".to_owned()),
+            "check `p2p GPU0->GPU1` is held against a limit that profile l40x4 does not have",
+        ),
+        (
+            passing(|check| figures(check, &fast)),
+            "check `p2p GPU0->GPU1` passes on an interval without samples",
+        ),
+        (
+            passing(|check| figures(check, &no_ends)),
+            "check `p2p GPU0->GPU1` passes on a figure without an interval",
+        ),
+        (
+            passing(|check| {
+                figures(check, &|evidence| {
+                    if let Evidence::Measured { unit, .. } = evidence {
+                        *unit = "GiB/s".to_owned();
+                    }
+                });
+            }),
+            "check `p2p GPU0->GPU1` passes on a figure in another unit than its limit",
+        ),
+    ] {
+        assert_eq!(what, said);
+    }
+}
+
+#[test]
+fn required_checks_that_stand_aside_are_told() {
+    let mut report = report(&[]);
+    let before = set_aside(&report).len();
+    let pair = check(&mut report, "p2p GPU0->GPU1");
+    pair.verdict = Verdict::Skip;
+    pair.reason.code = ReasonCode::NotApplicable;
+    (pair.limit, pair.evidence) = (None, vec![]);
+    let aside = set_aside(&report);
+    assert_eq!(aside.len(), before + 1);
+    assert!(aside.contains(&"p2p GPU0->GPU1"), "{aside:?}");
 }
 
 #[test]
