@@ -184,7 +184,7 @@ kinds! {
         "look at airflow, filters and fans, and how warm the air comes in; let a soak run";
     "memory_repairs", Watch,
         "whether the device's memory had to be repaired: rows that were remapped, pages that were retired, and repairs that failed or wait",
-        "NVIDIA's remapped rows and retired pages, AMD's bad pages, read at least ten times a second; a repair that failed and one of this run fail, one that waits for a reset leaves it open, those of before warn",
+        "NVIDIA's remapped rows and retired pages, AMD's bad pages, read at least ten times a second; a repair that failed and one of this run fail, one that waits for a reset, or for the driver, leaves it open, those of before warn",
         "devices and guests whose driver tells neither; errors that were mended without a repair: see counters",
         "have the vendor's diagnostic look at it (NVIDIA Field Diagnostic, AMD's AGFHC), and give the card back where it confirms";
     "memory", Soak,
@@ -228,6 +228,11 @@ const FAULTS: &[&str] = &[
     "arithmetic",
     "serving",
 ];
+
+/// Whether a kind is demanded only of devices whose driver tells what it looks at: many drivers do not, and a box is as good without.
+pub(crate) fn only_where_told(key: &str) -> bool {
+    key == "memory_repairs"
+}
 
 /// Whether what a kind of check sees is a fault wherever it is seen.
 pub(crate) fn sees_faults(key: &str) -> bool {

@@ -6,6 +6,7 @@ use super::judging::Judging;
 use super::repairs::gap;
 use super::watch::{SOURCE, of_devices};
 use crate::plural::plural;
+use crate::profile::LimitUnit;
 use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "temperature";
@@ -19,11 +20,10 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
             || "no temperature was told".to_owned(),
             |hottest| format!("at most {hottest} degC"),
         );
-        let margins: Vec<i32> = values()
-            .filter_map(|values| values.temperature_margin_c)
-            .collect();
+        let with_margin = || values().filter_map(|values| Some((values.temperature_margin_c?, values)));
+        let n = with_margin().count();
         let about = [label.to_owned()];
-        let Some(least) = margins.iter().min().copied() else {
+        let Some((least, nearest)) = with_margin().min_by_key(|(margin, _)| *margin) else {
             let why = gap(judging, label, "temperature_margin_c");
             let why = why.map_or_else(String::new, |why| format!(" ({why})"));
             let text =
@@ -34,10 +34,16 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
             };
             return judging.subject(KIND, about).skipped(code, text);
         };
+        // All of one sensor: thresholds of another one are no thresholds of it.
+        let sensor = nearest.temperature_sensor.as_deref();
+        let of_sensor = values().filter(|values| values.temperature_sensor.as_deref() == sensor);
+        let hottest = of_sensor.filter_map(|values| values.temperature_c).max();
+        let heat = match (hottest, sensor.filter(|sensor| *sensor != "GPU")) {
+            (Some(hottest), Some(sensor)) => format!("{sensor} at most {hottest} degC"),
+            _ => heat,
+        };
         let told = |word: &str, pick: fn(&MonitorValues) -> Option<u32>| {
-            values()
-                .find_map(pick)
-                .map(|degrees| format!("{word} at {degrees} degC"))
+            pick(nearest).map(|degrees| format!("{word} at {degrees} degC"))
         };
         let thresholds: Vec<String> = [
             told("to work at most", |values| values.most_operating_c),
@@ -68,22 +74,33 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
         };
         let text = format!(
             "{heat}, {place} where it slows down, at the nearest of {}{}",
-            plural(margins.len(), "reading"),
+            plural(n, "reading"),
             match limit {
                 Some(_) => "",
                 None => "; no limit is set",
             }
         );
-        let evidence = Evidence::Seen {
+        // The least of all readings has no interval.
+        let evidence = Evidence::Measured {
             what: "least margin below the temperature that it slows down at".to_owned(),
-            value: match &thresholds[..] {
-                [] => format!("{least} degC"),
-                thresholds => format!("{least} degC ({})", thresholds.join(", ")),
-            },
-            expected: row
-                .and_then(|row| row.warn.or(row.fail))
-                .map(|line| format!("{line} degC or more")),
-            n: margins.len(),
+            value: f64::from(least),
+            unit: LimitUnit::Celsius.word().to_owned(),
+            n,
+            low: None,
+            high: None,
+            samples: vec![],
+            source: SOURCE.to_owned(),
+        };
+        let of_what = sensor.map_or_else(
+            || "temperatures of the device".to_owned(),
+            |sensor| format!("temperatures of the sensor {sensor}"),
+        );
+        let value = std::iter::once(heat).chain(thresholds).collect::<Vec<_>>();
+        let thresholds = Evidence::Seen {
+            what: of_what,
+            value: value.join(", "),
+            expected: None,
+            n,
             source: SOURCE.to_owned(),
         };
         judging.judged(
@@ -91,7 +108,7 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
             about,
             (verdict, code, text),
             limit,
-            Seen::new(evidence, []),
+            Seen::new(evidence, [thresholds]),
         )
     })
 }

@@ -41,6 +41,12 @@ impl<'a> Judging<'a> {
         )
     }
 
+    /// A check that the driver tells nothing of: a profile demands such a kind only where it is told ([`checks::only_where_told`]).
+    pub(super) fn untold(&self, kind: &str, about: impl IntoIterator<Item = String>) -> Subject {
+        let required = self.is_required(kind) && !checks::only_where_told(kind);
+        Subject::new(kind, about, required)
+    }
+
     fn is_required(&self, kind: &str) -> bool {
         let level = match self.level {
             Level::Quick => "quick",

@@ -91,7 +91,7 @@ fn during(judging: &Judging<'_>) -> Vec<Check> {
         .collect();
     let is_fault = |(_, verdict, _): &&(&String, Verdict, String)| *verdict == Verdict::Fail;
     let first = events.iter().find(is_fault).or(events.first());
-    let Some((_, worst, means)) = first else {
+    let Some((_, worst, _)) = first else {
         let value = format!(
             "none of {} tells of a fault",
             plural(lines.len(), "new line")
@@ -109,7 +109,15 @@ fn during(judging: &Judging<'_>) -> Vec<Check> {
         .iter()
         .map(|(line, _, means)| seen(means.clone(), (*line).clone(), None, SOURCE));
     let evidence: Vec<_> = evidence.collect();
-    let text = format!("{}: {means}", plural(events.len(), "event"));
+    // Each kind once, faults first.
+    let (faults, others): (Vec<_>, Vec<_>) = events.iter().partition(is_fault);
+    let mut kinds: Vec<&str> = Vec::new();
+    for (_, _, means) in faults.into_iter().chain(others) {
+        if !kinds.contains(&means.as_str()) {
+            kinds.push(means);
+        }
+    }
+    let text = format!("{}: {}", plural(events.len(), "event"), kinds.join("; "));
     let came = (*worst, ReasonCode::KernelEvents, text);
     let Some((first, rest)) = evidence.split_first() else {
         return Vec::new();

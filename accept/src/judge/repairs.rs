@@ -4,6 +4,7 @@
 //! leaves open what the card is like behind it.
 
 use measure::record::{MonitorGap, MonitorLine, MonitorSample, MonitorValues};
+use topology::RetiredPages;
 
 use super::judging::Judging;
 use super::watch::{SOURCE, of_devices};
@@ -33,9 +34,13 @@ const FIGURES: [(&str, &str, Value); 3] = [
     }),
 ];
 
-/// What to do where something was repaired before and nothing is wrong now.
-const WATCH: &str = "read it again after some days of load (nvidia-smi -q -d ROW_REMAPPER,PAGE_RETIREMENT; amd-smi bad-pages): \
-                     where it grows, have the vendor's diagnostic look";
+/// What to do where something was repaired before and nothing is wrong now, on NVIDIA's devices and on AMD's.
+const WATCH: &str = "read it again after some days of load (nvidia-smi -q -d ROW_REMAPPER,PAGE_RETIREMENT): where it grows, have the \
+                     vendor's diagnostic look";
+const WATCH_AMD: &str = "read it again after some days of load (amd-smi bad-pages): where it grows, have the vendor's diagnostic look";
+
+/// What to do where AMD's driver is to take a page out of use.
+const BY_ITSELF: &str = "nothing is to be reset: the driver takes the page out of use by itself (amd-smi bad-pages); run again when it has";
 
 /// One check for each device.
 pub(super) fn repairs(judging: &Judging<'_>) -> Vec<Check> {
@@ -50,6 +55,9 @@ struct Told {
     code: ReasonCode,
     text: String,
     limit: Option<Limit>,
+    /// The figure that it rests on, as a reader wants it first; `None` where it rests on a state.
+    figure: Option<Evidence>,
+    advice: Option<&'static str>,
 }
 
 impl Told {
@@ -59,6 +67,22 @@ impl Told {
             code,
             text,
             limit: None,
+            figure: None,
+            advice: None,
+        }
+    }
+
+    /// The same with the figure that it rests on, `n` being the readings of it.
+    fn of(
+        self,
+        figure: &Figure,
+        value: String,
+        expected: Option<&str>,
+    ) -> Self {
+        let figure = figure.seen(value, expected);
+        Self {
+            figure: Some(figure),
+            ..self
         }
     }
 
@@ -78,6 +102,26 @@ struct Figure {
     one: &'static str,
     before: u64,
     after: u64,
+    /// Readings that have it.
+    n: usize,
+}
+
+impl Figure {
+    fn seen(&self, value: String, expected: Option<&str>) -> Evidence {
+        Evidence::Seen {
+            what: self.one.replacen(" that was ", "s that were ", 1),
+            value,
+            expected: expected.map(str::to_owned),
+            n: self.n,
+            source: SOURCE.to_owned(),
+        }
+    }
+
+    /// So many rows or pages.
+    fn things(&self, number: u64) -> String {
+        let noun = self.one.split(' ').next().unwrap_or(self.one);
+        plural(usize::try_from(number).unwrap_or(usize::MAX), noun)
+    }
 }
 
 fn of_device(judging: &Judging<'_>, label: &str, samples: &[&MonitorSample]) -> Check {
@@ -95,6 +139,16 @@ fn of_device(judging: &Judging<'_>, label: &str, samples: &[&MonitorSample]) -> 
     // The first of the worst decides.
     all.sort_by_key(|told| std::cmp::Reverse(told.order()));
     let (state, counted) = evidence(label, samples, &figures, last);
+    // What decided comes first; of what passes the repairs of before, where there are some.
+    let stood = || figures.iter().find(|figure| figure.after > 0);
+    let decided = match all.first() {
+        Some(told) => told.figure.clone(),
+        None => stood().map(|figure| figure.seen(figure.things(figure.after), None)),
+    };
+    let seen = match decided {
+        Some(decided) => Seen::new(decided, std::iter::once(state).chain(counted)),
+        None => Seen::new(state, counted),
+    };
     let about = [label.to_owned()];
     let words: Vec<String> = match &all[..] {
         [] => figures
@@ -108,18 +162,22 @@ fn of_device(judging: &Judging<'_>, label: &str, samples: &[&MonitorSample]) -> 
         None => {
             let text = format!("{text}, none of them in this run, and none waits or failed");
             let came = (Verdict::Pass, ReasonCode::AsExpected, text);
-            judging.judged(KIND, about, came, None, Seen::new(state, counted))
+            judging.judged(KIND, about, came, None, seen)
         }
         Some(told) if told.verdict == Verdict::Inconclusive => {
             let subject = judging.subject(KIND, about);
-            let all = std::iter::once(state).chain(counted).collect();
-            subject.inconclusive(told.code, text, None, all)
+            let check = subject.inconclusive(told.code, text, None, seen.into());
+            match told.advice {
+                Some(advice) => check.advised(advice),
+                None => check,
+            }
         }
         Some(told) => {
             let came = (told.verdict, told.code, text);
-            let check = judging.judged(KIND, about, came, told.limit, Seen::new(state, counted));
+            let is_amd = last.retired_pages.is_some_and(|pages| pages.by_itself);
+            let check = judging.judged(KIND, about, came, told.limit, seen);
             match told.verdict {
-                Verdict::Warn => check.advised(WATCH),
+                Verdict::Warn => check.advised(if is_amd { WATCH_AMD } else { WATCH }),
                 _ => check,
             }
         }
@@ -129,12 +187,14 @@ fn of_device(judging: &Judging<'_>, label: &str, samples: &[&MonitorSample]) -> 
 fn figures(samples: &[&MonitorSample]) -> Vec<Figure> {
     let figure = |(key, one, value): &(&'static str, &'static str, Value)| {
         let mut counts = samples.iter().filter_map(|sample| value(&sample.values));
+        let n = counts.clone().count();
         let before = counts.next()?;
         Some(Figure {
             key,
             one,
             before,
             after: counts.next_back().unwrap_or(before),
+            n,
         })
     };
     FIGURES.iter().filter_map(figure).collect()
@@ -155,16 +215,24 @@ fn flags(last: &MonitorValues) -> Vec<Told> {
             plural(pages, "page")
         )));
     }
-    if rows.pending || pages.pending {
+    let waits = |text: String| Told::new(Verdict::Inconclusive, ReasonCode::ResetPending, text);
+    if rows.pending || waits_for_reset(pages) {
         let what = if rows.pending { "row" } else { "page" };
         let text = format!("a {what} of memory waits for a reset of the device to be repaired");
-        told.push(Told::new(
-            Verdict::Inconclusive,
-            ReasonCode::ResetPending,
-            text,
-        ));
+        told.push(waits(text));
+    }
+    if pages.pending && pages.by_itself {
+        let text = "a page of memory waits until the driver takes it out of use".to_owned();
+        told.push(Told {
+            advice: Some(BY_ITSELF),
+            ..waits(text)
+        });
     }
     told
+}
+
+fn waits_for_reset(pages: RetiredPages) -> bool {
+    pages.pending && !pages.by_itself
 }
 
 fn of_figure(judging: &Judging<'_>, figure: &Figure) -> Option<Told> {
@@ -173,18 +241,19 @@ fn of_figure(judging: &Judging<'_>, figure: &Figure) -> Option<Told> {
         one,
         before,
         after,
+        ..
     } = figure;
     let Some(more) = after.checked_sub(*before) else {
         let text = format!("{key} fell from {before} to {after}, so that its rise is not known");
-        return Some(Told::new(
-            Verdict::Inconclusive,
-            ReasonCode::CounterReset,
-            text,
-        ));
+        let told = Told::new(Verdict::Inconclusive, ReasonCode::CounterReset, text);
+        let value = format!("{before}, later {after}");
+        return Some(told.of(figure, value, Some("no fewer later")));
     };
     if more > 0 {
         let text = format!("{} in this run, {before} before it", count(more, one));
-        return Some(Told::new(Verdict::Fail, ReasonCode::MemoryRepaired, text));
+        let told = Told::new(Verdict::Fail, ReasonCode::MemoryRepaired, text);
+        let value = format!("{} in this run", figure.things(more));
+        return Some(told.of(figure, value, Some("none in a run")));
     }
     let row = judging
         .row(KIND, Some(key))
@@ -199,9 +268,10 @@ fn of_figure(judging: &Judging<'_>, figure: &Figure) -> Option<Told> {
         (_, true) => Verdict::Warn,
         _ => return None,
     };
+    let told = Told::new(verdict, ReasonCode::MemoryRepaired, count(*after, one));
     Some(Told {
         limit: Some(limit(row)),
-        ..Told::new(verdict, ReasonCode::MemoryRepaired, count(*after, one))
+        ..told.of(figure, figure.things(*after), None)
     })
 }
 
@@ -233,7 +303,14 @@ fn evidence(
     let rows = last.row_remaps.unwrap_or_default();
     let pages = last.retired_pages.unwrap_or_default();
     let states = [
-        ("one waits for a reset", rows.pending || pages.pending),
+        (
+            "one waits for a reset",
+            rows.pending || waits_for_reset(pages),
+        ),
+        (
+            "one waits for the driver",
+            pages.pending && pages.by_itself,
+        ),
         (
             "one failed",
             rows.failed || pages.failed.is_some_and(|pages| pages > 0),
@@ -278,7 +355,7 @@ fn evidence(
 
 /// Neither rows nor pages are told.
 fn unread(judging: &Judging<'_>, label: &str) -> Check {
-    let subject = judging.subject(KIND, [label.to_owned()]);
+    let subject = judging.untold(KIND, [label.to_owned()]);
     let why = gap(judging, label, "retired_pages").or_else(|| gap(judging, label, "row_remaps"));
     let why = why.unwrap_or_else(|| "the monitor tells nothing of them".to_owned());
     let text = format!("neither remapped rows nor retired pages are told: {why}");

@@ -94,9 +94,12 @@ pub(super) fn of_devices(
         let own = samples.get(&label).map_or(&[][..], Vec::as_slice);
         let part = watched(own);
         let check = judge(&label, own);
+        // What repairs count is kept by the device: two readings tell all that came between, and what is not told is not told later.
+        let is_kept = kind == "memory_repairs" && own.len() > 1;
         // A fault that was seen stands; that all was well until the monitor was lost is no word on the rest.
         if let Some(lost) = lost(judging)
             && !matches!(check.verdict, Verdict::Fail | Verdict::Warn)
+            && !(is_kept && check.verdict == Verdict::Skip)
         {
             let text = match own {
                 [] => lost.text.clone(),
@@ -110,7 +113,7 @@ pub(super) fn of_devices(
             );
         }
         // What was seen stands; that nothing was seen does not, where nobody looked.
-        if part >= WATCHED || check.verdict == Verdict::Fail {
+        if part >= WATCHED || is_kept || check.verdict == Verdict::Fail {
             return check;
         }
         let read = plural(own.len(), "reading");

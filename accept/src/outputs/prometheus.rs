@@ -141,7 +141,7 @@ fn of_check(metrics: &mut Metrics, check: &Check, of_run: &Labels<'_>) {
                 let labels = with(&of_check, &[("figure", what)]);
                 let (name, factor, words) = base(unit);
                 for (part, help, value) in [
-                    ("", "Median", Some(*value)),
+                    ("", "The value", Some(*value)),
                     ("_low", "Lower end of the 95% interval of the median", *low),
                     (
                         "_high",
@@ -179,6 +179,16 @@ fn of_check(metrics: &mut Metrics, check: &Check, of_run: &Labels<'_>) {
             // A rise that is not known is absent, not zero; states stand in the verdict.
             Evidence::Counted { .. } | Evidence::Seen { .. } => {}
         }
+        if let Evidence::Counted {
+            what,
+            after: Some(after),
+            ..
+        } = evidence
+        {
+            let labels = with(&of_check, &[("figure", what)]);
+            let help = "What a counter stood at at the end of the run.";
+            metrics.add("check_counter", help, &labels, whole(*after));
+        }
     }
 }
 
@@ -190,6 +200,7 @@ fn base(unit: &str) -> (String, f64, String) {
         "us" => Some(("seconds", 1e-6, "seconds")),
         "s" => Some(("seconds", 1.0, "seconds")),
         "1" | "" | "x the slowest pair" => Some(("ratio", 1.0, "a ratio")),
+        "degC" => Some(("celsius", 1.0, "degrees Celsius")),
         "%" => Some(("ratio", 1e-2, "a ratio")),
         _ => None,
     };

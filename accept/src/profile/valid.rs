@@ -239,6 +239,16 @@ fn limit(row: &LimitRow) -> Result<(), String> {
             words.join(" or ")
         ));
     }
+    let good = good_side(row);
+    if row.good != good {
+        let [is, other, why] = match good {
+            Side::AtLeast => ["at_least", "at_most", "more of it is better"],
+            Side::AtMost => ["at_most", "at_least", "less of it is better"],
+        };
+        return Err(format!(
+            "the limit on {of} has good = \"{other}\", and {why}; write good = \"{is}\""
+        ));
+    }
     if row.source.trim().is_empty() {
         return Err(format!(
             "the limit on {of} does not say where it comes from; fill `source`, and say so where it is a choice"
@@ -272,6 +282,15 @@ fn limit(row: &LimitRow) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// The side on which judges look for the good of a figure.
+fn good_side(row: &LimitRow) -> Side {
+    match (row.check.as_str(), row.unit) {
+        ("p2p_latency" | "symmetry" | "spread" | "counters" | "memory_repairs" | "serving", _)
+        | ("allreduce", LimitUnit::Microseconds) => Side::AtMost,
+        _ => Side::AtLeast,
+    }
 }
 
 fn known_kind(key: &str) -> Result<(), String> {

@@ -84,7 +84,14 @@ fn of_profile(report: &Report) -> Option<String> {
         let is_demanded = demanded.contains(&check.kind);
         // A fault is required wherever it is seen, and of a soak what it lost sight of.
         let may_be = check.verdict == Verdict::Fail || report.level == SOAK;
-        if is_demanded != check.required && (is_demanded || !may_be) {
+        let is_untold = !check.required
+            && checks::only_where_told(&check.kind)
+            && check.evidence.is_empty()
+            && matches!(
+                check.reason.code,
+                ReasonCode::Virtualized | ReasonCode::UnsupportedByDevice | ReasonCode::Permission
+            );
+        if is_demanded != check.required && (is_demanded || !may_be) && !is_untold {
             let [says, demands] = if is_demanded {
                 ["not required", "demands it"]
             } else {

@@ -138,6 +138,12 @@ impl Seen {
     }
 }
 
+impl From<Seen> for Vec<Evidence> {
+    fn from(seen: Seen) -> Self {
+        seen.0
+    }
+}
+
 impl Subject {
     /// A check of this kind about these.
     pub(crate) fn new(kind: &str, about: impl IntoIterator<Item = String>, required: bool) -> Self {

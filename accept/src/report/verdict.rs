@@ -120,7 +120,7 @@ reasons! {
     TooFewSamples = "too_few_samples", OPEN;
     /// A counter fell, so that its rise is not known.
     CounterReset = "counter_reset", OPEN;
-    /// A repair of memory waits for a reset of the device.
+    /// A repair of memory waits, for a reset of the device or for its driver.
     ResetPending = "reset_pending", OPEN;
     /// No load could be put on the link, so that its state says nothing.
     CannotLoadLink = "cannot_load_link", OPEN;

@@ -166,6 +166,12 @@ pub struct Sensors {
     /// Temperature that it is to work at, at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_operating_c: Option<u32>,
+    /// Temperature of an AMD chip at its hottest place; `temperature_c` is that at its edge. Others tell the one alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub junction_c: Option<u32>,
+    /// Temperature there that an AMD chip lowers its clocks at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub junction_slowdown_c: Option<u32>,
     /// Degrees Celsius below the nearest temperature that it slows down at, as newer drivers of NVIDIA tell it beside or instead of that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin_c: Option<i32>,

@@ -164,7 +164,7 @@ pub enum Fault {
         /// Those on which data was lost, which AMD's driver does not tell.
         #[serde(default)]
         after_lost_data: u64,
-        /// Whether one waits for a reset.
+        /// Whether one of them waits: for a reset on NVIDIA's devices, for the driver's next window on AMD's.
         #[serde(default)]
         pending: bool,
         /// Readings of a process in which nothing of it is told yet; 0 on AMD's devices.

@@ -170,6 +170,8 @@ fn an_amd_tree_has_the_files_of_its_driver() {
         utilization_percent: Some(7),
         slowdown_c: Some(100),
         shutdown_c: Some(105),
+        junction_c: Some(99),
+        junction_slowdown_c: Some(110),
         ..Sensors::default()
     });
     described.fault = vec![Fault::RetiredPages {
@@ -199,6 +201,10 @@ fn an_amd_tree_has_the_files_of_its_driver() {
     assert_eq!(of(1, "hwmon/hwmon0/temp1_input"), "50000");
     assert_eq!(of(1, "hwmon/hwmon0/temp1_crit"), "100000");
     assert_eq!(of(1, "hwmon/hwmon0/temp1_emergency"), "105000");
+    assert_eq!(of(1, "hwmon/hwmon0/temp1_label"), "edge");
+    assert_eq!(of(1, "hwmon/hwmon0/temp2_input"), "99000");
+    assert_eq!(of(1, "hwmon/hwmon0/temp2_crit"), "110000");
+    assert_eq!(of(1, "hwmon/hwmon0/temp2_label"), "junction");
     // The kernel's form of a page: number, size and flag.
     let pages = of(1, "ras/gpu_vram_bad_pages");
     let lines: Vec<&str> = pages.lines().collect();

@@ -50,12 +50,15 @@ pub struct RowRemaps {
 /// Pages of memory that the driver takes out of use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetiredPages {
-    /// All that are recorded.
+    /// Those that are out of use; NVIDIA's count those that wait, too.
     pub retired: u64,
     /// Those of them on which data was lost (a double bit error); `None` where the driver does not tell causes apart.
     pub after_lost_data: Option<u64>,
-    /// Whether one is in use until the next reset or start of the driver.
+    /// Whether one is known to be bad and still in use.
     pub pending: bool,
+    /// Whether the driver takes that one out of use by itself, without a reset (AMD).
+    #[serde(default)]
+    pub by_itself: bool,
     /// Those that the driver could not take out of use; `None` where it does not say.
     pub failed: Option<u64>,
 }
@@ -79,7 +82,8 @@ impl RetiredPages {
     }
 }
 
-/// Lines `page : size : flag`, the flag being R (out of use), P (to be taken out of use) or F (could not be).
+/// Lines `page : size : flag`, the flag being R (out of use), P (the driver takes it out of use in its next window) or F (could not be);
+/// amdgpu_ras.c.
 fn pages(text: &str) -> Option<RetiredPages> {
     let (mut retired, mut pending, mut failed) = (0, false, 0);
     for line in text.lines() {
@@ -87,17 +91,17 @@ fn pages(text: &str) -> Option<RetiredPages> {
             return None;
         };
         match flag.trim() {
-            "R" => {}
+            "R" => retired += 1,
             "P" => pending = true,
             "F" => failed += 1,
             _ => return None,
         }
-        retired += 1;
     }
     Some(RetiredPages {
         retired,
         after_lost_data: None,
         pending,
+        by_itself: true,
         failed: Some(failed),
     })
 }
@@ -129,10 +133,12 @@ mod tests {
             retired,
             after_lost_data: None,
             pending,
+            by_itself: true,
             failed: Some(failed),
         };
         assert_eq!(healthy, Ok(expected(0, false, 0)));
-        assert_eq!(three, Ok(expected(3, true, 1)));
+        // One of the three is out of use, one waits, one could not be.
+        assert_eq!(three, Ok(expected(1, true, 1)));
         assert!(strange.contains("is not a list of pages"), "{strange}");
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use program::Stop;
 use program::child::last_line;
-use supervisor::{Event, Interrupt, Ladder, Patience, Signal, Worker};
+use supervisor::{Event, Interrupt, Ladder, Patience, Signal, WENT_ON, Worker};
 
 use super::messages::{Load, LoadReply, LoadRequest, Loaded};
 use crate::children::Child;
@@ -38,6 +38,8 @@ struct Loading {
     doing: String,
     /// What was wrong, should it not come to its end.
     wrong: Vec<(Load, String)>,
+    /// Whether it was stopped from outside and went on: its rates hold the time that it stood still.
+    stood_still: bool,
     came: Option<Came>,
 }
 
@@ -62,6 +64,7 @@ pub(super) fn load(
             worker,
             doing: "starting".to_owned(),
             wrong: Vec::new(),
+            stood_still: false,
             came: None,
         });
     }
@@ -103,11 +106,20 @@ impl Loading {
         match event {
             Event::Message(reply) => {
                 self.patience.heard();
+                // Asked at each, as it is told once.
+                if self.worker.went_on() && !self.stood_still {
+                    self.stood_still = true;
+                    say(WENT_ON);
+                }
                 match reply {
                     LoadReply::Doing { doing } => self.doing = doing,
                     LoadReply::Wrong { of, seen } => {
                         say(&format!("{} wrong: {seen}", of.word()));
                         self.wrong.push((of, seen));
+                    }
+                    // What was wrong is wrong, however long its process stood still.
+                    LoadReply::Done { .. } if self.stood_still && self.wrong.is_empty() => {
+                        self.fail(WENT_ON.to_owned());
                     }
                     LoadReply::Done { loaded } => self.came = Some(Came::Loaded(loaded)),
                     LoadReply::Failed { reason } => self.fail(reason),

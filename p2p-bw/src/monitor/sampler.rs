@@ -137,6 +137,7 @@ impl Reader {
             sm_clock_mhz: gaps.of("sm_clock_mhz", sample.sm_clock_mhz),
             memory_clock_mhz: gaps.of("memory_clock_mhz", sample.memory_clock_mhz),
             power_w: gaps.of("power_w", sample.power_w),
+            temperature_sensor: gaps.of("temperature_sensor", sample.temperature_sensor),
             temperature_c: gaps.of("temperature_c", sample.temperature_c),
             temperature_margin_c: gaps.of("temperature_margin_c", sample.temperature_margin_c),
             slowdown_c: gaps.of("slowdown_c", sample.slowdown_c),

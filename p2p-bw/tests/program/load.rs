@@ -6,7 +6,7 @@ use measure::record::{
     load,
 };
 
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 
 use super::common::{Ran, Running, Scratch, gpu, two_gpus, with, without_kernels};
 
@@ -204,6 +204,42 @@ fn a_device_that_is_not_there_is_told_with_those_that_are() {
     let absent = ["load", "--sim", "l40x4", "--gpus", "9"];
     let ran = Scratch::new().run(&absent);
     ran.is_wrong_usage("0 to 3; there are 0 (0000:21:00.0), 1 (");
+}
+
+#[test]
+fn a_worker_that_was_stopped_and_went_on_has_no_figures_and_the_other_has() {
+    let scratch = Scratch::new();
+    let file = scratch.write_box(&two_gpus());
+    let out = scratch.text("out");
+    let four = ["load", "--duration", "4", "--sim", &file, "--out", &out];
+    let mut running = Running::start(scratch.program(four));
+    running.until("loading GPU0, GPU1 for 4 s");
+    let first = scratch.children_that_load(2)[0];
+    let is_stopped = || {
+        let stat = format!("/proc/{}/stat", first.as_raw_nonzero());
+        std::fs::read_to_string(stat).unwrap().contains(") T ")
+    };
+    kill_process(first, Signal::STOP).unwrap();
+    while !is_stopped() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    kill_process(first, Signal::CONT).unwrap();
+    let kept = scratch.left(running.end());
+    assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
+    let failed = |device| match &point(&kept.record, LOAD_MEMORY, device).outcome {
+        Outcome::Failed { reason } => {
+            assert!(reason.contains("was stopped from outside"), "{reason}");
+            true
+        }
+        _ => false,
+    };
+    // Which of the two children has which device is not told: one of them has no figures, and the other all.
+    let (without, with) = if failed(0) { (0, 1) } else { (1, 0) };
+    assert!(failed(without));
+    assert!(medians(point(&kept.record, LOAD_MEMORY, with)).is_ok());
+    assert!(medians(point(&kept.record, LOAD_ARITHMETIC, with)).is_ok());
+    let said = format!("GPU{without}: a process was stopped from outside");
+    assert!(kept.ran.stderr.contains(&said), "{}", kept.ran.stderr);
 }
 
 #[test]

@@ -32,6 +32,7 @@ fn told() -> BoxFile {
         pcie_replays: Some(3),
         // 4, software power cap, and 64, hardware thermal slowdown (nvml.h).
         throttle_bits: Some(68),
+        ..Sensors::default()
     });
     described.fault = vec![Fault::RowRemaps {
         device: 0,
@@ -66,7 +67,7 @@ fn every_value_is_the_boxs_and_what_it_does_not_tell_has_a_reason() {
         .collect();
     assert_eq!(addresses, ["GPU0 0000:21:00.0", "GPU1 0000:61:00.0"]);
     // The second device has no sensors: 7 values of the library, its two counters, its two of memory errors and its repairs, four of
-    // temperature. Of the first's only the pages: a card has remapped rows or retired pages.
+    // temperature and their sensor. Of the first's only the pages: a card has remapped rows or retired pages.
     let gaps: Vec<(usize, &str)> = header
         .unavailable
         .iter()
@@ -88,6 +89,7 @@ fn every_value_is_the_boxs_and_what_it_does_not_tell_has_a_reason() {
         "sm_clock_mhz",
         "temperature_c",
         "temperature_margin_c",
+        "temperature_sensor",
         "throttle",
         "utilisation_percent",
     ];
@@ -118,6 +120,7 @@ fn every_value_is_the_boxs_and_what_it_does_not_tell_has_a_reason() {
         (values.power_w, values.temperature_c),
         (Some(251.5), Some(71))
     );
+    assert_eq!(values.temperature_sensor.as_deref(), Some("GPU"));
     // 92 - 71.
     assert_eq!(values.temperature_margin_c, Some(21));
     assert_eq!(
@@ -170,6 +173,43 @@ fn a_driver_that_tells_a_margin_and_no_thresholds_is_taken_at_its_word() {
         (values.temperature_margin_c, values.slowdown_c),
         (Some(-2), None)
     );
+    run.end();
+    scratch.nobody_is_left();
+}
+
+#[test]
+fn an_amd_card_s_temperature_and_thresholds_are_of_the_sensor_nearest_to_slowing_it_down() {
+    let scratch = Scratch::new();
+    let mut described = BoxFile::builtin("r9700-x16").unwrap();
+    described.device[0].sensors = Some(Sensors {
+        temperature_c: Some(64),
+        slowdown_c: Some(100),
+        shutdown_c: Some(105),
+        junction_c: Some(99),
+        junction_slowdown_c: Some(110),
+        ..Sensors::default()
+    });
+    let described = scratch.write_box(&described);
+    let mut run = Monitored::start(
+        &scratch,
+        &["--sim", &described, "--duration", "0.05", "--hz", "20"],
+    );
+    run.header();
+    let values = run
+        .until(|line| sample(line).filter(|sample| sample.device == 0))
+        .values;
+    assert_eq!(values.temperature_sensor.as_deref(), Some("junction"));
+    // 110 - 99 = 11, and 100 - 64 = 36 of the edge.
+    assert_eq!(
+        (
+            values.temperature_c,
+            values.slowdown_c,
+            values.temperature_margin_c
+        ),
+        (Some(99), Some(110), Some(11))
+    );
+    // The box gives the junction none, and the edge's is none of its.
+    assert_eq!(values.shutdown_c, None);
     run.end();
     scratch.nobody_is_left();
 }
@@ -390,7 +430,7 @@ fn host_memory_has_no_values_and_says_why() {
     let arguments = ["--backend", "host", "--gpus", "0", "--duration", "0.05"];
     let mut run = Monitored::start(&scratch, &arguments);
     let header = run.header();
-    assert_eq!(header.unavailable.len(), 20, "every value");
+    assert_eq!(header.unavailable.len(), 21, "every value");
     assert!(
         header
             .unavailable

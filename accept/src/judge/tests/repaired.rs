@@ -8,7 +8,7 @@ use crate::cli::Level;
 use crate::findings::Findings;
 use crate::judge::judge;
 use crate::profile::Profile;
-use crate::report::{BoxVerdict, Check, ReasonCode as R, Verdict};
+use crate::report::{BoxVerdict, Check, Evidence, ReasonCode as R, Verdict};
 
 /// A good box with what these readings of its second device say besides; the number counts them from 0 to 49.
 fn with(change: impl Fn(u64, &mut MonitorSample)) -> Findings {
@@ -129,7 +129,65 @@ fn a_repair_that_waits_for_a_reset_leaves_it_open() {
         check.reason.text,
         "a row of memory waits for a reset of the device to be repaired; 1 row that was remapped for lost data"
     );
-    assert_eq!(verdict(&checks), BoxVerdict::AcceptedWithWarnings);
+    // The profile demands it, and for its devices that tell nothing of theirs it is not demanded.
+    assert!(check.required && !one(&checks, "memory_repairs GPU0").required);
+    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
+}
+
+#[test]
+fn a_page_of_amd_s_waits_for_its_driver_and_not_for_a_reset() {
+    let checks = judged(&with(|_, sample| {
+        sample.values.retired_pages = Some(RetiredPages {
+            pending: true,
+            by_itself: true,
+            ..RetiredPages::default()
+        });
+    }));
+    let check = one(&checks, REPAIRS);
+    assert_eq!(
+        check.reason.text,
+        "a page of memory waits until the driver takes it out of use"
+    );
+    let advice = check.advice.as_deref().unwrap();
+    assert!(
+        advice.contains("by itself") && !advice.contains("nvidia"),
+        "{advice}"
+    );
+    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
+}
+
+/// The first piece of evidence in words, which tables show.
+fn first(check: &Check) -> (String, Option<String>) {
+    match &check.evidence[0] {
+        Evidence::Seen {
+            value, expected, ..
+        } => (value.clone(), expected.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_decided_is_the_first_figure() {
+    let of = |checks: Vec<Check>| first(one(&checks, REPAIRS));
+    let words = |value: &str, expected: Option<&str>| {
+        (value.to_owned(), expected.map(str::to_owned))
+    };
+    assert_eq!(of(of_rows(|_| rows(0, 0))), words("none", Some("none")));
+    assert_eq!(of(of_rows(|_| rows(4, 0))), words("4 rows", None));
+    assert_eq!(of(of_rows(|_| rows(0, 7))), words("7 rows", None));
+    let later = of_rows(|reading| rows(0, 2 + u64::from(reading > 30)));
+    assert_eq!(
+        of(later),
+        words("1 row in this run", Some("none in a run"))
+    );
+    let pending = of_rows(|_| RowRemaps {
+        pending: true,
+        ..rows(0, 7)
+    });
+    assert_eq!(
+        of(pending),
+        words("one waits for a reset", Some("none"))
+    );
 }
 
 #[test]
@@ -232,6 +290,34 @@ fn the_margin_of_the_hottest_reading_is_told_and_warns_within_five_degrees() {
         came(&checks, "temperature GPU0"),
         (Verdict::Skip, R::UnsupportedByDevice)
     );
+}
+
+#[test]
+fn a_sensor_that_is_not_the_only_one_is_named_with_its_own_thresholds() {
+    let checks = judged(&with(|reading, sample| {
+        // At one reading the edge was the nearest; 100 - 70 = 30, and 110 - 99 = 11 of the junction.
+        let (sensor, now, slowdown) = match reading {
+            3 => ("edge", 70, 100),
+            _ => ("junction", 99, 110),
+        };
+        sample.values.temperature_sensor = Some(sensor.to_owned());
+        sample.values.temperature_c = Some(now);
+        sample.values.slowdown_c = Some(slowdown);
+        sample.values.temperature_margin_c = i32::try_from(slowdown - now).ok();
+    }));
+    let check = one(&checks, HEAT);
+    assert_eq!(
+        check.reason.text,
+        "junction at most 99 degC, 11 degC below where it slows down, at the nearest of 50 readings"
+    );
+    let [Evidence::Measured { value, unit, n, .. }, Evidence::Seen { what, value: seen, .. }] =
+        &check.evidence[..]
+    else {
+        panic!("{:?}", check.evidence);
+    };
+    assert_eq!((*value, unit.as_str(), *n), (11.0, "degC", 50));
+    assert_eq!(what, "temperatures of the sensor junction");
+    assert_eq!(seen, "junction at most 99 degC, slows down at 110 degC");
 }
 
 #[test]

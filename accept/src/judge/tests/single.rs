@@ -412,6 +412,16 @@ fn the_kernel_s_log_rejects_where_it_tells_of_a_fault() {
     let checks = judged("l40x4", &findings);
     assert!(told(&checks, "kernel_log", "Xid 79", R::KernelEvents));
     assert_eq!(verdict(&checks), BoxVerdict::Rejected);
+    let mended = "pcieport 0000:20:01.1: AER: Corrected error received: 0000:21:00.0";
+    let lost = "pcieport 0000:20:01.1: AER: Uncorrected (Non-Fatal) error received: 0000:21:00.0";
+    let lines = [mended, lost, fell_off, lost].map(str::to_owned);
+    findings.kernel_log = Some(Ok(lines.to_vec()));
+    let checks = judged("l40x4", &findings);
+    let text = &one(&checks, "kernel_log box").reason.text;
+    let at = |means: &str| text.find(means).unwrap_or_else(|| panic!("{means}: {text}"));
+    assert!(text.starts_with("4 events: a link lost packets or itself; "), "{text}");
+    assert!(at("lost packets") < at("(Xid 79)"), "{text}");
+    assert_eq!(text.matches("lost packets").count(), 1, "{text}");
     findings.kernel_log = Some(Err("permission denied".to_owned()));
     let checks = judged("l40x4", &findings);
     assert_eq!(one(&checks, "kernel_log box").reason.code, R::Permission);

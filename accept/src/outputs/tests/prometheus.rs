@@ -17,6 +17,9 @@ fn figures_stand_in_base_units() {
         "accept_check_high_seconds{",
         // 44 - 3.
         "about=\"0000:20:01.1\",figure=\"aer_correctable of 0000:20:01.1\"} 41\n",
+        "# TYPE accept_check_counter gauge\n",
+        // The counter itself: 44.
+        "about=\"0000:20:01.1\",figure=\"aer_correctable of 0000:20:01.1\"} 44\n",
         "accept_check_samples{",
         // 2026-11-22T20:00:00Z: 20779 days after 1970 are 1795305600 s, and 72000.
         "} 1795377600\n",

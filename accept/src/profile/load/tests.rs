@@ -242,6 +242,42 @@ fn values_that_contradict_each_other_are_refused() {
 }
 
 #[test]
+fn a_limit_whose_good_side_is_the_other_is_refused_with_its_line() {
+    for (name, limit, says) in [
+        (
+            "heat",
+            "check = \"temperature\"\ngood = \"at_most\"\nwarn = 5.0\nunit = \"degC\"",
+            "the limit on temperature has good = \"at_most\", and more of it is better; write good = \"at_least\"",
+        ),
+        (
+            "repairs",
+            "check = \"memory_repairs\"\nof = \"retired_pages\"\ngood = \"at_least\"\nwarn = 0.0\nunit = \"repairs\"",
+            "the limit on memory_repairs of retired_pages has good = \"at_least\", and less",
+        ),
+        (
+            "copies",
+            "check = \"h2d_pinned\"\ngood = \"at_most\"\nfail = 0.8\nunit = \"of_ceiling\"",
+            "write good = \"at_least\"",
+        ),
+        (
+            "time",
+            "check = \"allreduce\"\nof = \"small\"\ngood = \"at_least\"\nfail = 60.0\nunit = \"us\"",
+            "write good = \"at_most\"",
+        ),
+        (
+            "rate",
+            "check = \"allreduce\"\nof = \"large\"\ngood = \"at_most\"\nfail = 6.0\nunit = \"GB/s\"",
+            "write good = \"at_least\"",
+        ),
+    ] {
+        let text = format!("[[limit]]\n{limit}\nsource = \"x\"\n");
+        let error = refused(name, &text);
+        assert!(error.contains("own.toml, line "), "{name}: {error}");
+        assert!(error.contains(says), "{name}: {error}");
+    }
+}
+
+#[test]
 fn extends_names_one_profile_that_is_shipped_or_lies_beside() {
     let head = |extends: &str| HEAD.replace("l40x4", extends);
     let folder = Folder::new("extends");

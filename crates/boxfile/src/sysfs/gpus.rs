@@ -80,24 +80,28 @@ fn write_amd(device: &Device, folder: &Path) -> Result<(), BoxError> {
             monitor("power1_average"),
             sensors.power_w.map(|watts| (watts * 1e6).round() as u64),
         ),
-        (
-            monitor("temp1_input"),
-            sensors
-                .temperature_c
-                .map(|degrees| u64::from(degrees) * 1000),
-        ),
-        (
-            monitor("temp1_crit"),
-            sensors.slowdown_c.map(|degrees| u64::from(degrees) * 1000),
-        ),
-        (
-            monitor("temp1_emergency"),
-            sensors.shutdown_c.map(|degrees| u64::from(degrees) * 1000),
-        ),
     ];
+    let degrees = [
+        ("temp1_input", sensors.temperature_c),
+        ("temp1_crit", sensors.slowdown_c),
+        ("temp1_emergency", sensors.shutdown_c),
+        ("temp2_input", sensors.junction_c),
+        ("temp2_crit", sensors.junction_slowdown_c),
+    ]
+    .map(|(file, degrees)| (monitor(file), degrees.map(|degrees| u64::from(degrees) * 1000)));
+    let files = files.into_iter().chain(degrees);
     for (file, value) in files {
         if let Some(value) = value {
             put(&folder.join(file), &value.to_string())?;
+        }
+    }
+    // Names as in amdgpu_pm.c.
+    for (number, name, there) in [
+        (1, "edge", sensors.temperature_c),
+        (2, "junction", sensors.junction_c),
+    ] {
+        if there.is_some() {
+            put(&folder.join(monitor(&format!("temp{number}_label"))), name)?;
         }
     }
     put(&folder.join(monitor("name")), "amdgpu")

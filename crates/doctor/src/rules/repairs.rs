@@ -36,11 +36,13 @@ fn judge(label: &str, repairs: &Repairs) -> Finding {
     }
     let is_failed = rows.is_some_and(|rows| rows.failed)
         || pages.is_some_and(|pages| pages.failed.is_some_and(|failed| failed > 0));
-    let is_pending =
-        rows.is_some_and(|rows| rows.pending) || pages.is_some_and(|pages| pages.pending);
+    let waits_for_driver = pages.is_some_and(|pages| pages.pending && pages.by_itself);
+    let waits_for_reset = rows.is_some_and(|rows| rows.pending)
+        || pages.is_some_and(|pages| pages.pending && !pages.by_itself);
     for (is, what) in [
         (is_failed, "a repair failed"),
-        (is_pending, "a repair waits for a reset of the device"),
+        (waits_for_reset, "a repair waits for a reset of the device"),
+        (waits_for_driver, "a page waits until the driver takes it out of use"),
     ] {
         if is {
             seen.push(what.to_owned());
@@ -53,7 +55,11 @@ fn judge(label: &str, repairs: &Repairs) -> Finding {
         let todo = "have the vendor's diagnostic look at it (NVIDIA Field Diagnostic, AMD's AGFHC), and give the card back where it confirms";
         return Finding::bad(label, seen, todo);
     }
-    if is_pending {
+    if waits_for_driver {
+        let todo = "nothing now: the driver takes it out of use by itself; look again later";
+        return Finding::warn(label, seen, todo);
+    }
+    if waits_for_reset {
         let todo = "reset the device with nothing running on it (nvidia-smi --gpu-reset -i N), or start the machine anew";
         return Finding::warn(label, seen, todo);
     }

@@ -168,6 +168,9 @@ pub struct MonitorValues {
     pub memory_clock_mhz: Option<u32>,
     /// Watts.
     pub power_w: Option<f64>,
+    /// The sensor that the temperature and its thresholds are of; absent in streams of before.
+    #[serde(default)]
+    pub temperature_sensor: Option<String>,
     /// Degrees Celsius.
     pub temperature_c: Option<u32>,
     /// Degrees Celsius below the temperature that it slows down at; below 0 where it is hotter.
@@ -245,7 +248,7 @@ pub struct MonitorEnd {
 }
 
 /// Each value's key with unit, definition and source.
-const VALUES: [(&str, &str); 20] = [
+const VALUES: [(&str, &str); 21] = [
     (
         "slot_link",
         "generation and lanes of the narrowest link between root complex and card, from sysfs; idle links train down",
@@ -288,18 +291,23 @@ const VALUES: [(&str, &str); 20] = [
         "power_w",
         "W that the device draws, averaged by the device over a time that its vendor states",
     ),
-    ("temperature_c", "degrees Celsius of the chip"),
+    (
+        "temperature_sensor",
+        "the sensor that temperature_c, slowdown_c and shutdown_c are of: GPU on NVIDIA's; on AMD's edge, junction or mem, of those the one \
+         nearest to its slowdown",
+    ),
+    ("temperature_c", "degrees Celsius of that sensor"),
     (
         "temperature_margin_c",
-        "degrees Celsius between that and slowdown_c, the least over the sensors that have both",
+        "degrees Celsius between that and slowdown_c",
     ),
     (
         "slowdown_c",
-        "degrees Celsius of the chip at which the device lowers its clocks to protect itself",
+        "degrees Celsius of that sensor at which the device lowers its clocks to protect itself",
     ),
     (
         "shutdown_c",
-        "degrees Celsius of the chip at which the device switches itself off",
+        "degrees Celsius of that sensor at which the device switches itself off",
     ),
     (
         "most_operating_c",

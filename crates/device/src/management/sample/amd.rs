@@ -71,20 +71,32 @@ impl<'a> Files<'a> {
         text.parse().map_err(|_| format!("/{path} holds `{text}`"))
     }
 
-    /// The least that a sensor lies below its critical temperature, of those that have both.
+    /// The sensor that is the nearest below its critical temperature, of those that have both, and how far that is; where none has, the
+    /// first, which every card has, and why.
     ///
     /// The kernel calls it critical; the firmware lowers clocks at it (`TedgeLimit` and its like in drivers/gpu/drm/amd/pm/swsmu), and
     /// `_emergency` is where the device switches itself off.
-    fn margin(&self) -> Answer<i32> {
+    fn nearest(&self) -> (u32, Answer<i32>) {
         let of = |number: u32| {
             let now = self.sensor(&format!("temp{number}_input"))?;
             let critical = self.sensor(&format!("temp{number}_crit"))?;
             let milli = i128::from(critical) - i128::from(now);
             i32::try_from(milli.div_euclid(1000)).map_err(|_| format!("{milli} is no temperature"))
         };
-        let known = SENSORS.filter_map(|number| of(number).ok()).min();
-        // The reason is that of the first, which every card has.
-        known.map_or_else(|| of(*SENSORS.start()), Ok)
+        let known = SENSORS.filter_map(|number| Some((of(number).ok()?, number)));
+        let first = *SENSORS.start();
+        known
+            .min()
+            .map_or_else(|| (first, of(first)), |(margin, number)| (number, Ok(margin)))
+    }
+
+    /// What a sensor is called: `edge`, `junction` or `mem`; by its files where they give no name.
+    fn name(&self, sensor: u32) -> String {
+        let label = self.sensors.as_ref().and_then(|folder| {
+            self.sysfs
+                .read_text(format!("{folder}/temp{sensor}_label"))
+        });
+        label.unwrap_or_else(|| format!("temp{sensor}"))
     }
 
     fn sample(&self) -> Sample {
@@ -98,15 +110,19 @@ impl<'a> Files<'a> {
                 false => format!("{first}; {second}"),
             })
         });
+        let (nearest, margin) = self.nearest();
+        let of_nearest = |file: &str| self.sensor(&format!("temp{nearest}_{file}")).map(degrees);
+        let temperature = of_nearest("input");
         Sample {
             pcie_replays: self.number("pcie_replay_count"),
             sm_clock_mhz: self.sensor("freq1_input").map(mhz),
             memory_clock_mhz: self.sensor("freq2_input").map(mhz),
             power_w: power.map(|microwatts| microwatts as f64 / 1e6),
-            temperature_c: self.sensor("temp1_input").map(degrees),
-            temperature_margin_c: self.margin(),
-            slowdown_c: self.sensor("temp1_crit").map(degrees),
-            shutdown_c: self.sensor("temp1_emergency").map(degrees),
+            temperature_sensor: temperature.clone().map(|_| self.name(nearest)),
+            temperature_c: temperature,
+            temperature_margin_c: margin,
+            slowdown_c: of_nearest("crit"),
+            shutdown_c: of_nearest("emergency"),
             utilisation_percent: self.number("gpu_busy_percent"),
             memory_used_bytes: self.number("mem_info_vram_used"),
             device_link: Err(CARDS_LINK.to_owned()),
@@ -134,6 +150,7 @@ mod tests {
             ("hwmon/hwmon4/temp1_emergency", "105000\n"),
             ("hwmon/hwmon4/temp2_input", "98500\n"),
             ("hwmon/hwmon4/temp2_crit", "110000\n"),
+            ("hwmon/hwmon4/temp2_label", "junction\n"),
             ("hwmon/hwmon4/temp3_input", "70000\n"),
             ("hwmon/hwmon4/freq1_input", "2350000000\n"),
         ] {
@@ -145,17 +162,19 @@ mod tests {
         assert_eq!(sample.utilisation_percent, Ok(97));
         // 215 500 000 uW, 64 999 m°C, 2 350 000 000 Hz.
         assert_eq!(sample.power_w, Ok(215.5));
-        assert_eq!(sample.temperature_c, Ok(64));
         assert_eq!(sample.sm_clock_mhz, Ok(2350));
         // The junction is the nearest: 110 000 - 98 500 m°C, rounded down; 100 000 - 64 999 of the edge is more.
         assert_eq!(sample.temperature_margin_c, Ok(11));
-        assert_eq!((sample.slowdown_c, sample.shutdown_c), (Ok(100), Ok(105)));
+        assert_eq!(sample.temperature_sensor, Ok("junction".to_owned()));
+        assert_eq!((sample.temperature_c, sample.slowdown_c), (Ok(98), Ok(110)));
         let pages = sample.retired_pages.unwrap_err();
         assert!(pages.contains("gpu_vram_bad_pages"), "{pages}");
         let says = |answer: Answer<u32>, text: &str| {
             let why = answer.unwrap_err();
             assert!(why.contains(text), "{why}");
         };
+        // Not the edge's 105.
+        says(sample.shutdown_c, "temp2_emergency cannot be read");
         says(sample.memory_clock_mhz, "freq2_input cannot be read");
         says(sample.pcie_replays, "holds `strange`");
         says(sample.pcie_rx_kb_per_s, "no file");

@@ -55,6 +55,8 @@ fn sample(nvml: &Nvml, device: &Device<'_>, pci: &str) -> Sample {
         // The library says milliwatts.
         power_w: told(device.power_usage()).map(|milliwatts| f64::from(milliwatts) / 1000.0),
         temperature_margin_c: thresholds.margin(&temperature, || margin(device)),
+        // The library has this one alone (`nvmlTemperatureSensors_t`).
+        temperature_sensor: temperature.clone().map(|_| "GPU".to_owned()),
         temperature_c: temperature,
         slowdown_c: thresholds.slowdown,
         shutdown_c: thresholds.shutdown,

@@ -66,6 +66,7 @@ fn of_fields(found: &[Answer<u64>]) -> (Answer<RowRemaps>, Answer<RetiredPages>)
             retired: single.saturating_add(double),
             after_lost_data: Some(double),
             pending: value(6)? != 0,
+            by_itself: false,
             failed: None,
         })
     };
@@ -156,6 +157,7 @@ mod tests {
             retired: 7,
             after_lost_data: Some(5),
             pending: false,
+            by_itself: false,
             failed: None,
         };
         let (without, seven) = of_fields(&volta);

@@ -29,7 +29,9 @@ pub struct Sample {
     pub memory_clock_mhz: Answer<u32>,
     /// Power draw, W.
     pub power_w: Answer<f64>,
-    /// Temperature of the chip, degrees Celsius.
+    /// The sensor that this temperature and its thresholds are of, where a device has several the one nearest to slowing it down.
+    pub temperature_sensor: Answer<String>,
+    /// Temperature of it, degrees Celsius.
     pub temperature_c: Answer<u32>,
     /// How far it is below the temperature that it slows down at, degrees Celsius.
     pub temperature_margin_c: Answer<i32>,
@@ -66,6 +68,7 @@ impl Sample {
             sm_clock_mhz: no(reason),
             memory_clock_mhz: no(reason),
             power_w: no(reason),
+            temperature_sensor: no(reason),
             temperature_c: no(reason),
             temperature_margin_c: no(reason),
             slowdown_c: no(reason),

@@ -73,7 +73,21 @@ pub(super) const CASES: &[Case] = &[
                 "0x1 : 0x1000 : R\n0x2 : 0x1000 : F",
             );
         },
-        "pages retired: 2; a repair failed",
+        "pages retired: 1; a repair failed",
+    ),
+    case(
+        RULE,
+        Warn,
+        "an AMD card with a page that its driver is to take out of use",
+        |b| {
+            amd(b);
+            b.pci(
+                GPUS[0],
+                "ras/gpu_vram_bad_pages",
+                "0x1 : 0x1000 : R\n0x2 : 0x1000 : P",
+            );
+        },
+        "pages retired: 1; a page waits until the driver takes it out of use",
     ),
     case(
         RULE,
