@@ -20,7 +20,8 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
             || "no temperature was told".to_owned(),
             |hottest| format!("at most {hottest} degC"),
         );
-        let with_margin = || values().filter_map(|values| Some((values.temperature_margin_c?, values)));
+        let with_margin =
+            || values().filter_map(|values| Some((values.temperature_margin_c?, values)));
         let n = with_margin().count();
         let about = [label.to_owned()];
         let Some((least, nearest)) = with_margin().min_by_key(|(margin, _)| *margin) else {

@@ -73,12 +73,7 @@ impl Told {
     }
 
     /// The same with the figure that it rests on, `n` being the readings of it.
-    fn of(
-        self,
-        figure: &Figure,
-        value: String,
-        expected: Option<&str>,
-    ) -> Self {
+    fn of(self, figure: &Figure, value: String, expected: Option<&str>) -> Self {
         let figure = figure.seen(value, expected);
         Self {
             figure: Some(figure),
@@ -307,10 +302,7 @@ fn evidence(
             "one waits for a reset",
             rows.pending || waits_for_reset(pages),
         ),
-        (
-            "one waits for the driver",
-            pages.pending && pages.by_itself,
-        ),
+        ("one waits for the driver", pages.pending && pages.by_itself),
         (
             "one failed",
             rows.failed || pages.failed.is_some_and(|pages| pages > 0),

@@ -169,25 +169,18 @@ fn first(check: &Check) -> (String, Option<String>) {
 #[test]
 fn what_decided_is_the_first_figure() {
     let of = |checks: Vec<Check>| first(one(&checks, REPAIRS));
-    let words = |value: &str, expected: Option<&str>| {
-        (value.to_owned(), expected.map(str::to_owned))
-    };
+    let words =
+        |value: &str, expected: Option<&str>| (value.to_owned(), expected.map(str::to_owned));
     assert_eq!(of(of_rows(|_| rows(0, 0))), words("none", Some("none")));
     assert_eq!(of(of_rows(|_| rows(4, 0))), words("4 rows", None));
     assert_eq!(of(of_rows(|_| rows(0, 7))), words("7 rows", None));
     let later = of_rows(|reading| rows(0, 2 + u64::from(reading > 30)));
-    assert_eq!(
-        of(later),
-        words("1 row in this run", Some("none in a run"))
-    );
+    assert_eq!(of(later), words("1 row in this run", Some("none in a run")));
     let pending = of_rows(|_| RowRemaps {
         pending: true,
         ..rows(0, 7)
     });
-    assert_eq!(
-        of(pending),
-        words("one waits for a reset", Some("none"))
-    );
+    assert_eq!(of(pending), words("one waits for a reset", Some("none")));
 }
 
 #[test]
@@ -310,8 +303,12 @@ fn a_sensor_that_is_not_the_only_one_is_named_with_its_own_thresholds() {
         check.reason.text,
         "junction at most 99 degC, 11 degC below where it slows down, at the nearest of 50 readings"
     );
-    let [Evidence::Measured { value, unit, n, .. }, Evidence::Seen { what, value: seen, .. }] =
-        &check.evidence[..]
+    let [
+        Evidence::Measured { value, unit, n, .. },
+        Evidence::Seen {
+            what, value: seen, ..
+        },
+    ] = &check.evidence[..]
     else {
         panic!("{:?}", check.evidence);
     };

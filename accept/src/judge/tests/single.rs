@@ -418,8 +418,14 @@ fn the_kernel_s_log_rejects_where_it_tells_of_a_fault() {
     findings.kernel_log = Some(Ok(lines.to_vec()));
     let checks = judged("l40x4", &findings);
     let text = &one(&checks, "kernel_log box").reason.text;
-    let at = |means: &str| text.find(means).unwrap_or_else(|| panic!("{means}: {text}"));
-    assert!(text.starts_with("4 events: a link lost packets or itself; "), "{text}");
+    let at = |means: &str| {
+        text.find(means)
+            .unwrap_or_else(|| panic!("{means}: {text}"))
+    };
+    assert!(
+        text.starts_with("4 events: a link lost packets or itself; "),
+        "{text}"
+    );
     assert!(at("lost packets") < at("(Xid 79)"), "{text}");
     assert_eq!(text.matches("lost packets").count(), 1, "{text}");
     findings.kernel_log = Some(Err("permission denied".to_owned()));

@@ -88,7 +88,12 @@ fn write_amd(device: &Device, folder: &Path) -> Result<(), BoxError> {
         ("temp2_input", sensors.junction_c),
         ("temp2_crit", sensors.junction_slowdown_c),
     ]
-    .map(|(file, degrees)| (monitor(file), degrees.map(|degrees| u64::from(degrees) * 1000)));
+    .map(|(file, degrees)| {
+        (
+            monitor(file),
+            degrees.map(|degrees| u64::from(degrees) * 1000),
+        )
+    });
     let files = files.into_iter().chain(degrees);
     for (file, value) in files {
         if let Some(value) = value {

@@ -42,7 +42,10 @@ fn judge(label: &str, repairs: &Repairs) -> Finding {
     for (is, what) in [
         (is_failed, "a repair failed"),
         (waits_for_reset, "a repair waits for a reset of the device"),
-        (waits_for_driver, "a page waits until the driver takes it out of use"),
+        (
+            waits_for_driver,
+            "a page waits until the driver takes it out of use",
+        ),
     ] {
         if is {
             seen.push(what.to_owned());

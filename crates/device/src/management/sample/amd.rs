@@ -85,17 +85,18 @@ impl<'a> Files<'a> {
         };
         let known = SENSORS.filter_map(|number| Some((of(number).ok()?, number)));
         let first = *SENSORS.start();
-        known
-            .min()
-            .map_or_else(|| (first, of(first)), |(margin, number)| (number, Ok(margin)))
+        known.min().map_or_else(
+            || (first, of(first)),
+            |(margin, number)| (number, Ok(margin)),
+        )
     }
 
     /// What a sensor is called: `edge`, `junction` or `mem`; by its files where they give no name.
     fn name(&self, sensor: u32) -> String {
-        let label = self.sensors.as_ref().and_then(|folder| {
-            self.sysfs
-                .read_text(format!("{folder}/temp{sensor}_label"))
-        });
+        let label = self
+            .sensors
+            .as_ref()
+            .and_then(|folder| self.sysfs.read_text(format!("{folder}/temp{sensor}_label")));
         label.unwrap_or_else(|| format!("temp{sensor}"))
     }
 
