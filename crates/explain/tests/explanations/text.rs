@@ -1,4 +1,5 @@
 //! What the terminal shows, from an explanation made by hand.
+//! Long because every case starts from the one attribution that stands at its top.
 
 use explain::{
     Ablation, Advice, Arm, Attribution, Bar, Cause, Change, Claim, Effect, Explanation, Gate,
