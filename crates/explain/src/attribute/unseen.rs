@@ -96,7 +96,7 @@ impl Unseen {
 }
 
 /// What the first run that hides prompts lacks; `None` where gaps of every run show them.
-fn wanted(runs: &[&ServeRun]) -> Option<&'static str> {
+fn wanted(runs: &[&ServeRun]) -> Option<String> {
     let mut shapes = runs.iter().map(|run| RunShape::new(run));
     let hides = |shape: &RunShape<'_>| !matches!(shape.mixed_in(), Some(MixedIn::ByGaps(_)));
     shapes.find(hides).map(|shape| shape.gaps_wanted())

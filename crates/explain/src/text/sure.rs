@@ -97,7 +97,10 @@ fn lacking(attribution: &Attribution) -> String {
         Lack::ModeStated => Some(UNSTATED.to_owned()),
         Lack::Kernel => Some("without the engine's own kernel".to_owned()),
         Lack::Operation => Some(format!("without the {}s", named(cost.kind))),
-        Lack::Size => Some(format!("which end before the {}'s size", named(cost.kind))),
+        Lack::Size => Some(format!(
+            "which do not reach the {}'s size",
+            named(cost.kind)
+        )),
         Lack::SizeBetween => Some(format!(
             "with the {}'s size read between two others",
             named(cost.kind)

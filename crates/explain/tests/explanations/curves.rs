@@ -293,6 +293,6 @@ fn what_a_curve_lacks_is_told_by_name_and_a_bare_table_is_not_called_of_this_box
         }
         inputs.curve[0].bytes_per_rank *= 2;
     });
-    let is = "the collective times that were given, which end before the all-reduce's size, whose mode the file does not say: add a column mode with graph, ";
+    let is = "the collective times that were given, which do not reach the all-reduce's size, whose mode the file does not say: add a column mode with graph, ";
     assert!(words.contains(is), "{words}");
 }
