@@ -45,7 +45,7 @@ impl Found<'_> {
         let mut told: Option<(&str, f64)> = None;
         for (key, scale) in self.keys(alias) {
             let value = self.fields.value(key).and_then(serde_json::Value::as_f64);
-            let is_empty = may_be_empty && value.is_some_and(|value| value == 0.0 || value == -1.0);
+            let is_empty = may_be_empty && value.is_some_and(|value| value <= 0.0);
             let why = match (value, scale) {
                 _ if is_empty => continue,
                 (None, _) => "no number: write one",
