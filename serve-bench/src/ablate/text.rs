@@ -55,7 +55,7 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<String, Stop> {
         args.seed,
         number_of(plan.count().into(), "all-reduce")
     ));
-    if args.launches < LEAST_LAUNCHES {
+    if (args.launches as usize) < LEAST_LAUNCHES {
         text.push_str(&format!("an arm of fewer than {LEAST_LAUNCHES} launches is left out of the line, so that nothing is told of the link: give --launches {LEAST_LAUNCHES} or more\n"));
     }
     if args.engine_python.is_none() && plan.place.own_is_off(args.tp).is_none() {
