@@ -158,7 +158,7 @@ pub(crate) fn key(
 
 /// The same of a series that is drawn in dots.
 pub(crate) fn key_dot(drawing: &mut Drawing, class: &str, at: (f64, f64), named: (&str, f64)) {
-    drawing.dot(class, (at.0 + 12.0, at.1 - 4.0));
+    drawing.text(class, (at.0 + 12.0, at.1), Anchor::Middle, "●");
     key_name(drawing, at, named);
 }
 

@@ -314,9 +314,9 @@ mod tests {
             true,
         )
         .svg();
-        // The point, and the legend's: what is drawn in dots has one there, too.
-        assert_eq!(svg.matches("<circle").count(), 2);
-        assert!(!svg.contains("<polyline"));
+        assert_eq!(svg.matches("<circle").count(), 1);
+        // What is drawn in dots has no line in the legend.
+        assert!(svg.contains(">●<") && !svg.contains("<polyline"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
 
