@@ -426,7 +426,7 @@ fn the_kernel_s_log_rejects_where_it_tells_of_a_fault() {
         text.starts_with("4 events: a link lost packets or itself; "),
         "{text}"
     );
-    assert!(at("lost packets") < at("(Xid 79)"), "{text}");
+    assert!(at("lost packets") < at("Xid 79: the device"), "{text}");
     assert_eq!(text.matches("lost packets").count(), 1, "{text}");
     findings.kernel_log = Some(Err("permission denied".to_owned()));
     let checks = judged("l40x4", &findings);
