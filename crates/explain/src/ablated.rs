@@ -186,7 +186,7 @@ fn all_reduce_us(attribution: &Attribution) -> Option<f64> {
     let mut reduces = reduces.filter(|cost| cost.kind == CollectiveKind::AllReduce);
     let (mut us, mut count) = (0.0, 0.0);
     let is_another = |lack: &Lack| match lack {
-        Lack::Mode | Lack::Kernel | Lack::Operation | Lack::Size => true,
+        Lack::Mode | Lack::Kernel | Lack::Operation | Lack::Size | Lack::SizeBetween => true,
         Lack::Box | Lack::ModeStated => false,
     };
     let is_other = reduces.any(|cost| {
