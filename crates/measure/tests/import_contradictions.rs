@@ -1,4 +1,5 @@
 //! Files that contradict themselves, are cut, or come from other systems, and what results say that they were made with.
+//! Long because each case writes a healthy file and breaks one figure of it, by the same few helpers.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
