@@ -265,8 +265,18 @@ fn an_arm_whose_server_dies_leaves_the_others() {
         return;
     }
     let scratch = Scratch::new("dies");
-    // 65.5 GB of weights: half of them fit into the 48 GB of an L40, all of them do not.
-    let line = "ablate --sim l40x4 --model r1-distill-qwen-32b --concurrency 4 --requests 8 --input-tokens 16 --output-tokens 16 \
+    // Nine tenths of a GPU hold all weights and less than 1 MiB beside them, where one block of keys and values takes 4 MiB
+    // (16 tokens of 64 layers x 8 heads x 128 x 2 x 2 bytes): one GPU's server ends, and two GPUs have room.
+    let weights = tp_plan::ModelFacts::builtin("r1-distill-qwen-32b")
+        .unwrap()
+        .weight_bytes;
+    let mib = (weights * 10).div_ceil(9 << 20);
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../boxes/l40x4.toml");
+    let described = std::fs::read_to_string(shipped).unwrap();
+    let full = described.replace("memory_mib = 46068", &format!("memory_mib = {mib}"));
+    assert_ne!(full, described);
+    std::fs::write(scratch.0.join("full.toml"), full).unwrap();
+    let line = "ablate --sim full.toml --model r1-distill-qwen-32b --concurrency 4 --requests 8 --input-tokens 16 --output-tokens 16 \
         --arms baseline --controls --launches 1 --budget 1 --out a";
     let output = scratch.run(line);
     expect(&output, 3);

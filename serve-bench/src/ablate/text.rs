@@ -38,6 +38,16 @@ fn heading(model: &str, tp: u32, batch: u32, simulated: Option<&str>) -> String 
     format!("ablation of {model}, TP{tp}, {batch} in flight{on}")
 }
 
+/// What is said of a number of launches that tells nothing of the link; empty where it is enough.
+pub(super) fn too_few(launches: u32) -> String {
+    if launches as usize >= LEAST_LAUNCHES {
+        return String::new();
+    }
+    format!(
+        "an arm of fewer than {LEAST_LAUNCHES} launches is left out of the line, so that nothing is told of the link: give --launches {LEAST_LAUNCHES} or more\n"
+    )
+}
+
 /// The arms, their order, their commands and the time, and what cannot be done.
 ///
 /// # Errors
@@ -55,9 +65,7 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<String, Stop> {
         args.seed,
         number_of(plan.count().into(), "all-reduce")
     ));
-    if (args.launches as usize) < LEAST_LAUNCHES {
-        text.push_str(&format!("an arm of fewer than {LEAST_LAUNCHES} launches is left out of the line, so that nothing is told of the link: give --launches {LEAST_LAUNCHES} or more\n"));
-    }
+    text.push_str(&too_few(args.launches));
     if args.engine_python.is_none() && plan.place.own_is_off(args.tp).is_none() {
         text.push_str("the engine's own all-reduce is off in every arm: its time is not known without --engine-python\n");
     }

@@ -69,7 +69,7 @@ fn a_file_that_is_no_result_is_named_with_what_is_wrong_with_it() {
     let other = r#"{"version": "1.0", "results": [{"name": "pytest", "outcome": "passed"}]}"#;
     for (name, text, words) in [
         ("cut.json", cut, &["line 9", bytes.as_str(), "cut"][..]),
-        ("empty.json", "", &["no format"][..]),
+        ("empty.json", "", &["is empty"][..]),
         ("other.json", other, &["no format"][..]),
         ("nan.json", nan.as_str(), &["latency_mean_s", "NaN"][..]),
         ("vast.json", vast.as_str(), &["out of range"][..]),
