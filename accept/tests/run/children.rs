@@ -138,8 +138,8 @@ fn a_monitor_that_blocks_clears_nothing_and_the_rest_stands() {
         &[("monitor*", "\"$real\" \"$@\" | head -n 21; exec sleep 600")],
     );
     let ran = Ran::of(&mut command(&scratch, &accept));
-    // Whether memory was repaired in the rest of the run is not known, and is demanded.
-    ran.expect(3);
+    // The profile of the test demands nothing of what lives on the monitor; the shipped ones demand `memory_repairs`.
+    ran.expect(0);
     let report = scratch.json("out/report.json");
     let found = checks(&report);
     for kind in ["link_transitions", "throttle", "memory_repairs"] {
@@ -154,7 +154,7 @@ fn a_monitor_that_blocks_clears_nothing_and_the_rest_stands() {
         );
     }
     assert_eq!(found["h2d_pinned GPU0"].0, "pass", "{found:?}");
-    assert_eq!(report["verdict"], "inconclusive");
+    assert_eq!(report["verdict"], "accepted_with_warnings");
 }
 
 #[test]
