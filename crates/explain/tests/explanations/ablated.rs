@@ -254,3 +254,201 @@ fn what_a_measurement_brings_is_what_it_will_do() {
         "{trace}"
     );
 }
+
+/// Arms of these runs, in whose step so many collectives show.
+fn shown_in(collectives: f64) -> Ablation {
+    let arm = |name, change, us| arm(name, change, us, 36.0 + collectives * us / 1e3);
+    Ablation {
+        schema: 1,
+        simulated: None,
+        step_from: None,
+        model: "qwen2.5-72b-fp8".to_owned(),
+        tp: 2,
+        batch: 16,
+        engine: None,
+        planned: 161,
+        arms: vec![
+            arm("baseline", Change::Baseline, 55.0),
+            arm("p2p-off", Change::Link, 110.0),
+            arm("channels-1", Change::Link, 80.0),
+        ],
+    }
+}
+
+#[test]
+fn an_ablation_that_follows_is_in_the_first_sentence_and_not_asked_for_again() {
+    let mut shown = attributed(attribution());
+    if let Outcome::Attributed { next, .. } = &mut shown.outcome {
+        let share = VarianceShare {
+            measurement: Measurement::Curve,
+            of_communication: None,
+            of_remainder: 0.1,
+        };
+        next.push(NextStep {
+            share,
+            what: "whether the step follows the link".to_owned(),
+            how: "serve-bench ablate --model m".to_owned(),
+            narrows: None,
+            minutes: None,
+        });
+    }
+    let mut tested = slope(&shown_in(161.0), 1, 1000);
+    tested.origin = Some("arms.json".to_owned());
+    let shown = shown.with_slope(tested);
+    let said = answer(&shown);
+    assert_eq!(said.len(), 2);
+    assert!(
+        said[0].ends_with("; the ablation bears it out, since the step followed the link."),
+        "{}",
+        said[0]
+    );
+    let figures = in_figures(&shown).unwrap();
+    assert!(
+        figures.contains("(ms, median [5%, 95%]); the ablation bears communication out, 8.9 [")
+            && figures.ends_with("for 161 all-reduces a step (3 arms, 15 launches)."),
+        "{figures}"
+    );
+    let words = text(&shown);
+    assert!(!words.contains("serve-bench ablate"), "{words}");
+    assert!(
+        words.contains(" - arms.json: 3 arms of an ablation, 15 launches"),
+        "{words}"
+    );
+    // The mark of a soft box stands once above all, and not again above the arms.
+    assert_eq!(words.matches("SIMULATED").count(), 1, "{words}");
+    assert!(
+        words.contains("does the step follow the link\nThe step follows the link: "),
+        "{words}"
+    );
+}
+
+#[test]
+fn an_ablation_that_contradicts_stands_before_any_advice() {
+    // 15% of 161 and more is hidden: 120, with which the baseline takes 36 ms and 120 * 55 us.
+    let mut hidden = attribution();
+    hidden.step_of_several = range(42.4, 42.6, 42.8);
+    let shown = attributed(hidden).with_slope(slope(&shown_in(120.0), 1, 1000));
+    let said = answer(&shown);
+    assert!(
+        said[0].ends_with("; the ablation does NOT bear it out."),
+        "{}",
+        said[0]
+    );
+    let figures = in_figures(&shown).unwrap();
+    assert!(
+        figures.contains("the ablation does NOT bear it out: where only the link was varied, the step followed by less than planned"),
+        "{figures}"
+    );
+    assert!(
+        said[1].starts_with("What to do: look first into overlap, or another path"),
+        "{}",
+        said[1]
+    );
+}
+
+#[test]
+fn the_embedded_engine_is_the_one_that_it_acts_as_and_another_engine_is_named() {
+    let kept = |engine: &str| {
+        let mut of_engine = shown_in(161.0);
+        of_engine.engine = Some(engine.to_owned());
+        text(&attributed(attribution()).with_slope(slope(&of_engine, 1, 1000)))
+    };
+    let soft = kept("embedded engine, as vLLM (rules of 0.13.0), graphs up to 512");
+    assert!(!soft.contains("is not of these runs"), "{soft}");
+    let other = kept("embedded engine, as SGLang 0.5.6, graphs up to 160");
+    let words = "the ablation is not of these runs and raises no grade: engine embedded engine, as SGLang 0.5.6, graphs up to 160 for \
+        vLLM 0.13.0, graphs up to 512";
+    assert!(other.contains(words), "{other}");
+}
+
+#[test]
+fn an_ablation_of_another_load_tests_nothing() {
+    let mut other = shown_in(161.0);
+    other.batch = 1;
+    let shown = attributed(attribution()).with_slope(slope(&other, 1, 1000));
+    let said = answer(&shown);
+    assert!(
+        said[0].ends_with("; the ablation is of other runs and tests nothing here."),
+        "{}",
+        said[0]
+    );
+    let Outcome::Attributed { attribution, .. } = &shown.outcome else {
+        panic!("refused");
+    };
+    assert!(
+        attribution
+            .caveats
+            .iter()
+            .any(|caveat| caveat.ends_with("raises no grade: 1 in flight for 16")),
+        "{:?}",
+        attribution.caveats
+    );
+}
+
+#[test]
+fn without_a_curve_the_arms_time_communication() {
+    let mut bounded = attribution();
+    bounded.claim = Claim::AtMost {
+        reason: "no curve".to_owned(),
+    };
+    bounded
+        .bars
+        .retain(|bar| !matches!(bar.cause, Cause::AllReduce | Cause::AllGather));
+    bounded.communication = None;
+    let shown = attributed(bounded).with_slope(slope(&shown_in(161.0), 1, 1000));
+    // 161 * 55 us = 8.9 ms of the step of the box as it is, more than any other cause takes.
+    let said = answer(&shown);
+    assert!(
+        said[0].contains("communication takes at least 8.9 [")
+            && said[0].contains("mainly because of communication between them")
+            && said[0].ends_with(
+                "] ms (by the ablation); the ablation bears it out, since the step followed the link."
+            ),
+        "{}",
+        said[0]
+    );
+    let figures = in_figures(&shown).unwrap();
+    assert!(
+        figures.contains("communication at least 8.9 [")
+            && figures.contains("by the ablation, of the ")
+            && figures.contains(", 12.7] that it and what is unexplained take together"),
+        "{figures}"
+    );
+}
+
+#[test]
+fn what_two_runs_do_not_tell_from_nothing_the_arms_do() {
+    // 161 * 55 us = 8.9 ms of the step of the box as it is, and the runs leave room for it.
+    let shown = attributed(open(12.0)).with_slope(slope(&shown_in(161.0), 1, 1000));
+    let said = answer(&shown);
+    assert!(
+        said[0].contains("communication takes at least 8.9 [")
+            && said[0]
+                .contains("(by the ablation; the two runs alone do not tell it from nothing)"),
+        "{}",
+        said[0]
+    );
+    let figures = in_figures(&shown).unwrap();
+    assert!(
+        figures.contains("by the ablation, where the two runs alone leave 1.6 [-1.3, 12.0]"),
+        "{figures}"
+    );
+    assert!(
+        text(&shown).contains("communication is told by the ablation alone: of the two runs, what"),
+        "{}",
+        text(&shown)
+    );
+    // Arms of delays alone raise no grade, and tell nothing here either.
+    let mut delays = shown_in(161.0);
+    for arm in &mut delays.arms {
+        if arm.change == Change::Link {
+            arm.change = Change::Delay;
+        }
+    }
+    let shown = attributed(open(12.0)).with_slope(slope(&delays, 1, 1000));
+    assert!(
+        answer(&shown)[0].contains("which cannot be told from nothing"),
+        "{}",
+        answer(&shown)[0]
+    );
+}
