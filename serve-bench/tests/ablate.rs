@@ -158,7 +158,7 @@ fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
     for (file, bytes) in before.iter().zip(kept) {
         assert_eq!(std::fs::read(file).unwrap(), bytes, "{}", file.display());
     }
-    assert_eq!(scratch.whole().len(), 6);
+    assert_eq!(scratch.whole().len(), 6, "{said}");
 
     let ablation = scratch.ablation();
     assert_eq!(ablation.schema, 1);

@@ -6,13 +6,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use program::hold::Held;
 use program::{Stop, say};
-use rustix::fs::{FlockOperation, OFlags, flock};
-use rustix::io::Errno;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::counters::Reading;
@@ -195,17 +195,17 @@ pub(crate) fn of_folder(folder: &Path) -> Result<(Kept, File), Stop> {
 
 /// Holds a run for this process alone, for as long as the file is open.
 fn hold(file: &File, folder: &Path) -> Result<(), Stop> {
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(()),
-        Err(Errno::WOULDBLOCK) => {
-            let holder = holder(file).map_or_else(String::new, |pid| format!(" (pid {pid})"));
+    match program::hold::hold(file) {
+        Held::Here => Ok(()),
+        Held::Elsewhere(holder) => {
+            let holder = holder.map_or_else(String::new, |pid| format!(" (pid {pid})"));
             Err(Stop::Usage(format!(
                 "another accept{holder} is at the run in {}; wait until it has ended",
                 folder.display()
             )))
         }
         // Some file systems have no locks; the run is told that nothing keeps another one away.
-        Err(errno) => {
+        Held::Unknown(errno) => {
             say!(
                 "{} cannot be locked ({errno}): start no other accept in it",
                 folder.display()
@@ -213,19 +213,6 @@ fn hold(file: &File, folder: &Path) -> Result<(), Stop> {
             Ok(())
         }
     }
-}
-
-/// The process that holds a file, where the kernel tells: `1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF`.
-fn holder(file: &File) -> Option<String> {
-    let inode = file.metadata().ok()?.ino().to_string();
-    let locks = std::fs::read_to_string("/proc/locks").ok()?;
-    locks.lines().find_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, "FLOCK", _, _, pid, place, ..] = words[..] else {
-            return None;
-        };
-        (place.rsplit(':').next() == Some(inode.as_str())).then(|| pid.to_owned())
-    })
 }
 
 /// An error that the disk made before a run had a journal, so that there is nothing to go on with.

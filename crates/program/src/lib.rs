@@ -8,6 +8,7 @@ mod budget;
 pub mod child;
 pub mod command_line;
 pub mod compare;
+pub mod hold;
 mod judge;
 pub mod kernel_log;
 pub mod others;

@@ -21,7 +21,7 @@ use super::collect::{self, Steps};
 use super::launch::{self, Launcher, Measured};
 use super::place::Place;
 use super::plan::Plan;
-use super::text;
+use super::{settings, text};
 use crate::study;
 use crate::study::engines::ServerCommand;
 use crate::study::shell::missing;
@@ -80,6 +80,10 @@ pub(crate) fn run(
         .out
         .clone()
         .unwrap_or_else(|| result_folder(None, "ablation"));
+    let is_begun = folder.join(settings::FILE).exists() && !args.plan;
+    let hold = || study::hold::held(&folder, settings::FILE, interrupt, say);
+    // Before the look, which writes into a folder that is there.
+    let held = is_begun.then(hold).transpose()?;
     // The box decides the arms and these the settings, so a folder without settings stays empty until the look is done.
     let look = match args.plan {
         true => passing_folder("ablate"),
@@ -123,6 +127,7 @@ pub(crate) fn run(
             folder.join("links.log"),
         ));
     }
+    let _held = held.map_or_else(hold, Ok)?;
     let ablate = Ablate {
         plan: &plan,
         folder: &folder,

@@ -10,7 +10,8 @@ use crate::study::settings;
 /// The version that is written.
 pub(super) const SCHEMA: u32 = 1;
 
-const FILE: &str = "settings.json";
+/// Its name in the folder.
+pub(super) const FILE: &str = "settings.json";
 
 /// What decides what is measured, and in which order. A folder holds one ablation, and its settings never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

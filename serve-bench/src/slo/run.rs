@@ -15,8 +15,9 @@ use super::args::SloArgs;
 use super::judge::judge;
 use super::report::{Answer, Decision};
 use super::search::{Found, Next, Outcome, Trial};
-use super::settings::Settings;
+use super::settings::{self, Settings};
 use crate::attempt::{self, Unfinished, complete, serve};
+use crate::study::hold;
 
 /// The answer and every decision, as JSON.
 const ANSWER: &str = "slo.json";
@@ -39,6 +40,7 @@ pub(crate) fn run(args: &SloArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -> 
     }
     let folder = result_folder(args.out.as_deref(), "slo");
     let (settings, is_kept) = asked.keep(&folder, args.names_seed())?;
+    let _held = hold::held(&folder, settings::FILE, interrupt, say)?;
     if is_kept {
         say(&format!("going on with the search in {}", folder.display()));
     }

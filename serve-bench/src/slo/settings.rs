@@ -12,7 +12,8 @@ use super::search::Bounds;
 /// The version that is written.
 pub(super) const SCHEMA: u32 = 1;
 
-const FILE: &str = "settings.json";
+/// Its name in the folder.
+pub(super) const FILE: &str = "settings.json";
 
 /// The settings of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ mod demo;
 pub(crate) mod descendants;
 pub(crate) mod engines;
 mod explained;
+pub(crate) mod hold;
 pub(crate) mod load_args;
 mod plan;
 mod ready;
@@ -83,7 +84,9 @@ fn run_in(
     study.check_machine()?;
     // What is known before anything is measured.
     study.fitting()?;
-    if study.settings.keep(folder)? {
+    let goes_on = study.settings.keep(folder)?;
+    let _held = hold::held(folder, settings::FILE, interrupt, say)?;
+    if goes_on {
         say(&format!("going on with the study in {}", folder.display()));
     }
     if let Some(note) = &extras.note {

@@ -16,6 +16,7 @@ use super::plan::Plan;
 use super::serving::Serving;
 use super::theirs::Theirs;
 use crate::attempt::{self, Unfinished, complete};
+use crate::study::hold;
 use crate::study::step::set_aside;
 
 /// The plan as it was begun.
@@ -75,6 +76,7 @@ pub(crate) fn run(args: &SweepArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -
     };
     let again = results.again(&args.redo).map_err(Stop::Usage)?;
     sweep.keep_plan(&args.plan)?;
+    let _held = hold::held(&sweep.folder, PLAN, interrupt, say)?;
     for cell in again {
         let kept = results.put_aside(cell)?;
         let name = &cell.name;
