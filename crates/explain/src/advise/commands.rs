@@ -170,6 +170,24 @@ impl<'a> Commands<'a> {
 
     /// A server of a size, and a load on it with so many in flight.
     pub(crate) fn served_with(&self, tp: u32, concurrency: u32, more: &str) -> String {
+        let size = match self.is_sglang() && !self.is_soft() {
+            true => "--tp-size",
+            false => "--tensor-parallel-size",
+        };
+        self.served_as(&format!("{size} {tp}"), Some(tp), concurrency, more)
+    }
+
+    /// A server whose layers are split over so many GPUs, one after the other, and a load on it. No size of tensor parallelism is
+    /// recorded: it is neither that of one GPU nor that of several.
+    pub(crate) fn served_in_stages(&self, stages: u32, concurrency: u32) -> String {
+        let size = match self.is_sglang() {
+            true => "--pp-size",
+            false => "--pipeline-parallel-size",
+        };
+        self.served_as(&format!("{size} {stages}"), None, concurrency, "")
+    }
+
+    fn served_as(&self, size: &str, tp: Option<u32>, concurrency: u32, more: &str) -> String {
         let server = match self.soft() {
             Some(name) => {
                 let flags = match self.is_sglang() {
@@ -183,12 +201,8 @@ impl<'a> Commands<'a> {
             }
             None => self.engine(&self.served(), concurrency),
         };
-        let size = match self.is_sglang() && self.inputs.simulated().is_none() {
-            true => "--tp-size",
-            false => "--tensor-parallel-size",
-        };
         format!(
-            "{server} {size} {tp} --port 8000{}{more}, and beside it {}",
+            "{server} {size} --port 8000{}{more}, and beside it {}",
             self.length(),
             self.load(tp, concurrency)
         )
@@ -212,11 +226,12 @@ impl<'a> Commands<'a> {
     }
 
     /// The load of the runs with so many in flight, as many requests for each.
-    fn load(&self, tp: u32, concurrency: u32) -> String {
+    fn load(&self, tp: Option<u32>, concurrency: u32) -> String {
         // As studies do: special tokens stand at the end of most vocabularies.
         let vocab = self.inputs.model.vocab - self.inputs.model.vocab / 10;
+        let tp = tp.map_or_else(String::new, |tp| format!("--tp {tp} "));
         format!(
-            "serve-bench run --base-url {URL} --tp {tp} {} --prompt token-ids --vocab {vocab}",
+            "serve-bench run --base-url {URL} {tp}{} --prompt token-ids --vocab {vocab}",
             self.lengths(concurrency)
         )
     }

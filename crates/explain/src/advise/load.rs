@@ -42,7 +42,7 @@ pub(super) fn compare_replicas(found: &Found, rule: Rule, why: &str, based_on: &
             "{based_on}; arithmetic on the two steps, if replicas do not slow each other"
         ),
         prove: Some(format!(
-            "{}; and {}",
+            "{}; then, that server ended, {}",
             found.commands().served_with(*tp, all, ""),
             found.commands().served_with(1, each, "")
         )),

@@ -46,14 +46,16 @@ pub(super) fn mig(found: &Found) -> Vec<Advice> {
         ),
         Advice {
             rule: Rule::MigWithoutPeers,
-            what: format!("use pipeline parallelism (PP{tp}) where one GPU cannot hold the model"),
-            why: found.in_reality("it sends activations once a stage, not twice a layer"),
+            what: format!("compare pipeline parallelism (PP{tp}) with TP{tp}"),
+            why: found.in_reality(
+                "it sends activations once a stage, not twice a layer; it can give more tokens/s in all, and one request by itself gets \
+                 none faster than from one GPU",
+            ),
             effect: None,
             based_on: MIG_SOURCE.to_owned(),
-            prove: found.prove_in_reality(format!(
-                "{}, with --pipeline-parallel-size {tp} in place of --tensor-parallel-size {tp}",
-                found.served_with("")
-            )),
+            prove: found.prove_in_reality(
+                found.commands().served_in_stages(tp, found.attribution.batch),
+            ),
         },
     ]
 }

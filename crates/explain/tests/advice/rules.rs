@@ -26,6 +26,19 @@ fn mig_is_told_of_whole_gpus_and_whole_gpus_are_not() {
         mig.iter().all(|one| one.rule == Rule::MigWithoutPeers),
         "{mig:?}"
     );
+    // The command itself, and no size of tensor parallelism in the record of its load.
+    let pipeline = mig[2].prove.clone().unwrap();
+    assert!(
+        pipeline.contains("--pipeline-parallel-size 2 --port 8000")
+            && !pipeline.contains("--tensor-parallel-size")
+            && !pipeline.contains("--tp "),
+        "{pipeline}"
+    );
+    let replicas = mig[1].prove.clone().unwrap();
+    assert!(
+        replicas.contains("; then, that server ended, vllm serve"),
+        "{replicas}"
+    );
 }
 
 #[test]
