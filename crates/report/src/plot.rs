@@ -6,6 +6,7 @@
 use crate::axes::{Area, Axes, BELOW, ROW, class_of, key, key_dot, number, row, ticks};
 use crate::beside::Labels;
 use crate::scale::{Linear, Log, count, range};
+use crate::stretches::{self, Stretch};
 use crate::svg::{Anchor, Drawing, cut};
 
 /// A picture of one or more series.
@@ -30,6 +31,8 @@ pub struct Axis {
     pub label: String,
     /// Whether equal distances are equal factors; values are above zero then, others are not drawn.
     pub logarithmic: bool,
+    /// Parts of it that have names, which stand in place of numbers; only to the right.
+    pub stretches: Vec<Stretch>,
     /// From and to at least; without it, from the least to the largest value, a linear one from zero.
     pub range: Option<(f64, f64)>,
 }
@@ -161,11 +164,17 @@ impl Plot {
             bottom,
         };
         let along = |axis: &Scale| ticks(axis.ticks(), |at| axis.at(at), digits);
+        let stretches = &self.across.stretches;
+        let numbers = match stretches.is_empty() {
+            true => along(&across),
+            false => Vec::new(),
+        };
         let axes = Axes {
-            across: (&self.across.label, along(&across)),
+            across: (&self.across.label, numbers),
             up: (&self.up.label, along(&up)),
         };
         axes.draw(&mut drawing, area);
+        stretches::draw(&mut drawing, area, stretches, |value| across.at(value));
         if self.simulated {
             let above = (RIGHT, top - 8.0);
             drawing.text("simulated", above, Anchor::End, "SIMULATED");
@@ -263,7 +272,7 @@ mod tests {
             across: Axis {
                 label: "ms".to_owned(),
                 logarithmic,
-                range: None,
+                ..Axis::default()
             },
             up: Axis {
                 label: "part".to_owned(),
@@ -318,6 +327,32 @@ mod tests {
         // What is drawn in dots has no line in the legend.
         assert!(svg.contains(">●<") && !svg.contains("<polyline"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+
+    #[test]
+    fn named_stretches_stand_in_place_of_numbers() {
+        let mut boxes = plot(vec![point(1.0, 2.0), point(2.0, 3.0)], Shape::Dots, false);
+        boxes.across.range = Some((0.5, 2.5));
+        let numbered = boxes.svg();
+        let stretch = |name: &str, from: f64| Stretch {
+            name: name.to_owned(),
+            from,
+            to: from + 1.0,
+        };
+        boxes.across.stretches = vec![stretch("n1", 0.5), stretch("n2", 1.5)];
+        let named = boxes.svg();
+        // From 60 to 622 are two boxes of 281: their middles are 200.5 and 481.5.
+        assert!(
+            named.contains("x=\"200.5\"") && named.contains(">n1<"),
+            "{named}"
+        );
+        assert!(
+            named.contains("x=\"481.5\"") && named.contains(">n2<"),
+            "{named}"
+        );
+        // The numbers were 0.5, 1, 1.5, 2 and 2.5.
+        let words = |svg: &str| svg.matches("class=\"tick\"").count();
+        assert_eq!(words(&numbered) - words(&named), 5 - 2);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn axis(label: &str, values: impl Iterator<Item = f64>) -> Axis {
     Axis {
         label: label.to_owned(),
         logarithmic: range.is_some_and(|(low, high)| high > low * WIDE),
-        range: None,
+        ..Axis::default()
     }
 }
 
@@ -48,8 +48,8 @@ pub(super) fn ecdf(title: &str, name: &str, mut values: Vec<f64>, simulated: boo
         across: axis(&format!("{name} (ms)"), values.iter().copied()),
         up: Axis {
             label: "part of the requests".to_owned(),
-            logarithmic: false,
             range: Some((0.0, 1.0)),
+            ..Axis::default()
         },
         series: vec![PlotSeries {
             name: format!("{name}, n={}", values.len()),

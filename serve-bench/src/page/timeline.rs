@@ -77,8 +77,8 @@ impl Time {
             title,
             across: Axis {
                 label: "s since the first request".to_owned(),
-                logarithmic: false,
                 range: Some((0.0, self.end_s)),
+                ..Axis::default()
             },
             up: Axis {
                 label: up.to_owned(),
