@@ -251,6 +251,8 @@ fn keep_latest(boxes: &mut Vec<Member>, superseded: &mut Vec<String>, copies: &m
             _ => kept.push(member),
         }
     }
+    // Told and drawn in the order of their folders.
+    kept.sort_by(|one, other| one.path.cmp(&other.path));
     *boxes = kept;
 }
 

@@ -1,18 +1,23 @@
 //! Which boxes and devices of a fleet are slower than their like.
 //!
-//! Alike are the same places (GPU0, or GPU0->GPU1) of the boxes of a group; where fewer than four boxes have a place, all places whose
-//! limit was worked out of the same. Each value is taken as a part of the median of its like. Then boxes are judged by the median over
-//! their places, and devices by what they are beside that of their box where the box itself is slow.
+//! Each value is taken as a part of the median of its like. Boxes are judged as a whole first, then devices by what they are beside that
+//! of their box where the box itself is slow. The devices of a box are no sample of boxes: those of fewer than four boxes may be judged
+//! beside each other, but none of these boxes is cleared.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use measure::exit;
 use measure::stats::median;
 
 use super::gather::Fleet;
+use super::held::{self, Held, held};
 use super::member::{self, Kind, Member, Value};
-use super::outcome::{Figure, Group, Named, NotAccepted, Outcome, Outlier, Scope, Unreadable};
-use super::outliers::{Centre, MIN_ALIKE};
+use super::outcome::{
+    Against, Figure, Group, Named, NotAccepted, Outcome, Outlier, Point, Scope, Unreadable,
+};
+use super::outliers::{Centre, MATTERS, MIN_ALIKE, Off};
+use super::whole::{Whole, are_most, beside_own, ends, is_pair, whole_boxes};
 use crate::report::{BoxVerdict, Side};
 
 /// Judges a fleet.
@@ -55,8 +60,8 @@ pub(super) fn judge(fleet: &Fleet, expected: Option<usize>) -> Outcome {
     outcome
 }
 
-/// Rejected or slower than its like is 1, whatever else holds; undecided, fewer than expected, unreadable, not searched, or nothing judged
-/// beside its like, is 3.
+/// Rejected or slower than its like is 1, whatever else holds; undecided, fewer than expected, unreadable, not searched, nothing judged
+/// beside its like, or a group of too few boxes to judge them as a whole, is 3.
 fn exit_code(outcome: &Outcome) -> u8 {
     let groups = || outcome.groups.iter();
     let verdicts = |wanted: BoxVerdict| {
@@ -77,6 +82,7 @@ fn exit_code(outcome: &Outcome) -> u8 {
         || !outcome.without_devices.is_empty()
         || !outcome.not_searched.is_empty()
         || !is_judged
+        || groups().any(|group| !group.whole_boxes_judged)
         || is_lacking
     {
         return exit::INCONCLUSIVE;
@@ -96,10 +102,16 @@ fn group(group: &member::Group) -> Group {
         .filter_map(|(kind, values)| figure(kind, &values, &group.boxes))
         .collect();
     let (figures, outliers): (Vec<_>, Vec<_>) = judged.into_iter().unzip();
+    let boxes_alike = figures
+        .iter()
+        .map(|figure: &Figure| figure.boxes_alike)
+        .max();
+    let boxes_alike = boxes_alike.unwrap_or_default();
     let mut outliers: Vec<Outlier> = outliers.into_iter().flatten().collect();
+    settle(&mut outliers);
     outliers.sort_by(|one, other| {
-        one.scope
-            .cmp(&other.scope)
+        (one.scope, one.follows_box)
+            .cmp(&(other.scope, other.follows_box))
             .then(other.worse_percent.total_cmp(&one.worse_percent))
     });
     Group {
@@ -109,10 +121,22 @@ fn group(group: &member::Group) -> Group {
         soft_box: group.soft_box.clone(),
         boxes: group.boxes.len(),
         devices: group.boxes.iter().map(|member| member.devices.len()).sum(),
+        boxes_alike,
+        whole_boxes_judged: boxes_alike >= MIN_ALIKE,
+        names: group.boxes.iter().map(name).collect(),
         not_accepted: not_accepted(&group.boxes),
         outliers,
         figures,
     }
+}
+
+/// A box in a picture: the folder of its report, which is short and in the order of the boxes.
+fn name(member: &Member) -> String {
+    let folder = Path::new(&member.path).parent().and_then(Path::file_name);
+    folder.map_or_else(
+        || member.node.clone(),
+        |folder| folder.to_string_lossy().into_owned(),
+    )
 }
 
 fn not_accepted(boxes: &[Member]) -> Vec<NotAccepted> {
@@ -132,24 +156,6 @@ fn not_accepted(boxes: &[Member]) -> Vec<NotAccepted> {
         .collect()
 }
 
-/// A value with what it is held against.
-struct Held<'a> {
-    /// Index of its box.
-    member: usize,
-    value: &'a Value,
-    /// The median of its like.
-    median: f64,
-    /// How many are alike.
-    alike: usize,
-}
-
-impl Held<'_> {
-    /// The value as a part of the median of its like.
-    fn part(&self) -> f64 {
-        self.value.value / self.median
-    }
-}
-
 /// One figure over all boxes, and its outliers; `None` without values.
 fn figure(
     kind: &Kind,
@@ -158,50 +164,71 @@ fn figure(
 ) -> Option<(Figure, Vec<Outlier>)> {
     let good = values.first()?.1.good;
     let more_is_better = good == Side::AtLeast;
-    let (by_place, rest) = alike(values, |value| Some(&value.about));
-    // Places that few boxes have are held against others of their class.
-    let (by_class, _) = alike(&rest, |value| value.class.as_ref());
-    let mut held: Vec<Held> = by_place.into_iter().chain(by_class).collect();
-    held.sort_by(|one, other| {
-        (one.member, &one.value.about).cmp(&(other.member, &other.value.about))
-    });
-
-    let nodes = slow_boxes(&held, more_is_better);
-    let beside_box = |one: &Held| {
-        nodes
-            .get(&one.member)
-            .map_or(one.part(), |slow| one.part() / slow.part)
-    };
-    let parts: Vec<f64> = held.iter().map(beside_box).collect();
+    let held = held(values);
+    let whole = whole_boxes(&held, more_is_better);
+    let parts = beside_own(&held, &whole);
     let centre = Centre::of(&parts);
-    let mut outliers: Vec<Outlier> = nodes
+    let mut outliers: Vec<Outlier> = whole
         .iter()
-        .map(|(member, slow)| slow.outlier(kind, &boxes[*member]))
+        .map(|slow| of_box(slow, kind, &held, boxes))
         .collect();
+    let in_whole: BTreeSet<usize> = whole
+        .iter()
+        .flat_map(|slow| &slow.places)
+        .copied()
+        .collect();
+    let off: Vec<Option<Off>> = parts
+        .iter()
+        .map(|part| centre.map(|centre| centre.off(*part, more_is_better)))
+        .map(|off| off.filter(|off| off.is_outlier()))
+        .collect();
+    // By box and class: how many places there are, and how many of them are slow.
+    let mut slow: BTreeMap<(usize, Option<&str>), (usize, usize)> = BTreeMap::new();
+    for (one, off) in held.iter().zip(&off) {
+        let counts = slow.entry(one.class()).or_default();
+        counts.0 += 1;
+        counts.1 += usize::from(off.is_some());
+    }
     let mut points = Vec::new();
-    for (one, part) in held.iter().zip(&parts) {
-        let off = centre
-            .map(|centre| centre.off(*part, more_is_better))
-            .filter(|off| off.is_outlier());
-        points.push((one.part(), off.is_some() || nodes.contains_key(&one.member)));
+    for (at, (one, off)) in held.iter().zip(off).enumerate() {
+        let is_in_whole = in_whole.contains(&at);
+        points.push(Point {
+            member: one.member,
+            part: one.part(),
+            is_outlier: off.is_some() || is_in_whole,
+        });
         let member = &boxes[one.member];
+        let of_pairs = is_pair(&one.value.about);
+        let are_most = slow
+            .get(&one.class())
+            .is_some_and(|(places, slow)| are_most(*places, *slow));
         outliers.extend(off.map(|off| Outlier {
             scope: Scope::Device,
             node: member.node.clone(),
             report: member.path.clone(),
             devices: named(member, |label| {
-                one.value.about.iter().any(|about| names(about, label))
+                ends(&one.value.about).any(|end| end == label)
             }),
             about: one.value.about.clone(),
             check: kind.check.clone(),
             what: kind.what.clone(),
             unit: kind.unit.clone(),
-            value: Some(one.value.value),
-            n: Some(one.value.n),
-            median: Some(one.median),
+            value: one.value.value,
+            n: one.value.n,
+            places: 1,
+            of_pairs,
+            median: one.median,
+            against: if is_in_whole {
+                Against::OwnBox
+            } else {
+                Against::Like
+            },
             worse_percent: off.worse_by * 100.0,
             z: off.z,
+            spread: off.spread,
             alike: one.alike,
+            // Whether its box is that slow is known when all figures are.
+            follows_box: of_pairs && are_most && !is_in_whole,
         }));
     }
     let all: Vec<f64> = values.iter().map(|(_, value)| value.value).collect();
@@ -212,6 +239,7 @@ fn figure(
         good,
         values: all.len(),
         judged: if centre.is_some() { held.len() } else { 0 },
+        boxes_alike: held::boxes(values),
         median: median(&all)?,
         least: all.iter().copied().fold(f64::INFINITY, f64::min),
         most: all.iter().copied().fold(f64::NEG_INFINITY, f64::max),
@@ -222,91 +250,45 @@ fn figure(
     Some((figure, outliers))
 }
 
-/// Values by what they have in common: those of which enough are alike, with the median of them, and the rest.
-fn alike<'a, K: Ord + 'a>(
-    values: &[(usize, &'a Value)],
-    common: impl Fn(&'a Value) -> Option<&'a K>,
-) -> (Vec<Held<'a>>, Vec<(usize, &'a Value)>) {
-    let mut by: BTreeMap<Option<&K>, Vec<(usize, &Value)>> = BTreeMap::new();
-    for (member, value) in values {
-        by.entry(common(value)).or_default().push((*member, *value));
-    }
-    let (mut held, mut rest) = (Vec::new(), Vec::new());
-    for (common, values) in by {
-        let numbers: Vec<f64> = values.iter().map(|(_, value)| value.value).collect();
-        match Centre::of(&numbers).filter(|_| common.is_some()) {
-            None => rest.extend(values),
-            Some(centre) => held.extend(values.into_iter().map(|(member, value)| Held {
-                member,
-                value,
-                median: centre.median,
-                alike: numbers.len(),
-            })),
-        }
-    }
-    (held, rest)
-}
-
-/// A box whose median over its places is far from that of the others.
-struct Slow {
-    part: f64,
-    worse_percent: f64,
-    z: f64,
-    alike: usize,
-}
-
-impl Slow {
-    fn outlier(&self, kind: &Kind, member: &Member) -> Outlier {
-        Outlier {
-            scope: Scope::Node,
-            node: member.node.clone(),
-            report: member.path.clone(),
-            devices: named(member, |_| true),
-            about: Vec::new(),
-            check: kind.check.clone(),
-            what: kind.what.clone(),
-            unit: kind.unit.clone(),
-            value: None,
-            n: None,
-            median: None,
-            worse_percent: self.worse_percent,
-            z: self.z,
-            alike: self.alike,
-        }
+/// A box that is slow as a whole in a figure.
+fn of_box(slow: &Whole, kind: &Kind, held: &[Held], boxes: &[Member]) -> Outlier {
+    let member = &boxes[slow.member];
+    let values = || slow.places.iter().map(|at| held[*at].value);
+    Outlier {
+        scope: Scope::Node,
+        node: member.node.clone(),
+        report: member.path.clone(),
+        devices: named(member, |_| true),
+        about: Vec::new(),
+        check: kind.check.clone(),
+        what: kind.what.clone(),
+        unit: kind.unit.clone(),
+        value: slow.value,
+        n: values().map(|value| value.n).sum(),
+        places: slow.places.len(),
+        of_pairs: values().any(|value| is_pair(&value.about)),
+        median: slow.median,
+        against: slow.against,
+        worse_percent: slow.off.worse_by * 100.0,
+        z: slow.off.z,
+        spread: slow.off.spread,
+        alike: slow.alike,
+        follows_box: false,
     }
 }
 
-/// From so many places on a box is judged as a whole: the median of fewer follows a single slow device.
-const MIN_PLACES: usize = 3;
-
-/// Boxes that are slow as a whole, by index.
-fn slow_boxes(held: &[Held], more_is_better: bool) -> BTreeMap<usize, Slow> {
-    let mut by_box: HashMap<usize, Vec<f64>> = HashMap::new();
-    for one in held {
-        by_box.entry(one.member).or_default().push(one.part());
+/// Of the pairs that are like most of their box, those follow from it that are no worse than it is as a whole, but for what does not matter.
+fn settle(outliers: &mut [Outlier]) {
+    let mut worst: BTreeMap<String, f64> = BTreeMap::new();
+    for one in outliers.iter().filter(|one| one.scope == Scope::Node) {
+        let worst = worst.entry(one.report.clone()).or_default();
+        *worst = worst.max(one.worse_percent);
     }
-    by_box.retain(|_, parts| parts.len() >= MIN_PLACES);
-    let medians: BTreeMap<usize, f64> = by_box
-        .into_iter()
-        .filter_map(|(member, parts)| Some((member, median(&parts)?)))
-        .collect();
-    let numbers: Vec<f64> = medians.values().copied().collect();
-    let Some(centre) = Centre::of(&numbers) else {
-        return BTreeMap::new();
-    };
-    let slow = medians.into_iter().filter_map(|(member, part)| {
-        let off = centre.off(part, more_is_better);
-        off.is_outlier().then_some((
-            member,
-            Slow {
-                part,
-                worse_percent: off.worse_by * 100.0,
-                z: off.z,
-                alike: numbers.len(),
-            },
-        ))
-    });
-    slow.collect()
+    for one in outliers {
+        one.follows_box &= worst
+            .get(&one.report)
+            .is_some_and(|worst| one.worse_percent <= worst + MATTERS * 100.0);
+    }
 }
 
 /// The devices of a box that are meant.
@@ -322,14 +304,6 @@ fn named(member: &Member, is_meant: impl Fn(&str) -> bool) -> Vec<Named> {
             identity: device.identity.clone(),
         })
         .collect()
-}
-
-/// Whether what a check is about names a device: `GPU1`, or `GPU1->GPU12`, which does not name `GPU2`.
-fn names(about: &str, label: &str) -> bool {
-    about
-        .split("->")
-        .flat_map(|end| end.split([' ', ',']))
-        .any(|word| word == label)
 }
 
 /// What is said where no outlier can be told.

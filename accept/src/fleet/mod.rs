@@ -4,6 +4,7 @@
 
 mod find;
 mod gather;
+mod held;
 mod judge;
 mod member;
 mod outcome;
@@ -12,6 +13,7 @@ mod page;
 #[cfg(test)]
 mod tests;
 mod text;
+mod whole;
 
 use measure::exit;
 use program::outputs::{check_file, print, write};

@@ -33,7 +33,7 @@ pub(crate) struct Outcome {
     pub(crate) expected: Option<usize>,
     /// Boxes of one profile and fingerprint each; groups are not compared.
     pub(crate) groups: Vec<Group>,
-    /// 0 all is well, 1 an outlier or a rejected box, 3 something is undecided, unreadable, or nothing could be judged.
+    /// 0 all is well, 1 an outlier or a rejected box, 3 something is undecided or unreadable, or boxes as a whole could not be judged.
     pub(crate) exit_code: u8,
 }
 
@@ -61,6 +61,13 @@ pub(crate) struct Group {
     pub(crate) boxes: usize,
     /// How many devices.
     pub(crate) devices: usize,
+    /// How many boxes have the same place of a figure, at most.
+    pub(crate) boxes_alike: usize,
+    /// Whether these are enough to judge boxes as a whole; where not, none of them is cleared.
+    pub(crate) whole_boxes_judged: bool,
+    /// What each box is called in a picture, in the order of their folders.
+    #[serde(skip)]
+    pub(crate) names: Vec<String>,
     /// Boxes that were not accepted, rejected ones first.
     pub(crate) not_accepted: Vec<NotAccepted>,
     /// What is slower than its like, boxes first.
@@ -101,18 +108,50 @@ pub(crate) struct Outlier {
     pub(crate) what: String,
     /// Unit of the figure.
     pub(crate) unit: String,
-    /// The figure; `None` for a box, of which the median over its devices was judged.
-    pub(crate) value: Option<f64>,
+    /// The figure; for a box the median over its devices or pairs.
+    pub(crate) value: f64,
     /// Samples behind it.
-    pub(crate) n: Option<usize>,
-    /// The median of its like; `None` for a box.
-    pub(crate) median: Option<f64>,
-    /// How much worse than it, in percent.
+    pub(crate) n: usize,
+    /// How many devices or pairs it is of.
+    pub(crate) places: usize,
+    /// Whether these are pairs.
+    pub(crate) of_pairs: bool,
+    /// The median of its like.
+    pub(crate) median: f64,
+    /// What it is worse than.
+    pub(crate) against: Against,
+    /// How much worse, in percent.
     pub(crate) worse_percent: f64,
     /// Modified z score.
     pub(crate) z: f64,
+    /// What that is in units of.
+    pub(crate) spread: Spread,
     /// How many were alike, with itself.
     pub(crate) alike: usize,
+    /// Whether it is a pair like most of its box, and no worse than that is as a whole: it follows from the box.
+    pub(crate) follows_box: bool,
+}
+
+/// What an outlier is worse than.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Against {
+    /// The median of the boxes.
+    Boxes,
+    /// The median of its like.
+    Like,
+    /// The rest of its box, which is itself slow as a whole.
+    OwnBox,
+}
+
+/// What a score is in units of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Spread {
+    /// The spread of what is alike.
+    Measured,
+    /// The least spread that is taken, as that of what is alike is below it.
+    Floor,
 }
 
 /// What an outlier is.
@@ -151,6 +190,8 @@ pub(crate) struct Figure {
     pub(crate) values: usize,
     /// How many of them had enough like them to be judged.
     pub(crate) judged: usize,
+    /// How many boxes have the same place of it, at most.
+    pub(crate) boxes_alike: usize,
     /// The median of all.
     pub(crate) median: f64,
     /// The least of all.
@@ -161,7 +202,18 @@ pub(crate) struct Figure {
     pub(crate) spread_percent: Option<f64>,
     /// How many are outliers.
     pub(crate) outliers: usize,
-    /// Each value as a part of the median of its like, in the order of the boxes, and whether it is an outlier: for the picture.
+    /// The values that were judged, in the order of the boxes: for the picture.
     #[serde(skip)]
-    pub(crate) points: Vec<(f64, bool)>,
+    pub(crate) points: Vec<Point>,
+}
+
+/// A value in the picture of a figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Point {
+    /// Index of its box in the group.
+    pub(crate) member: usize,
+    /// What it is of the median of its like.
+    pub(crate) part: f64,
+    /// Whether it is an outlier, or one of a box that is slow as a whole.
+    pub(crate) is_outlier: bool,
 }

@@ -5,6 +5,8 @@
 
 use measure::stats::median;
 
+use super::outcome::Spread;
+
 /// So many must be alike before one of them is called different.
 pub(super) const MIN_ALIKE: usize = 4;
 /// The modified z score beyond which a value is called different, as Iglewicz and Hoaglin advise.
@@ -12,7 +14,7 @@ pub(super) const Z: f64 = 3.5;
 /// By so much of the median it must be worse, too (our choice: less does not decide about a box).
 pub(super) const MATTERS: f64 = 0.03;
 /// The spread is taken as no less than this part of the median (our choice), so that equal values make no outlier of the next.
-const LEAST_SPREAD: f64 = 0.01;
+pub(super) const LEAST_SPREAD: f64 = 0.01;
 /// MAD of a normal distribution to its standard deviation.
 const TO_SIGMA: f64 = 1.4826;
 
@@ -30,6 +32,8 @@ pub(super) struct Centre {
 pub(super) struct Off {
     /// Modified z score; below zero is worse.
     pub(super) z: f64,
+    /// What it is in units of.
+    pub(super) spread: Spread,
     /// How much worse than the median, as a part of it.
     pub(super) worse_by: f64,
 }
@@ -56,8 +60,14 @@ impl Centre {
         } else {
             self.median - value
         };
+        let least = LEAST_SPREAD * self.median;
         Off {
-            z: better_by / self.spread.max(LEAST_SPREAD * self.median),
+            z: better_by / self.spread.max(least),
+            spread: if self.spread > least {
+                Spread::Measured
+            } else {
+                Spread::Floor
+            },
             worse_by: -better_by / self.median,
         }
     }
@@ -83,6 +93,7 @@ mod tests {
         let off = centre.off(92.0, true);
         assert!((off.z + 2.698).abs() < 1e-3, "{off:?}");
         assert!((off.worse_by - 0.08).abs() < 1e-12);
+        assert_eq!(off.spread, Spread::Measured);
         // For a time the same distance is on the good side.
         assert!(centre.off(92.0, false).z > 0.0);
     }
@@ -92,7 +103,8 @@ mod tests {
         // All equal but one: spread 0, floor 1 of 100. 3.4 lower is z -3.4 and no outlier, 3.6 lower is one.
         for (low, expected) in [(96.6, false), (96.4, true)] {
             let centre = Centre::of(&[100.0, 100.0, 100.0, 100.0, low]).unwrap();
-            assert_eq!(centre.off(low, true).is_outlier(), expected, "{low}");
+            let off = centre.off(low, true);
+            assert_eq!((off.is_outlier(), off.spread), (expected, Spread::Floor));
         }
     }
 

@@ -1,11 +1,11 @@
 //! A fleet as one HTML page: what is wrong first, then each figure as a picture and in a table.
 
-use report::{Axis, Block, Page, Plot, PlotPoint, PlotSeries, Section, Shape, Table};
+use report::{Axis, Block, Page, Plot, PlotPoint, PlotSeries, Section, Shape, Stretch, Table};
 
-use super::outcome::{Figure, Group, Outcome, Outlier};
+use super::outcome::{Against, Figure, Group, Outcome, Outlier, Point, Spread};
 use super::text::{
-    BOX_TO_BOX, HEADS, answer, cells, head, meant, not_searched, place, refused, to_do,
-    without_journal,
+    BOX_TO_BOX, FOLLOWS, HEADS, answer, basis, cells, head, like, meant, no_score, not_searched,
+    place, refused, to_do, without_journal,
 };
 
 use crate::plural::plural;
@@ -92,10 +92,11 @@ fn section(index: usize, of: usize, group: &Group, simulated: bool) -> Section {
             "is",
             "median of its like",
             "worse by",
-            "z",
+            "modified z",
         ];
         blocks.push(Block::Paragraph("Slower than their like".to_owned()));
         blocks.extend(table(&heads, group.outliers.iter().map(row).collect()));
+        blocks.extend(no_score(group).map(Block::Paragraph));
     }
     let mut drawn: Vec<&Figure> = group
         .figures
@@ -107,7 +108,7 @@ fn section(index: usize, of: usize, group: &Group, simulated: bool) -> Section {
         drawn
             .into_iter()
             .take(MOST_PICTURES)
-            .map(|figure| picture(figure, simulated)),
+            .map(|figure| picture(figure, &group.names, simulated)),
     );
     blocks.extend(table(
         &HEADS,
@@ -127,21 +128,25 @@ fn section(index: usize, of: usize, group: &Group, simulated: bool) -> Section {
 }
 
 fn row(outlier: &Outlier) -> Vec<String> {
-    let number = |value: Option<f64>, of: Option<String>| {
-        let of = of.map_or_else(String::new, |of| format!(" ({of})"));
-        match value {
-            Some(value) => format!("{value:.2} {}{of}", outlier.unit),
-            None => format!("—{of}"),
-        }
-    };
+    let number = |value: f64, of: String| format!("{value:.2} {} ({of})", outlier.unit);
+    let worse = format!("{:.1}%", outlier.worse_percent);
     vec![
         place(&outlier.node, &outlier.report),
-        meant(outlier),
+        match outlier.follows_box {
+            true => format!("{} ({FOLLOWS})", meant(outlier)),
+            false => meant(outlier),
+        },
         format!("{}, {}", outlier.check, outlier.what),
-        number(outlier.value, outlier.n.map(|n| format!("n={n}"))),
-        number(outlier.median, Some(format!("{} alike", outlier.alike))),
-        format!("{:.1}%", outlier.worse_percent),
-        format!("{:.1}", outlier.z),
+        number(outlier.value, basis(outlier)),
+        number(outlier.median, like(outlier)),
+        match outlier.against {
+            Against::OwnBox => format!("{worse} (than the rest of its box)"),
+            Against::Boxes | Against::Like => worse,
+        },
+        match outlier.spread {
+            Spread::Measured => format!("{:.1}", outlier.z),
+            Spread::Floor => "—".to_owned(),
+        },
     ]
 }
 
@@ -163,28 +168,30 @@ fn table(heads: &[&str], mut rows: Vec<Vec<String>>) -> Vec<Block> {
 }
 
 /// A figure of every box, each as a part of the median of its like.
-fn picture(figure: &Figure, simulated: bool) -> Block {
+fn picture(figure: &Figure, names: &[String], simulated: bool) -> Block {
     let step = figure.points.len().div_ceil(MOST_POINTS).max(1);
+    let across = places(&figure.points);
     let series = |name: &str, wanted: bool| PlotSeries {
         name: name.to_owned(),
         shape: Shape::Dots,
         points: figure
             .points
             .iter()
+            .zip(&across)
             .enumerate()
-            .filter(|(index, (_, is_outlier))| {
-                *is_outlier == wanted && (wanted || index % step == 0)
+            .filter(|(index, (point, _))| {
+                point.is_outlier == wanted && (wanted || index % step == 0)
             })
-            .map(|(index, (part, _))| PlotPoint {
-                x: count(index + 1),
-                y: part * 100.0,
+            .map(|(_, (point, x))| PlotPoint {
+                x: *x,
+                y: point.part * 100.0,
                 ..PlotPoint::default()
             })
             .collect(),
     };
     let all =
         [("like the others", false), ("slower", true)].map(|(name, wanted)| series(name, wanted));
-    let values = || figure.points.iter().map(|(part, _)| part * 100.0);
+    let values = || figure.points.iter().map(|point| point.part * 100.0);
     let (low, high) = (
         values().fold(100.0, f64::min),
         values().fold(100.0, f64::max),
@@ -201,7 +208,17 @@ fn picture(figure: &Figure, simulated: bool) -> Block {
             figure.check, figure.what, figure.unit
         ),
         across: Axis {
-            label: "devices or pairs, by box (number)".to_owned(),
+            label: "devices or pairs of each box, by the folders of the reports".to_owned(),
+            range: Some((0.0, count(names.len()))),
+            stretches: names
+                .iter()
+                .enumerate()
+                .map(|(index, name)| Stretch {
+                    name: name.clone(),
+                    from: count(index),
+                    to: count(index + 1),
+                })
+                .collect(),
             ..Axis::default()
         },
         up: Axis {
@@ -209,8 +226,8 @@ fn picture(figure: &Figure, simulated: bool) -> Block {
                 "{} as a part of the median of its like (%)",
                 quantity(figure)
             ),
-            logarithmic: false,
             range: Some((low - room, high + room)),
+            ..Axis::default()
         },
         series: all
             .into_iter()
@@ -218,6 +235,18 @@ fn picture(figure: &Figure, simulated: bool) -> Block {
             .collect(),
         simulated,
     })
+}
+
+/// Where each value stands: in the stretch of its box, which begins at its index and is as wide as 1, beside the others of that box.
+fn places(points: &[Point]) -> Vec<f64> {
+    points
+        .chunk_by(|one, next| one.member == next.member)
+        .flat_map(|of_box| {
+            let width = 1.0 / count(of_box.len());
+            let each = of_box.iter().enumerate();
+            each.map(move |(index, point)| count(point.member) + (count(index) + 0.5) * width)
+        })
+        .collect()
 }
 
 /// What a figure is of: a rate or a time, by its unit.

@@ -4,13 +4,14 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::find::DEPTH;
 use super::judge::too_few;
-use super::outcome::{Figure, Group, Named, NotAccepted, Outcome, Outlier, Scope};
+use super::outcome::{Against, Figure, Group, Named, NotAccepted, Outcome, Outlier, Scope, Spread};
+use super::outliers::{LEAST_SPREAD, MIN_ALIKE};
 use crate::plural::plural;
 use crate::report::BoxVerdict;
 
 /// Lines of a list that are shown; the rest is in the JSON.
 const MOST: usize = 50;
-/// Characters of a sha256 that are shown.
+/// Characters of a sha256 that are shown, of a profile or a topology.
 const SHORT: usize = 12;
 
 /// The fleet as text. Everything in it was cleaned when it was read.
@@ -56,6 +57,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
                 .iter()
                 .map(|line| format!("  {line}")),
         );
+        lines.extend(no_score(group).map(|note| format!("  ({note})")));
         if !group.figures.is_empty() {
             lines.push(String::new());
             lines.extend(table(&group.figures));
@@ -94,12 +96,10 @@ pub(super) fn to_do(outcome: &Outcome) -> Vec<String> {
     };
     let scoped = |wanted: Scope| {
         let mut all = groups().flat_map(|group| &group.outliers);
-        all.any(|one| one.scope == wanted)
+        all.any(|one| one.scope == wanted && !one.follows_box)
     };
     let boxes: usize = groups().map(|group| group.boxes).sum();
-    let is_judged = groups()
-        .flat_map(|group| &group.figures)
-        .any(|figure| figure.judged > 0);
+    let is_small = groups().any(|group| !group.whole_boxes_judged);
     let lacking = outcome
         .expected
         .map_or(0, |expected| expected.saturating_sub(boxes));
@@ -112,7 +112,7 @@ pub(super) fn to_do(outcome: &Outcome) -> Vec<String> {
         ),
         (
             scoped(Scope::Node),
-            "boxes that are slow as a whole: compare their settings with those of one that is not (BIOS, kernel command line, power limit, cooling; `accept compare A B`), and run them again alone",
+            "boxes that are slow as a whole: it is the box and not each card; compare its power limit, BIOS, CPU, memory, kernel command line and cooling with those of a box that is not slow (`accept compare A B`), and run it again alone",
         ),
         (
             scoped(Scope::Device),
@@ -143,8 +143,8 @@ pub(super) fn to_do(outcome: &Outcome) -> Vec<String> {
             "folders that were not searched: name them, too, to have them searched",
         ),
         (
-            !is_judged && boxes > 0,
-            "no figure had enough like it: gather reports of at least four boxes of one profile, device, driver and topology",
+            is_small,
+            "boxes as a whole were not judged: gather reports of at least four boxes of one profile, device, driver and topology; a box that is slow in all of its devices is like itself",
         ),
     ]
     .into_iter()
@@ -198,11 +198,14 @@ pub(super) fn answer(outcome: &Outcome) -> String {
     } else {
         format!("{} beside their like", plural(judged, "figure"))
     };
-    let slower = match (judged, &slower[..]) {
-        (0, _) => String::new(),
-        (_, []) => "none is slower than its like; ".to_owned(),
-        (_, slower) => format!("slower than their like: {}; ", slower.join(", ")),
+    let whole = not_cleared(outcome);
+    let slower = match (judged, &slower[..], &whole) {
+        (0, _, _) => String::new(),
+        (_, [], None) => "none is slower than its like; ".to_owned(),
+        (_, [], Some(_)) => "no device or pair is slower than its like; ".to_owned(),
+        (_, slower, _) => format!("slower than their like: {}; ", slower.join(", ")),
     };
+    let slower = slower + &whole.map_or_else(String::new, |whole| whole + "; ");
     let expected = match outcome.expected {
         Some(expected) if boxes < expected => format!(" of {expected} that were expected"),
         _ => String::new(),
@@ -225,6 +228,31 @@ pub(super) fn answer(outcome: &Outcome) -> String {
     )
 }
 
+/// That boxes as a whole cannot be judged, where some cannot.
+fn not_cleared(outcome: &Outcome) -> Option<String> {
+    let groups = &outcome.groups;
+    let small: Vec<&Group> = groups
+        .iter()
+        .filter(|group| !group.whole_boxes_judged)
+        .collect();
+    let is_found = |group: &&Group| group.outliers.iter().any(|one| one.scope == Scope::Node);
+    let other = match small.iter().any(is_found) {
+        true => "other boxes",
+        false => "boxes",
+    };
+    match (&small[..], groups.len()) {
+        ([], _) => None,
+        ([group], 1) => Some(format!(
+            "{other} as a whole cannot be judged: {} of at least {MIN_ALIKE}",
+            group.boxes_alike
+        )),
+        (_, of) => Some(format!(
+            "{other} as a whole cannot be judged in {} of {of} groups: fewer than {MIN_ALIKE} alike",
+            small.len()
+        )),
+    }
+}
+
 /// Boxes that a sentence names; the others are counted.
 const NAMED: usize = 3;
 
@@ -232,7 +260,7 @@ const NAMED: usize = 3;
 fn slower(outcome: &Outcome, scope: Scope) -> Vec<String> {
     let mut boxes: Vec<(&str, &str, usize)> = Vec::new();
     let all = outcome.groups.iter().flat_map(|group| &group.outliers);
-    for one in all.filter(|one| one.scope == scope) {
+    for one in all.filter(|one| one.scope == scope && !one.follows_box) {
         match boxes
             .iter_mut()
             .find(|(_, report, _)| *report == one.report)
@@ -279,13 +307,14 @@ pub(super) fn head(group: &Group) -> String {
     let of = &group.fingerprint;
     let word =
         |name: &str, word: &Option<String>| word.as_ref().map(|word| format!("{name} {word}"));
+    let short = |sha: &str| -> String { sha.chars().take(SHORT).collect() };
     let parts = [
         word("driver", &of.driver),
         word("kernel", &of.kernel),
         of.collectives.clone(),
-        word("topology", &of.topology),
+        word("topology", &of.topology.as_deref().map(short)),
     ];
-    let sha: String = group.profile_sha256.chars().take(SHORT).collect();
+    let sha = short(&group.profile_sha256);
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!(
         "{} with {}, profile {} ({sha}), {} {}{}{}",
@@ -322,22 +351,74 @@ pub(super) fn outlier(outlier: &Outlier) -> String {
         check,
         what,
         unit,
+        value,
         worse_percent,
-        z,
-        alike,
+        median,
         ..
     } = outlier;
-    let tail = format!("modified z {z:.1} ({report})");
-    match (outlier.value, outlier.median, outlier.n) {
-        (Some(value), Some(median), Some(n)) => format!(
-            "SLOW {node} {}: {check}, {what}: {value:.2} {unit} (n={n}), {worse_percent:.1}% worse than {median:.2} {unit}, the median of {alike} alike; {tail}",
-            meant(outlier)
+    let meant = match outlier.scope {
+        Scope::Node => ", the whole box".to_owned(),
+        Scope::Device => format!(" {}", meant(outlier)),
+    };
+    let than = match outlier.against {
+        Against::OwnBox => format!(
+            "the rest of its box, which is slow itself ({median:.2} {unit} is the median of {})",
+            like(outlier)
         ),
-        _ => format!(
-            "SLOW {node}, the whole box: {check}, {what}: {worse_percent:.1}% worse than the median of {}, by the median over what was measured of it; {tail}",
-            plural(*alike, "box")
+        Against::Boxes | Against::Like => {
+            format!("{median:.2} {unit}, the median of {}", like(outlier))
+        }
+    };
+    let score = match outlier.spread {
+        Spread::Measured => format!("; modified z {:.1}", outlier.z),
+        Spread::Floor => String::new(),
+    };
+    let follows = match outlier.follows_box {
+        true => format!("; {FOLLOWS}"),
+        false => String::new(),
+    };
+    format!(
+        "SLOW {node}{meant}: {check}, {what}: {value:.2} {unit} ({}), {worse_percent:.1}% worse than {than}{score}{follows} ({report})",
+        basis(outlier)
+    )
+}
+
+/// What is said of a pair that is no worse than its box as a whole.
+pub(super) const FOLLOWS: &str = "follows from the whole box";
+
+/// What an outlier's figure is of: its samples, and for a box its devices or pairs.
+pub(super) fn basis(outlier: &Outlier) -> String {
+    let places = match outlier.of_pairs {
+        true => "pair",
+        false => "device",
+    };
+    match outlier.scope {
+        Scope::Node => format!(
+            "median of {}, n={}",
+            plural(outlier.places, places),
+            outlier.n
         ),
+        Scope::Device => format!("n={}", outlier.n),
     }
+}
+
+/// How many its like are.
+pub(super) fn like(outlier: &Outlier) -> String {
+    match outlier.against {
+        Against::Boxes => plural(outlier.alike, "box"),
+        Against::Like | Against::OwnBox => format!("{} alike", outlier.alike),
+    }
+}
+
+/// Why some outliers have no modified z score.
+pub(super) fn no_score(group: &Group) -> Option<String> {
+    let is_floor = |one: &Outlier| one.spread == Spread::Floor;
+    group.outliers.iter().any(is_floor).then(|| {
+        format!(
+            "no modified z where what is alike differs by less than the least spread that is taken, {:.0}% of the median",
+            LEAST_SPREAD * 100.0
+        )
+    })
 }
 
 /// Devices with slot and identity.
@@ -386,12 +467,19 @@ pub(super) const BOX_TO_BOX: &str = "box to box: 1.4826 of the median absolute d
 
 /// A row of the table of figures.
 pub(super) fn cells(figure: &Figure) -> [String; 9] {
-    let spread = figure
-        .spread_percent
-        .map_or_else(too_few, |percent| match percent > 0.0 {
+    let spread = figure.spread_percent.map_or_else(too_few, |percent| {
+        let spread = match percent > 0.0 {
             true => format!("{percent:.2}%"),
             false => "most are equal".to_owned(),
-        });
+        };
+        match figure.boxes_alike < MIN_ALIKE {
+            true => format!(
+                "{spread} between devices or pairs; {} of at least {MIN_ALIKE}",
+                plural(figure.boxes_alike, "box")
+            ),
+            false => spread,
+        }
+    });
     [
         figure.check.clone(),
         figure.what.clone(),

@@ -63,6 +63,8 @@ fn one_slow_gpu_of_two_thousand_is_named_within_300_mb() {
     // 0.95 of 25: 5% worse, and as all others are equal the spread is the floor of 1%: z is -5.
     assert!((found["worse_percent"].as_f64().unwrap() - 5.0).abs() < 1e-9);
     assert!((found["z"].as_f64().unwrap() + 5.0).abs() < 1e-9);
+    assert_eq!(found["spread"], "floor");
+    assert_eq!(outcome["groups"][0]["whole_boxes_judged"], true);
     assert!(fs::read_to_string(&page).unwrap().contains("n0007"));
     fs::remove_dir_all(&folder).unwrap();
 }
@@ -95,6 +97,10 @@ fn the_exit_code_says_what_came_out() {
     let (few, said) = code(&[]);
     assert_eq!(few, Some(3), "{said}");
     assert!(said.contains("fewer than 4 alike"), "{said}");
+    assert!(
+        said.contains("boxes as a whole cannot be judged: 3 of at least 4"),
+        "{said}"
+    );
     write(
         &folder,
         Shape {
