@@ -147,7 +147,23 @@ fn a_slow_box_is_one_finding_and_a_slow_device_in_it_another() {
     assert_eq!(outcome.exit_code, 1);
 }
 
-/// Pairs of the first boxes of a fleet, each of 20 GB/s but those of the last box, which have this part of it.
+#[test]
+fn two_slow_cards_of_four_are_two_cards_and_three_are_the_box() {
+    // Of 0.9, 0.9, 1 and 1 the median is 0.95, which no device has; of 0.9, 0.9, 0.9 and 1 it is 0.9. Six boxes, then three.
+    for boxes in [6, 3] {
+        for (slow, expected) in [(2, vec![Scope::Device; 2]), (3, vec![Scope::Node])] {
+            let mut planted = fleet(boxes, 4, 0.001, 1.0, 8);
+            for value in &mut planted.groups[0].boxes[1].figures[..slow] {
+                value.value *= 0.9;
+            }
+            let outcome = judge(&planted, None);
+            let scopes: Vec<Scope> = found(&outcome).iter().map(|one| one.0).collect();
+            assert_eq!(scopes, expected, "{boxes} boxes, {slow} slow");
+        }
+    }
+}
+
+/// Pairs of the boxes of a fleet, each of 20 GB/s but those of the last box, which have this part of it.
 fn with_pairs(fleet: &mut Fleet, pairs: &[(&str, &str)], part: f64) {
     let last = fleet.groups[0].boxes.len() - 1;
     for (index, member) in fleet.groups[0].boxes.iter_mut().enumerate() {

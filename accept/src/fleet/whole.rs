@@ -1,5 +1,5 @@
-//! Boxes that are slow as a whole in a figure: by the median over their places beside that of other boxes, or because all of their places,
-//! or nearly all of their devices, are slower than their like.
+//! Boxes that are slow as a whole in a figure: by the median over their places beside that of other boxes, or because nearly all of
+//! their places are slower than their like.
 //!
 //! Each is looked for among the places of a box whose limit was worked out of the same, such as its near pairs, then among all the others.
 
@@ -96,6 +96,15 @@ pub(super) fn are_most(places: usize, slow: usize) -> bool {
     slow * 4 >= places * 3
 }
 
+/// Whether so many of a box's places are slow that it is the box: three quarters of its devices; of its pairs nine tenths, as two bad cards of
+/// four leave two good pairs of twelve.
+fn is_the_box(held: &[Held], places: &[usize], slow: usize) -> bool {
+    match places.iter().any(|at| is_pair(&held[*at].value.about)) {
+        true => slow * 10 >= places.len() * 9,
+        false => are_most(places.len(), slow),
+    }
+}
+
 /// Whether what a check is about is a pair.
 pub(super) fn is_pair(about: &[String]) -> bool {
     about.iter().any(|about| about.contains("->"))
@@ -151,7 +160,18 @@ fn by_median(held: &[Held], all: &[Places], more_is_better: bool) -> Vec<Whole> 
             let each = boxes.into_iter().zip(parts).zip(values);
             let slow = each.filter_map(move |((places, part), value)| {
                 let off = centre.off(part, more_is_better);
-                off.is_outlier().then(|| Whole {
+                // Two slow devices of four make a median in between, which is of none: those count that lie nearer to it than to the others.
+                let worse_by = |at: &&usize| {
+                    let off = centre.off(held[**at].part(), more_is_better);
+                    off.worse_by
+                };
+                let nearer = places
+                    .of
+                    .iter()
+                    .filter(|at| worse_by(at) > off.worse_by / 2.0)
+                    .count();
+                let is_slow = off.is_outlier() && is_the_box(held, &places.of, nearer);
+                is_slow.then(|| Whole {
                     member: places.member,
                     places: places.of.clone(),
                     part,
@@ -168,18 +188,13 @@ fn by_median(held: &[Held], all: &[Places], more_is_better: bool) -> Vec<Whole> 
         .collect()
 }
 
-/// Whether it is the box and no single device of it: all pairs are slow, or three quarters of the devices, and none is in all of them.
+/// Whether it is the box and no single device of it: enough of its places are slow, and no device is in all of them.
 fn is_of_the_box(held: &[Held], places: &[usize], is_slow: impl Fn(&usize) -> bool) -> bool {
     let slow: Vec<&[String]> = places
         .iter()
         .filter(|at| is_slow(at))
         .map(|at| held[*at].value.about.as_slice())
         .collect();
-    // Two bad cards of four leave one good pair.
-    let are_enough = match slow.iter().any(|about| is_pair(about)) {
-        true => slow.len() == places.len(),
-        false => are_most(places.len(), slow.len()),
-    };
     let Some((first, others)) = slow.split_first() else {
         return false;
     };
@@ -188,5 +203,5 @@ fn is_of_the_box(held: &[Held], places: &[usize], is_slow: impl Fn(&usize) -> bo
             .iter()
             .all(|about| ends(about).any(|other| other == end))
     };
-    are_enough && !ends(first).any(in_all)
+    is_the_box(held, places, slow.len()) && !ends(first).any(in_all)
 }
