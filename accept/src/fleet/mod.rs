@@ -13,6 +13,7 @@ mod page;
 #[cfg(test)]
 mod tests;
 mod text;
+mod told;
 mod whole;
 
 use measure::exit;

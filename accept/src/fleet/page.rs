@@ -4,9 +4,9 @@ use report::{Axis, Block, Page, Plot, PlotPoint, PlotSeries, Section, Shape, Str
 
 use super::outcome::{Against, Figure, Group, Outcome, Outlier, Point, Spread};
 use super::text::{
-    BOX_TO_BOX, FOLLOWS, HEADS, answer, basis, cells, head, like, meant, no_score, not_searched,
-    place, refused, to_do, without_journal,
+    BOX_TO_BOX, HEADS, answer, cells, head, not_searched, place, refused, to_do, without_journal,
 };
+use super::told::{FOLLOWS, basis, like, meant, no_score};
 
 use crate::plural::plural;
 
