@@ -1,6 +1,7 @@
 //! A baseline: the figures of a box that was once found good, to hold later runs against. It can only tighten a limit.
 
 mod capture;
+mod fits;
 mod load;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,9 @@
 use std::time::Instant;
 
 use anyhow::anyhow;
+use boxfile::BoxFile;
 use measure::exit;
+use measure::record::Links;
 use program::{Stop, provenance, result_folder, say, signal_name};
 use supervisor::{Interrupt, Signal};
 
@@ -51,6 +53,11 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
         .map(baseline::load)
         .transpose()
         .map_err(|error| Stop::Usage(format!("--baseline: {error}")))?;
+    if let Some((held, path)) = baseline.as_ref().zip(args.baseline.as_deref()) {
+        let soft = soft_box(args)?;
+        let is_of = held.baseline.same_kind(path, soft.as_deref());
+        is_of.map_err(Stop::Usage)?;
+    }
     outputs::check(&args.forms, &[]).map_err(Stop::Usage)?;
     // Held until this run ends, so that no other one goes on with the folder meanwhile.
     let (folder, kept, _held) = match &args.resume {
@@ -75,6 +82,13 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
         started: provenance::now(),
     };
     run.of(folder, kept)
+}
+
+/// The name of the soft box that a run plays.
+fn soft_box(args: &RunArgs) -> Result<Option<String>, Stop> {
+    let described = args.sim.as_deref().map(BoxFile::resolve).transpose();
+    let described = described.map_err(|error| Stop::Usage(error.to_string()))?;
+    Ok(described.map(|described| described.name))
 }
 
 /// A run before its devices are known.
@@ -120,6 +134,7 @@ impl Run<'_> {
         let looked = scene::look(self.args, self.backend(), &folder, self.interrupt);
         let matched = looked.and_then(|scene| {
             matching::check(&self.loaded.profile.name, self.matches, &scene.links)
+                .and_then(|()| self.is_of_baseline(&scene.links))
                 .map_err(Stop::Usage)
                 .map(|()| scene)
         });
@@ -134,6 +149,21 @@ impl Run<'_> {
                 Err(stop)
             }
         }
+    }
+
+    /// Whether the baseline, where there is one, is of devices such as these.
+    fn is_of_baseline(&self, links: &Links) -> Result<(), String> {
+        let Some((held, path)) = self.baseline.as_ref().zip(self.args.baseline.as_deref()) else {
+            return Ok(());
+        };
+        let names: Vec<String> = links
+            .devices
+            .iter()
+            .map(|device| device.name.clone())
+            .collect();
+        let backend = links.backend.as_ref();
+        let backend = backend.map_or(self.backend(), |backend| &*backend.name);
+        held.baseline.same_devices(path, backend, &names)
     }
 
     /// Nothing can be measured: a report that says what was looked for, and no device.
