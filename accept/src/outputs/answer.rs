@@ -277,9 +277,7 @@ fn step(check: &Check) -> Option<&str> {
 pub(super) fn next(code: ReasonCode) -> Option<&'static str> {
     use ReasonCode as R;
     Some(match code {
-        R::Noisy => {
-            "stop everything else on this machine and run again; more samples alone did not decide it"
-        }
+        R::Noisy => "stop everything else on this machine and run again",
         R::TooFewSamples => {
             "give the run more time (--budget), so that there are six samples at least"
         }

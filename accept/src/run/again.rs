@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use measure::record::Payload;
 use program::Stop;
 
+use super::further::Further;
 use super::session::{Did, Session};
-use super::steps::Step;
+use super::steps::{Step, more_of};
 use crate::checks::Group;
 use crate::findings::Missing;
 use crate::judge;
@@ -38,8 +39,8 @@ impl Session<'_> {
             if sampling.repeats == 0 || samples > sampling.max_repeats {
                 break;
             }
-            let undecided = judge::undecided(&self.checks);
-            let all = undecided
+            let all = self
+                .undecided
                 .iter()
                 .filter_map(|(kind, about)| again(kind, about));
             let again = joined(all);
@@ -47,16 +48,18 @@ impl Session<'_> {
                 break;
             }
             for one in again {
-                let name = format!("{}-again-{round}", one.group.word());
+                let name = format!("{}{round}", more_of(one.group));
                 let Some(step) = self.more(name, &one) else {
                     continue;
                 };
                 if self.step(&step)? == Did::NoTime {
-                    return Ok(());
+                    self.further = Further::NoTime;
+                    return self.judge();
                 }
             }
         }
-        Ok(())
+        self.further = Further::Done;
+        self.judge()
     }
 
     /// The step that takes more samples of what was measured, at the same sizes.
@@ -116,6 +119,12 @@ pub(super) fn unsettled(check: Check, broke: &BTreeMap<Group, Missing>) -> Check
         }
         _ => check,
     }
+}
+
+/// The group of which more samples would settle a check that is open; `None` where it is not, or where they decide nothing.
+pub(super) fn group(check: &Check) -> Option<Group> {
+    let again = again(&check.kind, &check.about).filter(|_| judge::is_open(check));
+    again.map(|again| again.group)
 }
 
 /// What to measure again for a check that is not decided; `None` where more samples decide nothing.

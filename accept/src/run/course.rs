@@ -10,6 +10,7 @@ use topology::Sysfs;
 
 use super::asked::time_budget;
 use super::folder::Folder;
+use super::further::Further;
 use super::journal::{Entry, Journal, not_begun};
 use super::kept::Kept;
 use super::key::{self, Key};
@@ -145,6 +146,8 @@ impl Run<'_> {
             checks: kept.map(|kept| kept.checks.clone()).unwrap_or_default(),
             is_rank_lost: false,
             unsettled: BTreeMap::new(),
+            undecided: Vec::new(),
+            further: Further::Before,
             notes: Vec::new(),
         }
     }

@@ -223,7 +223,9 @@ impl Kept {
             let kind = checks::kind(&check.kind);
             let is_taken_up = kind.is_some_and(|kind| is_done(kind.group));
             let mut others = self.checks.iter().filter(|other| other.kind == check.kind);
+            // What was measured, and not again, stands.
             check.reason.code == ReasonCode::Interrupted
+                && check.evidence.is_empty()
                 && is_taken_up
                 && others.any(|other| other.reason.code != ReasonCode::Interrupted)
         };

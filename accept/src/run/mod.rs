@@ -9,6 +9,7 @@ mod course;
 mod ending;
 mod environment;
 mod folder;
+mod further;
 mod journal;
 mod kept;
 mod key;

@@ -14,11 +14,12 @@ use supervisor::Interrupt;
 
 use super::again::unsettled;
 use super::folder::Folder;
+use super::further::{self, Further};
 use super::journal::{Done, Entry, Journal, not_durable};
 use super::machine;
 use super::outcome::{disk_refused, has_evidence, lost, missing};
 use super::process::{self, Ended, Limits, Program};
-use super::steps::{self, Bench, Step};
+use super::steps::{self, Bench, Step, more_of};
 use crate::checks::Group;
 use crate::findings::{Findings, Found, Missing};
 use crate::judge;
@@ -55,6 +56,10 @@ pub(crate) struct Session<'a> {
     pub(crate) is_rank_lost: bool,
     /// Groups of which more samples were to be taken and could not, and why.
     pub(crate) unsettled: BTreeMap<Group, Missing>,
+    /// What more samples may settle, by what the checks came to before it was said how far the run came with them.
+    pub(crate) undecided: Vec<(String, Vec<String>)>,
+    /// How far it came with them.
+    pub(crate) further: Further,
     /// Reservations about the whole run.
     pub(crate) notes: Vec<String>,
 }
@@ -290,7 +295,7 @@ impl Session<'_> {
     /// A step has no result, or not all. Where a step that only takes more samples broke, what they were for stays open, and a fault that
     /// it met is one; where there was no time for it, that is a reservation.
     fn step_lacks(&mut self, group: Group, name: &str, missing: Missing) {
-        if !name.contains("-again-") {
+        if !name.starts_with(&more_of(group)) {
             self.lack(group, missing);
             return;
         }
@@ -375,6 +380,12 @@ impl Session<'_> {
         let checks: Vec<Check> = checks
             .into_iter()
             .map(|check| unsettled(check, &self.unsettled))
+            .collect();
+        self.undecided = judge::undecided(&checks);
+        let done = || self.done.iter().map(|step| step.name.as_str());
+        let checks: Vec<Check> = checks
+            .into_iter()
+            .map(|check| further::told(check, self.further, done()))
             .collect();
         let known: BTreeMap<&str, &Check> = self
             .checks

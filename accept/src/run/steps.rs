@@ -32,6 +32,11 @@ impl Step {
     }
 }
 
+/// How the names of the steps begin that take more samples for a group.
+pub(super) fn more_of(group: Group) -> String {
+    format!("{}-again-", group.word())
+}
+
 /// How the name of a load beside another step begins.
 const LOAD: &str = "soak-load-";
 

@@ -64,7 +64,7 @@ fn a_check_is_explained() {
     ");
     insta::assert_snapshot!(of_reason(ReasonCode::Noisy), @r"
     noisy (inconclusive): The interval lies across the limit after all samples that were allowed.
-      what to do  stop everything else on this machine and run again; more samples alone did not decide it
+      what to do  stop everything else on this machine and run again
       stands with h2d_pinned, d2h_pinned, h2d_pageable, d2h_pageable, bidirectional, p2p, p2p_staged, p2p_latency, symmetry,
                   spread, concurrent, numa_penalty, allreduce, drift, serving
     ");

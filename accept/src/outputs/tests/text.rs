@@ -84,7 +84,7 @@ fn a_bad_box_says_what_rejects_it_and_what_to_do() {
       - p2p GPU1->GPU0: look what the driver logged (dmesg: Xid, resets) and whether the vendor's tool (nvidia-smi, amd-smi,
         mx-smi) still answers; then check power cables and seat of the card, try another slot, and run again
       - counters 0000:20:01.1: reseat GPU1 and look at its riser
-      - allreduce small: stop everything else on this machine and run again; more samples alone did not decide it
+      - allreduce small: stop everything else on this machine and run again
       - numa_penalty box: give the run more time: the same command with a longer --budget, and --resume DIR in place of
         --out, goes on with it
 
