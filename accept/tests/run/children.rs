@@ -158,6 +158,55 @@ fn a_monitor_that_blocks_clears_nothing_and_the_rest_stands() {
 }
 
 #[test]
+fn a_lost_monitor_leaves_a_box_open_whose_profile_demands_what_lives_on_it() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let described = crate::planted::seeded("r9700-x16", 3);
+    let file = scratch.describe(&described, "box.toml");
+    let accept = beside_stand_in(
+        &scratch,
+        &[("monitor*", "\"$real\" \"$@\" | head -n 21; exec sleep 600")],
+    );
+    let words = arguments(("r9700-x16", &file), ["--out", "out"], &[]);
+    let ran = Ran::of(&mut of(&scratch, &accept, &words));
+    ran.expect(3);
+    let report = scratch.json("out/report.json");
+    let found = checks(&report);
+    let lost = ("inconclusive".to_owned(), "monitor_lost".to_owned());
+    assert_eq!(found["memory_repairs watch"], lost, "{found:?}");
+    assert_eq!(report["verdict"], "inconclusive");
+}
+
+#[test]
+fn pages_that_an_amd_driver_retired_before_are_a_warning_by_its_own_file() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let mut described = crate::planted::seeded("r9700-x16", 3);
+    described.fault.push(boxfile::Fault::RetiredPages {
+        device: 1,
+        retired: 2,
+        after_lost_data: 0,
+        pending: false,
+        after_readings: 0,
+    });
+    let file = scratch.describe(&described, "box.toml");
+    let ran = scratch.on(("r9700-x16", &file), "out", &[]);
+    ran.expect(0);
+    let report = scratch.json("out/report.json");
+    let found = checks(&report);
+    let before = ("warn".to_owned(), "memory_repaired".to_owned());
+    assert_eq!(found["memory_repairs GPU1"], before, "{found:?}");
+    // The driver leaves no file where there are none, which says nothing of the other device.
+    let untold = ("skip".to_owned(), "unsupported_by_device".to_owned());
+    assert_eq!(found["memory_repairs GPU0"], untold, "{found:?}");
+    assert_eq!(report["verdict"], "accepted_with_warnings");
+}
+
+#[test]
 fn a_signal_before_the_devices_are_listed_leaves_a_report_that_says_so() {
     if !can_run() {
         return;
