@@ -281,8 +281,20 @@ fn limit_of(row: &LimitRow, ceiling: &Ceiling, unit: &str) -> Result<Option<Limi
                 .flatten()
                 .map(|part| format!("{part:.2}"))
                 .collect();
+            let side = match row.good {
+                Side::AtLeast => "below",
+                Side::AtMost => "above",
+            };
+            let line = |word: &str, part: Option<f64>| {
+                part.map(|part| format!("{word} {side} {:.2} GB/s", part * ceiling))
+            };
+            let told: Vec<String> = [line("fails", row.fail), line("warns", row.warn)]
+                .into_iter()
+                .flatten()
+                .collect();
             let basis = format!(
-                "limits {} of {ceiling:.2} GB/s, what is carried by {of}",
+                "{}: {} of {ceiling:.2} GB/s, the most that is carried by {of}",
+                told.join(", "),
                 parts.join(" and ")
             );
             (lines(*ceiling), basis)
