@@ -8,6 +8,7 @@ use super::contradicts;
 use super::held::{Ceiling, Held};
 use super::inventory::seen;
 use super::judging::Judging;
+use super::link;
 use super::pool::{HOST, Pooled};
 use super::three_way::Figure;
 use crate::profile::Expected;
@@ -40,7 +41,34 @@ pub(super) fn host_copies(judging: &Judging<'_>, kind: &'static str) -> Vec<Chec
             ),
         }
     };
-    judging.pool.labels().into_iter().map(one).collect()
+    let mut checks: Vec<Check> = judging.pool.labels().into_iter().map(one).collect();
+    if kind.ends_with("_pinned") && !judging.is_host() {
+        behind_good_links(judging, &mut checks);
+    }
+    checks
+}
+
+/// What to do about copies that are slow though the link of their device is as the profile expects: what comes behind the link. Where all
+/// devices are slow alike, no card of them is to be exchanged.
+fn behind_good_links(judging: &Judging<'_>, checks: &mut [Check]) {
+    let is_slow = |check: &Check| {
+        let codes = [ReasonCode::BelowFloor, ReasonCode::BelowBaseline];
+        let mut labels = check.about.iter();
+        codes.contains(&check.reason.code) && labels.all(|label| link::is_good(judging, label))
+    };
+    let slow: Vec<bool> = checks.iter().map(is_slow).collect();
+    let advice = match (checks.len(), slow.iter().all(|slow| *slow)) {
+        (all @ 2.., true) => format!(
+            "all {all} devices are slow and their links are as expected: look at the host rather than at a card (power profile and CPU clocks, \
+             BIOS, memory channels, IOMMU, payload size; p2p-bw doctor)"
+        ),
+        _ => "the link is as expected, so look behind it: payload size, IOMMU and memory channels (p2p-bw doctor); then exchange the card \
+              with that of another slot and see whether the fault goes with the card or stays with the slot"
+            .to_owned(),
+    };
+    for (check, _) in checks.iter_mut().zip(slow).filter(|(_, slow)| *slow) {
+        check.advice = Some(advice.clone());
+    }
 }
 
 /// One bandwidth against its limit.
@@ -62,11 +90,12 @@ fn copy(
     let Some(figure) = pooled.figure(BANDWIDTH) else {
         return judging.lacking(kind, about);
     };
-    if let Some(text) = contradicts::of_figure(judging, &devices, &figure) {
+    if let Some(found) = contradicts::of_figure(judging, &devices, &figure) {
         let what = format!("bandwidth of copies of {}", ByteCount(bytes));
         let evidence = vec![figure.evidence(what, "GB/s", &source)];
         let subject = judging.subject(kind, about);
-        return subject.inconclusive(ReasonCode::Unreadable, text, None, evidence);
+        let check = subject.inconclusive(ReasonCode::Unreadable, found.text, None, evidence);
+        return check.following(&format!("link {}", found.label));
     }
     let is_unproven = pooled
         .placement

@@ -25,6 +25,12 @@ pub(super) fn is_failed(judging: &Judging<'_>, label: &str) -> bool {
     device.is_some_and(|device| of_device(judging, device).verdict == Verdict::Fail)
 }
 
+/// Whether the link of this device was read under load and is as the profile expects.
+pub(super) fn is_good(judging: &Judging<'_>, label: &str) -> bool {
+    let device = judging.pool.device(label);
+    device.is_some_and(|device| of_device(judging, device).verdict == Verdict::Pass)
+}
+
 fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
     let about = [device.it.label.clone()];
     let subject = || judging.subject("link", about.clone());
@@ -71,9 +77,11 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
     // A link that fell for a while may have carried more before.
     if short.is_some()
         && fell.filter(is_short).is_none()
-        && let Some(text) = contradicts::of_device(judging, device)
+        && let Some(found) = contradicts::of_device(judging, device)
     {
-        return subject().inconclusive(ReasonCode::Unreadable, text, None, evidence);
+        let advice = contradicts::advice(judging, device, &found);
+        let check = subject().inconclusive(ReasonCode::Unreadable, found.text, None, evidence);
+        return check.advised(advice);
     }
     if let (Some(short), [first, rest @ ..]) = (short, &evidence[..]) {
         let how = if Some(short) == fell { "fell to" } else { "is" };

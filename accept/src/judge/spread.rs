@@ -241,7 +241,7 @@ fn of_class(
     });
     let is_bad = matches!(check.verdict, Verdict::Fail | Verdict::Warn);
     Some(match fallen.filter(|_| is_bad) {
-        Some(links) => check.advised(format!("follows from {links}: do what is said there")),
+        Some(links) => check.following(&links),
         None => check,
     })
 }

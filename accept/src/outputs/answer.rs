@@ -210,11 +210,12 @@ fn of<'a>(checks: &[&'a Check], is_wanted: impl Fn(&Check) -> bool) -> Vec<&'a C
         .collect()
 }
 
-/// The first checks with their reasons, one of each kind first, and how many others there are.
+/// The first checks with their reasons, one of each kind first, and how many others there are; what follows from some of them is counted.
 fn named(checks: &[&Check]) -> String {
+    let (follow, checks) = following(checks);
     let mut kinds: Vec<&str> = Vec::new();
     let (mut first, mut later) = (Vec::new(), Vec::new());
-    for check in checks {
+    for check in &checks {
         if kinds.contains(&check.kind.as_str()) {
             later.push(*check);
         } else {
@@ -228,15 +229,37 @@ fn named(checks: &[&Check]) -> String {
         .take(NAMED)
         .map(|check| format!("{}: {}", check.id, without_stop(&check.reason.text)))
         .collect();
-    match first.len().saturating_sub(NAMED) {
-        0 => format!("{}.", told.join("; ")),
-        more => format!("{}; and {more} more.", told.join("; ")),
+    let mut told = told.join("; ");
+    if let more @ 1.. = first.len().saturating_sub(NAMED) {
+        told += &format!("; and {more} more");
+    }
+    let mut causes: Vec<&str> = follow.iter().map(|(_, cause)| *cause).collect();
+    causes.dedup();
+    if !causes.is_empty() {
+        let (many, from) = (follow.len(), list(&causes));
+        told += &format!("; and {many} that {} from {from}", follows(many));
+    }
+    told + "."
+}
+
+/// The verb for so many.
+fn follows(many: usize) -> &'static str {
+    match many {
+        1 => "follows",
+        _ => "follow",
     }
 }
 
-/// What to do, the most pressing first, and the checks that ask for it.
+/// What to do, the most pressing first, and the checks that ask for it. What follows from one of them stands behind it.
 pub(super) fn to_do(report: &Report) -> Vec<String> {
     let mut steps: Vec<(&str, Vec<&str>)> = Vec::new();
+    let all: Vec<&Check> = report
+        .checks
+        .iter()
+        .filter(|check| step(check).is_some())
+        .collect();
+    let (folded, _) = following(&all);
+    let is_folded = |check: &Check| folded.iter().any(|(follows, _)| follows.id == check.id);
     for wanted in [
         Verdict::Fail,
         Verdict::Inconclusive,
@@ -244,7 +267,7 @@ pub(super) fn to_do(report: &Report) -> Vec<String> {
         Verdict::Warn,
     ] {
         for check in report.checks.iter().filter(|check| check.verdict == wanted) {
-            if let Some(step) = step(check) {
+            if let Some(step) = step(check).filter(|_| !is_folded(check)) {
                 match steps.iter_mut().find(|(known, _)| *known == step) {
                     Some((_, ids)) => ids.push(&check.id),
                     None => steps.push((step, vec![&check.id])),
@@ -252,10 +275,38 @@ pub(super) fn to_do(report: &Report) -> Vec<String> {
             }
         }
     }
-    let told = steps
-        .iter()
-        .map(|(step, ids)| format!("{}: {}", list(ids), without_stop(step)));
+    let told = steps.iter().map(|(step, ids)| {
+        let step = without_stop(step);
+        let behind = folded.iter().filter(|(_, cause)| ids.contains(cause));
+        let behind: Vec<&str> = behind.map(|(check, _)| check.id.as_str()).collect();
+        match behind.len() {
+            0 => format!("{}: {step}", list(ids)),
+            1 => format!(
+                "{}: {step} (what follows from it: {})",
+                list(ids),
+                behind[0]
+            ),
+            many => format!(
+                "{}: {step} (what follows from it, {many} checks: {})",
+                list(ids),
+                list(&behind)
+            ),
+        }
+    });
     told.collect()
+}
+
+/// Of some checks those that follow from others among them, each with the first that it follows from; then the others.
+fn following<'a>(checks: &[&'a Check]) -> (Vec<(&'a Check, &'a str)>, Vec<&'a Check>) {
+    let (mut follow, mut others) = (Vec::new(), Vec::new());
+    for check in checks.iter().copied() {
+        let is_among = |cause: &&str| checks.iter().any(|other| other.id == **cause);
+        match check.causes().into_iter().find(is_among) {
+            Some(cause) => follow.push((check, cause)),
+            None => others.push(check),
+        }
+    }
+    (follow, others)
 }
 
 /// What to do about one check.

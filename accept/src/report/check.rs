@@ -225,7 +225,25 @@ impl Subject {
     }
 }
 
+/// What stands around the causes of a check that follows from others.
+const FOLLOWS: &str = "follows from ";
+const THERE: &str = ": do what is said there";
+
 impl Check {
+    /// The same as what follows from another check: there is nothing to do about it beside what is to be done there. `cause` are the ids of
+    /// such, joined by ` and `.
+    pub(crate) fn following(self, cause: &str) -> Self {
+        self.advised(format!("{FOLLOWS}{cause}{THERE}"))
+    }
+
+    /// The ids of the checks that it follows from; empty where it stands by itself.
+    pub(crate) fn causes(&self) -> Vec<&str> {
+        let advice = self.advice.as_deref().unwrap_or_default();
+        let cause = advice.strip_prefix(FOLLOWS);
+        let cause = cause.and_then(|cause| cause.strip_suffix(THERE));
+        cause.map_or_else(Vec::new, |cause| cause.split(" and ").collect())
+    }
+
     /// The same with what to do.
     pub(crate) fn advised(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());

@@ -53,7 +53,16 @@ fn copies_above_what_the_link_carries_leave_the_reading_and_the_figure_untold() 
             "{check:#?}"
         );
         assert!(check.reason.text.contains(words), "{check:#?}");
-        assert_eq!(check.advice, None);
+    }
+    let advice = one(&checks, "link GPU1").advice.clone().unwrap();
+    assert!(
+        advice.starts_with("the link of GPU1 was read as Gen4 x8 and its copies carried 25.")
+            && advice.contains("`lspci -vv -s ADDRESS`")
+            && advice.contains("nvidia-smi --query-gpu=pstate,"),
+        "{advice}"
+    );
+    for id in ["h2d_pinned GPU1", "d2h_pinned GPU1", "p2p GPU1->GPU0"] {
+        assert_eq!(one(&checks, id).causes(), ["link GPU1"], "{id}");
     }
     let other = one(&checks, "h2d_pinned GPU0");
     assert_ne!(other.reason.code, R::Unreadable, "{other:#?}");
@@ -89,6 +98,25 @@ fn a_spread_that_follows_from_a_failed_link_gives_no_advice_of_its_own() {
         assert_eq!(check.verdict, Verdict::Fail, "{check:#?}");
         assert_eq!(check.advice.as_deref(), Some(follow));
     }
+    // One device of four is slow behind a link that is whole, and then all are.
+    let slow = |device| Plant::SlowDevice { device, part: 0.7 };
+    let advice = |plants: &[Plant]| {
+        let mut played = Played::new("l40x4", 1, plants).idle();
+        let checks = run(&profile("l40x4"), &mut played, None);
+        one(&checks, "h2d_pinned GPU1").advice.clone().unwrap()
+    };
+    let of_one = advice(&[slow(1)]);
+    assert!(
+        of_one.starts_with("the link is as expected, so look behind it: payload size, IOMMU"),
+        "{of_one}"
+    );
+    let of_all = advice(&[slow(0), slow(1), slow(2), slow(3)]);
+    assert!(
+        of_all.starts_with(
+            "all 4 devices are slow and their links are as expected: look at the host"
+        ),
+        "{of_all}"
+    );
     // A slow device whose link is whole is still to be exchanged.
     let slow = Plant::SlowDevice {
         device: 1,

@@ -244,3 +244,33 @@ fn a_run_that_came_to_no_device_says_why_in_a_few_lines() {
     failed; exit code 3
     ");
 }
+
+#[test]
+fn what_follows_from_another_check_stands_behind_it_and_is_counted() {
+    let open = |id: &str, about: &str, text: &str| {
+        let subject = Subject::new(id, [about.to_owned()], true);
+        subject.inconclusive(ReasonCode::Unreadable, text.to_owned(), None, vec![])
+    };
+    let mut report = sample::good();
+    let cause = "link GPU1";
+    let follows = |kind: &str, about: &str| open(kind, about, "25 GB/s over x8").following(cause);
+    report.checks = vec![
+        open("link", "GPU1", "x8 was read").advised("read LnkSta"),
+        follows("h2d_pinned", "GPU1"),
+        follows("p2p", "GPU0->GPU1"),
+        // Its cause stands nowhere in this report.
+        open("d2h_pinned", "GPU0", "odd").following("link GPU0"),
+    ];
+    report.verdict = BoxVerdict::of(&report.checks);
+    let told = text(&report)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    for part in [
+        "What is open: link GPU1: x8 was read; d2h_pinned GPU0: odd; and 2 that follow from link GPU1.",
+        "- link GPU1: read LnkSta (what follows from it, 2 checks: h2d_pinned GPU1, p2p GPU0->GPU1)",
+        "- d2h_pinned GPU0: follows from link GPU0: do what is said there",
+    ] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+}
