@@ -199,7 +199,7 @@ kinds! {
         "take the device out of service; look at its power and cooling first";
     "drift", Soak,
         "whether rates fall over the time of a soak",
-        "medians of the last round against the first, each with memory and arithmetic loaded beside the copies",
+        "medians of the last round against the first, and where that is open of the last three against the first three, each with memory and arithmetic loaded beside the copies",
         "",
         "look at temperature over time";
     "serving", Serving,

@@ -7,6 +7,7 @@ use program::command_line::quoted;
 use program::{Stop, outputs};
 use serde::Serialize;
 
+use super::soak::LEAST_ROUNDS;
 use super::steps::{self, Bench, INVENTORY_S, Named, Step};
 use super::{level_word, loaded, matches, time_budget};
 use crate::checks::KINDS;
@@ -27,6 +28,8 @@ struct Plan<'a> {
     /// What would be left out because the time is over before.
     does_not_fit: Vec<String>,
     checks: Vec<PlannedCheck>,
+    /// How long one round of a soak takes; `None` of another level. A round is never cut.
+    soak_round_s: Option<f64>,
     total_s: f64,
     budget_s: f64,
 }
@@ -90,14 +93,16 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
         nodes: None,
     };
     let mut all = steps::steps(&bench);
-    let mut loaded = None;
+    let (mut loaded, mut soak_round_s) = (None, None);
     if let (Level::Soak, Some(duration)) = (args.level, args.duration) {
         let round = bench.round(1);
         let seconds: f64 = round.iter().map(|step| step.seconds).sum();
         let load = round.first().map(|step| bench.load(1, step.seconds));
         let first = all.len();
+        let lasts = duration.as_secs_f64().max(LEAST_ROUNDS as f64 * seconds);
+        soak_round_s = Some(seconds);
         all.extend(round.into_iter().map(|step| Step {
-            seconds: duration.as_secs_f64() * step.seconds / seconds,
+            seconds: lasts * step.seconds / seconds,
             name: step.name.replace("-1", ", round after round"),
             ..step
         }));
@@ -160,6 +165,7 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
             .chain(loaded)
             .collect(),
         does_not_fit,
+        soak_round_s,
         total_s,
         budget_s,
     }
@@ -211,6 +217,11 @@ impl Plan<'_> {
                 step.seconds,
                 step.name,
                 words.join(" ")
+            ));
+        }
+        if let Some(round_s) = self.soak_round_s {
+            line(format!(
+                "  a soak has two rounds at least, of about {round_s:.0} s each here, and none is cut: it ends with the round in which its time is over"
             ));
         }
         line(String::new());

@@ -11,6 +11,9 @@ use crate::checks::Group;
 use crate::findings::Missing;
 use crate::report::ReasonCode;
 
+/// A soak has so many rounds at least: one has no other to be compared with.
+pub(super) const LEAST_ROUNDS: usize = 2;
+
 impl Session<'_> {
     /// Loads the box for so long, what earlier processes of the run loaded it for included. `rebooted` says that the machine
     /// started anew meanwhile, which no soak passes.
@@ -45,8 +48,7 @@ impl Session<'_> {
                     return self.judge();
                 }
             }
-            // One round has no other to be compared with.
-            if before + begun.elapsed() >= duration && round > 1 {
+            if before + begun.elapsed() >= duration && round >= LEAST_ROUNDS {
                 break;
             }
         }

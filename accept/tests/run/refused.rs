@@ -46,6 +46,23 @@ fn a_plan_says_commands_and_times_and_looks_at_nothing() {
     );
     assert_eq!(load["beside"], links["name"]);
     assert!((seconds(links) + seconds(of("soak-collectives")[0]) - 600.0).abs() < 1e-6);
+    // A second of soak is two whole rounds.
+    let soak = ["--level", "soak", "--duration", "1s"];
+    let words = [&["plan", "--profile", "l40x4"], &soak[..]].concat();
+    let told = scratch.run(&words);
+    assert!(
+        told.expect(0)
+            .stdout
+            .contains("a soak has two rounds at least, of about"),
+        "{}",
+        told.stdout
+    );
+    let plan = scratch.run(&[&words[..], &["--json"]].concat());
+    let plan: serde_json::Value = serde_json::from_str(&plan.expect(0).stdout).unwrap();
+    let steps = plan["steps"].as_array().unwrap().iter();
+    let of_soak = steps.filter(|step| step["group"] == "soak" && step["beside"].is_null());
+    let round = plan["soak_round_s"].as_f64().unwrap();
+    assert!((of_soak.map(seconds).sum::<f64>() - 2.0 * round).abs() < 1e-6 && round > 1.0);
     assert_eq!(
         std::fs::read_dir(scratch.join(".")).unwrap().count(),
         0,

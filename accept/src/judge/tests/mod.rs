@@ -2,6 +2,7 @@
 
 mod captured;
 mod dice;
+mod drift;
 mod faults;
 mod follows;
 mod held;

@@ -1,0 +1,67 @@
+//! Drift over a soak whose copies vary too much for one round against another.
+
+use measure::quantity::Unit;
+use measure::record::{Endpoint, Outcome, Payload};
+
+use super::{Played, profile};
+use crate::cli::Level;
+use crate::judge::judge;
+use crate::report::{Check, ReasonCode as R, Verdict};
+
+/// The checks of a soak of so many rounds whose copies to device 1 vary as much in each.
+fn wide_soak(rounds: usize) -> Vec<Check> {
+    let mut played = Played::new("l40x4", 1, &[]).idle();
+    let mut findings = played.findings(20);
+    let before = findings.links.len();
+    for _ in 0..rounds {
+        played.add(&mut findings, 20);
+    }
+    for found in &mut findings.links[before..] {
+        found.source = format!("groups/soak-links-{}", found.source);
+        let Payload::Links(links) = &mut found.it.payload else {
+            panic!("{}", found.source);
+        };
+        for point in &mut links.points {
+            let is_it = point.case == "h2d_pinned_ce" && point.to == Endpoint::Device(1);
+            if let (true, Outcome::Measured { quantities, .. }) = (is_it, &mut point.outcome) {
+                let name = quantities[0].name.clone();
+                let samples = vec![24.6, 25.6, 25.7, 25.8, 25.9, 26.0];
+                quantities[0] = super::rates::quantity(&name, samples, Unit::GbPerS);
+            }
+        }
+    }
+    judge(&profile("l40x4"), Level::Soak, &findings, &[]).unwrap()
+}
+
+#[test]
+fn a_soak_that_is_too_short_to_tell_drift_says_so_and_how_long_would_tell() {
+    let id = "drift h2d_pinned_ce host->GPU1";
+    // Of six samples the interval is from the least to the largest: 24.6 / 26.0 = 0.946 to 26.0 / 24.6 = 1.057, across the 0.95 that warn.
+    let two = wide_soak(2);
+    let check = two.iter().find(|check| check.id == id).unwrap();
+    assert_eq!(
+        (check.verdict, check.reason.code),
+        (Verdict::Warn, R::Drift)
+    );
+    let text = &check.reason.text;
+    assert!(
+        text.starts_with("1.000 [0.946, 1.057], n=6")
+            && text
+                .ends_with("the interval holds 1: too short a soak to tell drift, with 2 rounds"),
+        "{text}"
+    );
+    // The played rounds are a minute apart, and six of them tell.
+    assert_eq!(
+        check.advice.as_deref(),
+        Some("soak for 6 rounds at least, about --duration 360s here")
+    );
+    // Eighteen samples have their interval from the 5th to the 14th, 25.6 to 25.9: 25.6 / 25.9 = 0.988 to 25.9 / 25.6 = 1.012.
+    let six = wide_soak(6);
+    let check = six.iter().find(|check| check.id == id).unwrap();
+    assert_eq!(check.verdict, Verdict::Pass, "{check:#?}");
+    assert!(
+        check.reason.text.starts_with("1.000 [0.988, 1.012], n=18"),
+        "{}",
+        check.reason.text
+    );
+}
