@@ -41,7 +41,9 @@ pub(crate) fn capture(run: &Path, out: &Path) -> u8 {
         return exit::USAGE;
     }
     let report = match written(run) {
-        Ok(Written { report, is_alone }) => {
+        Ok(Written {
+            report, is_alone, ..
+        }) => {
             if is_alone {
                 say!("note: {}", of_alone(&report));
             }

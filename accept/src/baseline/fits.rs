@@ -54,7 +54,11 @@ impl Baseline {
                 .map(|name| measure::control::replaced(name))
                 .collect();
             let names = names.into_iter().collect::<Vec<_>>().join(", ");
-            let names = if names.is_empty() { "no device".to_owned() } else { names };
+            let names = if names.is_empty() {
+                "no device".to_owned()
+            } else {
+                names
+            };
             format!("{names} ({} backend)", measure::control::replaced(backend))
         };
         Err(format!(
@@ -117,7 +121,10 @@ mod tests {
             assert_eq!(came.is_some(), told.is_some(), "{came:?}");
             let came = came.unwrap_or_default();
             assert!(came.contains(told.unwrap_or_default()), "{came}");
-            assert!(came.is_empty() || came.starts_with("--baseline base.json "), "{came}");
+            assert!(
+                came.is_empty() || came.starts_with("--baseline base.json "),
+                "{came}"
+            );
         }
     }
 
@@ -141,7 +148,12 @@ mod tests {
             ),
             "{told}"
         );
-        let told = four.same_devices(file, "host", &names(&["CPU 0"])).unwrap_err();
-        assert!(told.contains("this run is of CPU 0 (host backend)"), "{told}");
+        let told = four
+            .same_devices(file, "host", &names(&["CPU 0"]))
+            .unwrap_err();
+        assert!(
+            told.contains("this run is of CPU 0 (host backend)"),
+            "{told}"
+        );
     }
 }

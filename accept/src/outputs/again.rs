@@ -27,12 +27,16 @@ pub(crate) fn again(args: &ReportArgs) -> u8 {
         say!("error: {reason}");
         return exit::USAGE;
     }
-    let report = match told(&args.run) {
-        Ok(Written { report, is_alone }) => {
+    let (report, goes_on) = match told(&args.run) {
+        Ok(Written {
+            report,
+            is_alone,
+            goes_on,
+        }) => {
             if is_alone {
                 say!("note: {}", of_alone(&report));
             }
-            report
+            (report, goes_on)
         }
         Err(error) => {
             say!("error: {error}");
@@ -44,5 +48,9 @@ pub(crate) fn again(args: &ReportArgs) -> u8 {
             "note: this report was written without identities, so that --identify shows none; a run's own folder has them, and so has what `accept run --identify` writes"
         );
     }
-    write(&redacted(report, args.forms.identify), &args.forms)
+    let code = write(&redacted(report, args.forms.identify), &args.forms);
+    if let Some(command) = goes_on {
+        say!("note: the run is not done; this goes on with it: {command}");
+    }
+    code
 }

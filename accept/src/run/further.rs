@@ -22,8 +22,7 @@ pub(crate) enum Further {
 const RESUME: &str = "not measured again before the run ended: the same command with --resume DIR in place of --out goes on with it";
 
 /// What is left to do where time was short.
-const LONGER: &str =
-    "stop everything else on this machine and run again with a longer --budget, so that more samples are taken";
+const LONGER: &str = "stop everything else on this machine and run again with a longer --budget, so that more samples are taken";
 
 /// What is left to do where more samples were taken.
 const ALONE: &str =
@@ -87,7 +86,13 @@ mod tests {
 
     /// A check whose interval is not known, so that more samples might settle it.
     fn open(verdict: Verdict) -> Check {
-        let check = made::measured("symmetry", "GPU0->GPU1", Verdict::Warn, "GB/s", vec![6.0; 3]);
+        let check = made::measured(
+            "symmetry",
+            "GPU0->GPU1",
+            Verdict::Warn,
+            "GB/s",
+            vec![6.0; 3],
+        );
         if verdict == Verdict::Warn {
             return check;
         }
@@ -98,7 +103,11 @@ mod tests {
 
     #[test]
     fn a_check_that_was_not_measured_again_says_so_and_names_resume() {
-        let check = told(open(Verdict::Inconclusive), Further::Before, ["peer-links"].into_iter());
+        let check = told(
+            open(Verdict::Inconclusive),
+            Further::Before,
+            ["peer-links"].into_iter(),
+        );
         assert_eq!(
             (check.verdict, check.reason.code),
             (Verdict::Inconclusive, ReasonCode::Interrupted)
@@ -110,7 +119,11 @@ mod tests {
         let advice = check.advice.unwrap();
         assert!(advice.contains("--resume DIR"), "{advice}");
         // A warning stays one, since it is none of the run's end.
-        let check = told(open(Verdict::Warn), Further::Before, ["peer-links"].into_iter());
+        let check = told(
+            open(Verdict::Warn),
+            Further::Before,
+            ["peer-links"].into_iter(),
+        );
         assert_eq!(
             (check.verdict, check.reason.code),
             (Verdict::Warn, ReasonCode::BelowFloor)
@@ -124,7 +137,10 @@ mod tests {
         let begun = ["peer-links", "peer-links-again-1"].into_iter();
         let check = told(open(Verdict::Inconclusive), Further::Before, begun);
         assert!(
-            check.reason.text.ends_with("not measured again as often as the profile lets before the run ended"),
+            check
+                .reason
+                .text
+                .ends_with("not measured again as often as the profile lets before the run ended"),
             "{}",
             check.reason.text
         );
@@ -139,8 +155,14 @@ mod tests {
             check.advice
         };
         let told_alone = alone(&again, Further::Done).unwrap();
-        assert!(told_alone.ends_with("more samples alone did not decide it"), "{told_alone}");
-        assert_eq!(alone(&["peer-links", "host-links-again-1"], Further::Done), None);
+        assert!(
+            told_alone.ends_with("more samples alone did not decide it"),
+            "{told_alone}"
+        );
+        assert_eq!(
+            alone(&["peer-links", "host-links-again-1"], Further::Done),
+            None
+        );
         let short = alone(&["peer-links"], Further::NoTime).unwrap();
         assert!(short.contains("longer --budget"), "{short}");
         // A good check has nothing to be settled.

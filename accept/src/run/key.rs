@@ -1,12 +1,16 @@
 //! What must be equal for a run to be gone on with: profile, programs, driver, devices and what was asked for.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
+use measure::control;
 use measure::record::{Links, Record};
 use program::Stop;
+use program::command_line::quoted;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{Level, RunArgs};
+use crate::report::ProfileUsed;
 
 /// What must be equal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,6 +99,44 @@ impl Key {
         told
     }
 
+    /// The command that goes on with the run in this folder. Files of the user's own are not known by name, and stand as FILE with what they
+    /// are behind it.
+    pub(crate) fn command(&self, profile: &ProfileUsed, folder: &Path) -> String {
+        let plain = |word: &str| quoted(OsStr::new(&control::replaced(word)));
+        let mut files = Vec::new();
+        let mut words = vec!["accept run --profile".to_owned()];
+        if profile.shipped {
+            words.push(plain(&profile.name));
+        } else {
+            words.push("FILE".to_owned());
+            files.push(format!("the profile {}", control::replaced(&profile.name)));
+        }
+        for (flag, value) in &self.asked {
+            let shown = match (flag.as_str(), value.as_str()) {
+                (_, NOT_GIVEN) | ("--gpus", "all") | ("--exclude", "") => continue,
+                ("--baseline", sha256) => {
+                    let begin: String = sha256.chars().take(SHORT).collect();
+                    let begin = control::replaced(&begin);
+                    files.push(format!("the baseline whose sha256 begins with {begin}"));
+                    "FILE".to_owned()
+                }
+                // As it was kept, with its unit apart.
+                ("--duration", time) => plain(&time.replace(' ', "")),
+                (
+                    "--level" | "--gpus" | "--backend" | "--sim" | "--exclude" | "--serve-url",
+                    value,
+                ) => plain(value),
+                _ => continue,
+            };
+            words.push(format!("{flag} {shown}"));
+        }
+        words.push(format!("--resume {}", quoted(folder.as_os_str())));
+        match files.is_empty() {
+            true => words.join(" "),
+            false => format!("{} (FILE: {})", words.join(" "), files.join(", then ")),
+        }
+    }
+
     /// In what a command line differs from that of this run; what it would find on the machine is not looked at.
     pub(crate) fn differences_of(
         &self,
@@ -119,6 +161,12 @@ impl Key {
     }
 }
 
+/// What stands for a flag that was not given.
+const NOT_GIVEN: &str = "not given";
+
+/// Characters of a sha256 that are shown.
+const SHORT: usize = 12;
+
 /// Refuses a run that is to be gone on with and differs.
 ///
 /// # Errors
@@ -141,7 +189,7 @@ fn asked(args: &RunArgs, baseline_sha256: Option<&str>) -> Vec<(String, String)>
         Level::Standard => "standard",
         Level::Soak => "soak",
     };
-    let or_none = |value: Option<String>| value.unwrap_or_else(|| "not given".to_owned());
+    let or_none = |value: Option<String>| value.unwrap_or_else(|| NOT_GIVEN.to_owned());
     let duration = args
         .duration
         .map(|time| format!("{} s", time.as_secs_f64()));
@@ -157,4 +205,49 @@ fn asked(args: &RunArgs, baseline_sha256: Option<&str>) -> Vec<(String, String)>
     ]
     .map(|(flag, value)| (flag.to_owned(), value))
     .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made;
+
+    #[test]
+    fn the_command_that_goes_on_has_all_that_must_be_as_it_was() {
+        let asked = [
+            ("--level", "soak"),
+            ("--duration", "90 s"),
+            ("--gpus", "0,1"),
+            ("--backend", NOT_GIVEN),
+            ("--sim", "a box.toml"),
+            ("--exclude", ""),
+            ("--baseline", "0123456789abcdef"),
+            ("--serve-url", NOT_GIVEN),
+        ];
+        let mut key = Key {
+            profile: "ab".to_owned(),
+            program: None,
+            measuring: None,
+            driver: String::new(),
+            devices: vec![],
+            asked: asked
+                .map(|(flag, value)| (flag.to_owned(), value.to_owned()))
+                .to_vec(),
+        };
+        let mut profile = made::report("a", vec![]).profile;
+        assert_eq!(
+            key.command(&profile, Path::new("out 1")),
+            "accept run --profile l40x4 --level soak --duration 90s --gpus 0,1 --sim 'a box.toml' --baseline FILE --resume 'out 1' \
+             (FILE: the baseline whose sha256 begins with 0123456789ab)"
+        );
+        profile.shipped = false;
+        key.asked = vec![
+            ("--level".to_owned(), "quick".to_owned()),
+            ("--gpus".to_owned(), "all".to_owned()),
+        ];
+        assert_eq!(
+            key.command(&profile, Path::new("out")),
+            "accept run --profile FILE --level quick --resume out (FILE: the profile l40x4)"
+        );
+    }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Written {
     pub(crate) report: Report,
     /// Whether there is no journal beside it, so that it was held against itself alone.
     pub(crate) is_alone: bool,
+    /// The command that goes on with the run, where it was broken off or left something to do and its journal was read.
+    pub(crate) goes_on: Option<String>,
 }
 
 /// The report of a result folder or a file, as it was written; where the run was gone on with since, or did not end, the one that its
@@ -58,6 +60,7 @@ pub(crate) fn written(path: &Path) -> Result<Written, String> {
             None => Ok(Written {
                 report,
                 is_alone: true,
+                goes_on: None,
             }),
         };
     };
@@ -70,6 +73,7 @@ pub(crate) fn written(path: &Path) -> Result<Written, String> {
     Ok(Written {
         report,
         is_alone: false,
+        goes_on: None,
     })
 }
 
@@ -88,8 +92,12 @@ pub(crate) fn told(path: &Path) -> Result<Written, String> {
         let written = report::read(&beside).map_err(|error| error.to_string())?;
         agrees(&kept, &written, &beside)?;
     }
+    let report = sound(&kept, &journal)?;
+    let is_open = !kept.is_complete() || kept.is_open();
+    let folder = journal.parent().filter(|_| is_open);
     Ok(Written {
-        report: sound(&kept, &journal)?,
+        goes_on: folder.map(|folder| kept.key.command(&report.profile, folder)),
+        report,
         is_alone: false,
     })
 }

@@ -54,6 +54,10 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
         assert!(!scratch.join(&out).join("report.json").exists());
         // What the journal holds can be shown, and is not accepted.
         let shown = scratch.run(&["report", &out, "--json"]);
+        let command = format!(
+            "accept run --profile FILE --level quick --sim box.toml --exclude allreduce --resume {out} (FILE: the profile two)"
+        );
+        assert!(shown.stderr.contains(&command), "{}", shown.stderr);
         let report: serde_json::Value = serde_json::from_str(&shown.expect(0).stdout).unwrap();
         assert_eq!(
             (&report["status"]["state"], &report["verdict"]),
