@@ -3,6 +3,7 @@
 use measure::record::MonitorValues;
 
 use super::judging::Judging;
+use super::readings::Value;
 use super::repairs::gap;
 use super::watch::{SOURCE, of_devices};
 use crate::plural::plural;
@@ -13,8 +14,12 @@ const KIND: &str = "temperature";
 
 /// One check for each device: its least margin over all readings.
 pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
-    of_devices(judging, KIND, |label, samples| {
-        let values = || samples.iter().map(|sample| &sample.values);
+    let value = Value {
+        key: "temperature_margin_c",
+        is_told: |values| values.temperature_margin_c.is_some(),
+    };
+    of_devices(judging, KIND, &[value], |label, readings| {
+        let values = || readings.samples.iter().map(|sample| &sample.values);
         let hottest = values().filter_map(|values| values.temperature_c).max();
         let heat = hottest.map_or_else(
             || "no temperature was told".to_owned(),

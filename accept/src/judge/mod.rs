@@ -19,6 +19,7 @@ mod numa;
 mod on_node;
 mod peers;
 mod pool;
+mod readings;
 mod repairs;
 mod serving;
 mod soak;
@@ -40,6 +41,7 @@ use crate::report::{Check, ReasonCode};
 pub(crate) use collectives::OF_PAIR;
 use judging::Judging;
 use pool::Pool;
+pub(crate) use readings::{BLOCKED, has_ended};
 pub(crate) use spread::is_open;
 pub(crate) use trouble::{STARVED, STOPPED, has_fault};
 

@@ -7,6 +7,7 @@ use measure::record::{MonitorGap, MonitorLine, MonitorSample, MonitorValues};
 use topology::RetiredPages;
 
 use super::judging::Judging;
+use super::readings::{Readings, Value};
 use super::watch::{SOURCE, of_devices};
 use crate::plural::plural;
 use crate::profile::LimitRow;
@@ -15,10 +16,10 @@ use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Side, Verdict};
 const KIND: &str = "memory_repairs";
 
 /// What a figure is counted from.
-type Value = fn(&MonitorValues) -> Option<u64>;
+type Count = fn(&MonitorValues) -> Option<u64>;
 
-/// The figures: the key in profiles, one of them in words, and its value.
-const FIGURES: [(&str, &str, Value); 3] = [
+/// The figures: the key in profiles, one of them in words, and its count.
+const FIGURES: [(&str, &str, Count); 3] = [
     (
         "remapped_uncorrectable",
         "row that was remapped for lost data",
@@ -44,8 +45,18 @@ const BY_ITSELF: &str = "nothing is to be reset: the driver takes the page out o
 
 /// One check for each device.
 pub(super) fn repairs(judging: &Judging<'_>) -> Vec<Check> {
-    of_devices(judging, KIND, |label, samples| {
-        of_device(judging, label, samples)
+    let values = [
+        Value {
+            key: "row_remaps",
+            is_told: |values| values.row_remaps.is_some(),
+        },
+        Value {
+            key: "retired_pages",
+            is_told: |values| values.retired_pages.is_some(),
+        },
+    ];
+    of_devices(judging, KIND, &values, |label, readings| {
+        of_device(judging, label, readings)
     })
 }
 
@@ -99,6 +110,8 @@ struct Figure {
     after: u64,
     /// Readings that have it.
     n: usize,
+    /// Seconds from the first of them to the last.
+    over_s: f64,
 }
 
 impl Figure {
@@ -119,16 +132,18 @@ impl Figure {
     }
 }
 
-fn of_device(judging: &Judging<'_>, label: &str, samples: &[&MonitorSample]) -> Check {
-    let figures = figures(samples);
-    let last = samples
-        .iter()
-        .rev()
-        .map(|sample| &sample.values)
-        .find(|values| values.row_remaps.is_some() || values.retired_pages.is_some());
-    let (Some(last), false) = (last, figures.is_empty()) else {
-        return unread(judging, label);
+fn of_device(judging: &Judging<'_>, label: &str, readings: &Readings<'_>) -> Check {
+    let samples = &readings.samples[..];
+    let figures = figures(readings);
+    // What the device told last of each.
+    let last = &MonitorValues {
+        row_remaps: latest(samples, |values| values.row_remaps),
+        retired_pages: latest(samples, |values| values.retired_pages),
+        ..MonitorValues::default()
     };
+    if figures.is_empty() {
+        return unread(judging, label);
+    }
     let mut all = flags(last);
     all.extend(figures.iter().flat_map(|figure| of_figure(judging, figure)));
     // The first of the worst decides.
@@ -179,9 +194,17 @@ fn of_device(judging: &Judging<'_>, label: &str, samples: &[&MonitorSample]) -> 
     }
 }
 
-fn figures(samples: &[&MonitorSample]) -> Vec<Figure> {
-    let figure = |(key, one, value): &(&'static str, &'static str, Value)| {
-        let mut counts = samples.iter().filter_map(|sample| value(&sample.values));
+fn latest<T>(samples: &[&MonitorSample], value: impl Fn(&MonitorValues) -> Option<T>) -> Option<T> {
+    samples
+        .iter()
+        .rev()
+        .find_map(|sample| value(&sample.values))
+}
+
+fn figures(readings: &Readings<'_>) -> Vec<Figure> {
+    let figure = |(key, one, count): &(&'static str, &'static str, Count)| {
+        let samples = readings.samples.iter();
+        let mut counts = samples.filter_map(|sample| count(&sample.values));
         let n = counts.clone().count();
         let before = counts.next()?;
         Some(Figure {
@@ -190,6 +213,7 @@ fn figures(samples: &[&MonitorSample]) -> Vec<Figure> {
             before,
             after: counts.next_back().unwrap_or(before),
             n,
+            over_s: readings.over_s(|values| count(values).is_some()),
         })
     };
     FIGURES.iter().filter_map(figure).collect()
@@ -329,17 +353,11 @@ fn evidence(
             .count(),
         source: SOURCE.to_owned(),
     };
-    let span = match samples {
-        [first, .., last] => last.answered_ns.saturating_sub(first.asked_ns),
-        _ => 0,
-    };
-    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
-    let over_s = span as f64 / 1e9;
     let counted = figures.iter().map(|figure| Evidence::Counted {
         what: format!("{} of {label}", figure.key),
         before: Some(figure.before),
         after: Some(figure.after),
-        over_s,
+        over_s: figure.over_s,
         source: SOURCE.to_owned(),
     });
     (state, counted.collect())

@@ -1,12 +1,11 @@
 //! What the monitor saw over the whole run: changes of links under load, and what held clocks down.
 
-use std::collections::BTreeMap;
-
-use measure::record::{MonitorLine, MonitorSample};
+use measure::record::MonitorSample;
 use topology::PcieLink;
 
 use super::inventory::seen;
 use super::judging::Judging;
+use super::readings::{BLOCKED, Readings, Value};
 use crate::checks::Group;
 use crate::findings::Missing;
 use crate::plural::plural;
@@ -24,55 +23,11 @@ const REASONS: &[(&str, Verdict)] = &[
 /// A link counts as loaded from so much traffic on, KB/s: its speed says something then (our choice: 1 GB/s, which no idle device has).
 const LOADED_KB_PER_S: u64 = 1_000_000;
 
-/// Longer without a reading, ns, and nobody watched (our choice: five readings at ten a second).
-const BLIND_NS: u64 = 500_000_000;
-
 /// The part of the time in which somebody has to have watched.
 const WATCHED: f64 = 0.9;
 
 /// The place in reports.
 pub(super) const SOURCE: &str = "monitor";
-
-/// The readings of each device, in the order of time.
-fn samples<'a>(judging: &Judging<'a>) -> BTreeMap<String, Vec<&'a MonitorSample>> {
-    let mut labels: Vec<String> = Vec::new();
-    let mut samples: BTreeMap<String, Vec<&MonitorSample>> = BTreeMap::new();
-    for line in &judging.findings.monitor {
-        match line {
-            // A monitor that was started anew has a header of its own.
-            MonitorLine::Header(header) => {
-                labels = header
-                    .devices
-                    .iter()
-                    .map(|device| device.label.clone())
-                    .collect();
-            }
-            MonitorLine::Sample(sample) => {
-                if let Some(label) = labels.get(sample.device) {
-                    samples.entry(label.clone()).or_default().push(sample);
-                }
-            }
-            _ => {}
-        }
-    }
-    samples
-}
-
-/// The part of the time between first and last reading in which readings followed each other soon enough.
-#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
-fn watched(samples: &[&MonitorSample]) -> f64 {
-    let gaps = || {
-        samples
-            .windows(2)
-            .map(|two| two[1].asked_ns.saturating_sub(two[0].answered_ns))
-    };
-    let span: u64 = match samples {
-        [first, .., last] => last.answered_ns.saturating_sub(first.asked_ns),
-        _ => return 0.0,
-    };
-    let blind: u64 = gaps().filter(|gap| *gap > BLIND_NS).sum();
-    1.0 - blind as f64 / (span as f64).max(1.0)
-}
 
 /// Why the monitor did not watch to the end, where it did not.
 fn lost<'a>(judging: &Judging<'a>) -> Option<&'a Missing> {
@@ -80,58 +35,74 @@ fn lost<'a>(judging: &Judging<'a>) -> Option<&'a Missing> {
     missing.filter(|missing| missing.code == ReasonCode::MonitorLost)
 }
 
-/// Runs a judge on the readings of every device; a device without enough of them is not told.
+/// Runs a judge on the readings of every device; a device that was not watched is not told.
 pub(super) fn of_devices(
     judging: &Judging<'_>,
     kind: &str,
-    judge: impl Fn(&str, &[&MonitorSample]) -> Check,
+    values: &[Value],
+    judge: impl Fn(&str, &Readings<'_>) -> Check,
 ) -> Vec<Check> {
     if judging.findings.monitor.is_empty() {
         return Vec::new();
     }
-    let samples = samples(judging);
     let one = |label: String| {
-        let own = samples.get(&label).map_or(&[][..], Vec::as_slice);
-        let part = watched(own);
-        let check = judge(&label, own);
-        // What repairs count is kept by the device: two readings tell all that came between, and what is not told is not told later.
-        let is_kept = kind == "memory_repairs" && own.len() > 1;
-        // A fault that was seen stands; that all was well until the monitor was lost is no word on the rest.
-        if let Some(lost) = lost(judging)
-            && !matches!(check.verdict, Verdict::Fail | Verdict::Warn)
-            && !(is_kept && check.verdict == Verdict::Skip)
-        {
-            let text = match own {
-                [] => lost.text.clone(),
-                _ => format!("{}, until {}", check.reason.text, lost.text),
-            };
-            return judging.subject(kind, [label]).inconclusive(
-                ReasonCode::MonitorLost,
-                text,
-                check.limit,
-                check.evidence,
-            );
+        let readings = Readings::of(&judging.findings.monitor, &label, values);
+        let check = judge(&label, &readings);
+        // A fault that was seen stands; that all was well does not, where nobody looked.
+        match unwatched(judging, &label, &readings, &check) {
+            Some(text) if check.verdict != Verdict::Fail => judging
+                .unwatched(kind, [label])
+                .inconclusive(ReasonCode::MonitorLost, text, check.limit, check.evidence),
+            _ => check,
         }
-        // What was seen stands; that nothing was seen does not, where nobody looked.
-        if part >= WATCHED || is_kept || check.verdict == Verdict::Fail {
-            return check;
-        }
-        let read = plural(own.len(), "reading");
-        let text = match own {
-            // Nothing lies between readings that are not there.
-            [] | [_] => format!(
-                "{label} has {read}, which is too few to have watched it: the run was short, or the driver answered no further one"
-            ),
-            _ => format!(
-                "{label} was watched for {:.0}% of the time only, {read}: the driver's calls blocked",
-                part * 100.0
-            ),
-        };
-        judging
-            .unwatched(kind, [label])
-            .inconclusive(ReasonCode::MonitorLost, text, None, vec![])
     };
     judging.pool.labels().into_iter().map(one).collect()
+}
+
+/// What was seen and why that is no word on the whole run; `None` where the device was watched.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
+fn unwatched(
+    judging: &Judging<'_>,
+    label: &str,
+    readings: &Readings<'_>,
+    check: &Check,
+) -> Option<String> {
+    // What repairs count is kept by the device: two readings tell all that came between, and what is not told is not told later.
+    let is_kept = check.kind == "memory_repairs";
+    if is_kept && check.verdict == Verdict::Skip && readings.samples.len() > 1 {
+        return None;
+    }
+    let seen = &check.reason.text;
+    if let Some(lost) = lost(judging) {
+        return Some(match readings.samples[..] {
+            [] => lost.text.clone(),
+            _ => format!("{seen}, until {}", lost.text),
+        });
+    }
+    let read = plural(readings.counted(), "reading");
+    if readings.counted() < 2 {
+        // Nothing lies between readings that are not there.
+        return Some(format!(
+            "{label} has {read}, which is too few to have watched it: the run was short, or the driver answered no further one"
+        ));
+    }
+    let why = readings.why().unwrap_or(BLOCKED);
+    let s = |ns: u64| ns as f64 / 1e9;
+    if let Some(short) = readings.short() {
+        return Some(format!(
+            "{seen}; {label} was read from {:.1} s to {:.1} s of {:.1} s only: {why}",
+            s(short.from_ns),
+            s(short.to_ns),
+            s(short.until_ns)
+        ));
+    }
+    let part = readings.part();
+    (part < WATCHED && !is_kept).then(|| {
+        format!(
+            "{seen}; {label} was watched for {:.0}% of the time only, {read}: {why}",
+            part * 100.0
+        )
+    })
 }
 
 /// Changes of the link under load.
@@ -145,7 +116,12 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
                 .skipped(ReasonCode::NotApplicable, text),
         ];
     }
-    of_devices(judging, KIND, |label, samples| {
+    let value = Value {
+        key: "slot_link",
+        is_told: |values| values.slot_link.is_some(),
+    };
+    of_devices(judging, KIND, &[value], |label, readings| {
+        let samples = &readings.samples;
         let about = [label.to_owned()];
         let read: Vec<(&MonitorSample, PcieLink)> = samples
             .iter()
@@ -231,7 +207,12 @@ fn is_transition(a: (&MonitorSample, PcieLink), b: (&MonitorSample, PcieLink)) -
 /// What held clocks down.
 pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
     const KIND: &str = "throttle";
-    of_devices(judging, KIND, |label, samples| {
+    let value = Value {
+        key: "throttle",
+        is_told: |values| values.throttle.is_some(),
+    };
+    of_devices(judging, KIND, &[value], |label, readings| {
+        let samples = &readings.samples;
         let about = [label.to_owned()];
         let told: Vec<&Vec<String>> = samples
             .iter()

@@ -341,7 +341,7 @@ pub(super) fn next(code: ReasonCode) -> Option<&'static str> {
         R::CannotLoadLink => "see why no copy ran over the link (h2d_pinned) and run again",
         R::Permission => "run as a user who may read what the reason names",
         R::MonitorLost => {
-            "see whether the vendor's own tool (nvidia-smi, amd-smi, mx-smi) still answers; a device that blocks it is often a failing one"
+            "see whether the vendor's own tool (nvidia-smi, amd-smi, mx-smi) still answers; a device that blocks it is often a failing one; then run again with another --out"
         }
         R::BusyDevice => "stop the other work on the device and run again",
         R::BusyHost => "stop the other work on this machine and run again",

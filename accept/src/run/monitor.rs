@@ -19,18 +19,13 @@ use program::others::last_error;
 use supervisor::{Event, Interrupt, Ladder, LineSink, Worker};
 
 use super::process;
+use crate::judge::{BLOCKED, has_ended};
 
 /// Readings a second.
 const HZ: &str = "10";
 
 /// How long its header may take: a driver that nobody uses starts up first.
 const FIRST: Duration = Duration::from_secs(15);
-
-/// Without a line for so long it is lost.
-const SILENT: Duration = Duration::from_secs(10);
-
-/// Nor is one that blocked at the end of a short run a watch to its end: so long without a line, and a tenth of the run.
-const SHORT: Duration = Duration::from_secs(2);
 
 /// Lines that are kept whole; of those behind them two or three a second, and every change of a link or of what holds clocks down.
 const WHOLE: usize = 100_000;
@@ -141,27 +136,31 @@ impl Monitor {
         }
     }
 
+    /// Why it no longer watches the load that runs now, or ran until now.
+    pub(crate) fn lost(&mut self) -> Option<String> {
+        if let Some(status) = self.ended() {
+            return Some(how_it_ended(status, &self.worker.tail()));
+        }
+        let seen = lock(&self.seen);
+        let silent = seen.last.elapsed();
+        if seen.lines.is_empty() {
+            return Some("it said nothing".to_owned());
+        }
+        has_ended(silent, self.begun.elapsed()).then(|| {
+            format!(
+                "its last line was {:.0} s old when the load ended: {BLOCKED}",
+                silent.as_secs_f64()
+            )
+        })
+    }
+
     /// Ends it and gives what it saw.
     pub(crate) fn end(mut self) -> Watched {
-        let ended = self.ended();
-        let silent = lock(&self.seen).last.elapsed();
+        let lost = self.lost();
         self.worker.end(LADDER);
         let mut seen = lock(&self.seen);
-        let lines = std::mem::take(&mut seen.lines);
-        let lost = if let Some(status) = ended {
-            Some(how_it_ended(status, &self.worker.tail()))
-        } else if lines.is_empty() {
-            Some("it said nothing".to_owned())
-        } else if silent >= SILENT || (silent >= SHORT && silent * 10 >= self.begun.elapsed()) {
-            Some(format!(
-                "its last line was {:.0} s old when the load ended: the driver's calls blocked, or the monitor was stopped",
-                silent.as_secs_f64()
-            ))
-        } else {
-            None
-        };
         Watched {
-            lines,
+            lines: std::mem::take(&mut seen.lines),
             left_out: seen.left_out,
             lost,
         }

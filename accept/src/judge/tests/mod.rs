@@ -15,6 +15,7 @@ mod reduced;
 mod repaired;
 mod single;
 mod stood;
+mod unwatched;
 mod watched;
 
 pub(crate) use plant::Plant;

@@ -1,0 +1,280 @@
+//! Boxes whose driver or monitor stops answering in the middle of a run or towards its end: what nobody looked at is no pass.
+
+use measure::record::{MonitorEnd, MonitorLate, MonitorLine, MonitorSample};
+use topology::RowRemaps;
+
+use super::{Played, profile, verdict};
+use crate::cli::Level;
+use crate::findings::{Findings, Missing};
+use crate::judge::{has_ended, judge};
+use crate::report::{BoxVerdict, Check, Evidence, ReasonCode as R, Verdict};
+
+const BOX: &str = "l40x4";
+
+/// The kinds that live on what the monitor reads of a device.
+const KINDS: [&str; 4] = [
+    "link_transitions",
+    "throttle",
+    "temperature",
+    "memory_repairs",
+];
+
+const MS: u64 = 1_000_000;
+
+/// The second device of a good box tells its repairs and its margin, and all of its readings go through `keep`: the number counts them
+/// from 0 to 49, ten a second, each answered 1 ms later.
+fn with(keep: impl Fn(u64, &mut MonitorSample) -> bool) -> Findings {
+    let mut findings = Played::new(BOX, 1, &[]).idle().findings(20);
+    let mut reading = 0;
+    findings.monitor.retain_mut(|line| {
+        let MonitorLine::Sample(sample) = line else {
+            return true;
+        };
+        sample.values.row_remaps = Some(RowRemaps::default());
+        sample.values.temperature_margin_c = Some(40);
+        if sample.device != 1 {
+            return true;
+        }
+        let number = reading;
+        reading += 1;
+        keep(number, sample)
+    });
+    assert_eq!(reading, 50);
+    findings
+}
+
+/// A device that has not answered.
+fn late(device: usize, at_ms: u64) -> MonitorLine {
+    MonitorLine::Late(MonitorLate {
+        device,
+        at_ns: at_ms * MS,
+        waited_ns: 100 * MS,
+        what: "the reading through nvml has no answer after 0.1 s".to_owned(),
+    })
+}
+
+fn end(at_ms: u64) -> MonitorLine {
+    MonitorLine::End(MonitorEnd {
+        at_ns: at_ms * MS,
+        reason: "SIGTERM".to_owned(),
+        samples: 0,
+        late: 0,
+        skipped: 0,
+    })
+}
+
+fn judged_at(level: Level, findings: &Findings) -> Vec<Check> {
+    judge(&profile(BOX), level, findings, &[]).unwrap()
+}
+
+fn judged(findings: &Findings) -> Vec<Check> {
+    judged_at(Level::Standard, findings)
+}
+
+fn one<'a>(checks: &'a [Check], kind: &str, label: &str) -> &'a Check {
+    let id = format!("{kind} {label}");
+    checks.iter().find(|check| check.id == id).unwrap()
+}
+
+fn came(checks: &[Check], kind: &str, label: &str) -> (Verdict, R) {
+    let check = one(checks, kind, label);
+    (check.verdict, check.reason.code)
+}
+
+const LOST: (Verdict, R) = (Verdict::Inconclusive, R::MonitorLost);
+
+#[test]
+fn a_device_that_answers_no_more_is_not_cleared_by_what_it_answered_before() {
+    // Readings 0 to 14, the last answered at 1401 ms; from then on it is late, until 5500 ms.
+    let mut findings = with(|number, _| number < 15);
+    findings
+        .monitor
+        .extend((15..=55).map(|tenth| late(1, tenth * 100)));
+    findings.monitor.push(end(5_500));
+    let checks = judged(&findings);
+    for kind in KINDS {
+        assert_eq!(came(&checks, kind, "GPU1"), LOST, "{kind}");
+        let text = &one(&checks, kind, "GPU1").reason.text;
+        assert!(
+            text.ends_with(
+                "; GPU1 was read from 0.0 s to 1.4 s of 5.5 s only: the driver's calls blocked, or the monitor was stopped"
+            ),
+            "{text}"
+        );
+        // The others were read until 4901 ms, 599 ms before the end.
+        assert_eq!(came(&checks, kind, "GPU0").0, Verdict::Pass, "{kind}");
+    }
+    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
+    // Of a soak all of it is demanded.
+    let checks = judged_at(Level::Soak, &findings);
+    assert!(KINDS.iter().all(|kind| one(&checks, kind, "GPU1").required));
+}
+
+#[test]
+fn a_row_of_before_is_no_word_on_what_came_behind_the_last_answer_and_a_fault_stands() {
+    let of = |rows: RowRemaps| {
+        let mut findings = with(|number, sample| {
+            sample.values.row_remaps = Some(rows);
+            number < 15
+        });
+        findings.monitor.push(end(5_500));
+        judged(&findings)
+    };
+    let before = of(RowRemaps {
+        uncorrected: 2,
+        ..RowRemaps::default()
+    });
+    assert_eq!(came(&before, "memory_repairs", "GPU1"), LOST);
+    let text = &one(&before, "memory_repairs", "GPU1").reason.text;
+    assert!(
+        text.starts_with("2 rows that were remapped for lost data; GPU1 was read"),
+        "{text}"
+    );
+    let failed = of(RowRemaps {
+        failed: true,
+        ..RowRemaps::default()
+    });
+    assert_eq!(
+        came(&failed, "memory_repairs", "GPU1"),
+        (Verdict::Fail, R::RepairFailed)
+    );
+}
+
+#[test]
+fn a_call_that_blocks_in_the_middle_was_not_watched_and_what_the_device_counts_meanwhile_is_kept() {
+    // One call takes 3000 ms more, and what follows comes as much later: 3001 of 7901 ms, 38%, without an answer.
+    let of = |more: u64| {
+        let findings = with(|number, sample| {
+            if number >= 20 {
+                sample.answered_ns += more * MS;
+            }
+            if number > 20 {
+                sample.asked_ns += more * MS;
+            }
+            true
+        });
+        judged(&findings)
+    };
+    let blocked = of(3_000);
+    for kind in ["link_transitions", "throttle", "temperature"] {
+        assert_eq!(came(&blocked, kind, "GPU1"), LOST, "{kind}");
+        let text = &one(&blocked, kind, "GPU1").reason.text;
+        assert!(
+            text.contains("GPU1 was watched for 62% of the time only, 50 readings: the driver's"),
+            "{text}"
+        );
+    }
+    // It was read at the end, and tells what was repaired until then.
+    assert_eq!(
+        came(&blocked, "memory_repairs", "GPU1"),
+        (Verdict::Pass, R::AsExpected)
+    );
+    // A busy machine: an answer that takes 0.9 s is one.
+    for kind in KINDS {
+        assert_eq!(came(&of(900), kind, "GPU1").0, Verdict::Pass, "{kind}");
+    }
+}
+
+#[test]
+fn repairs_that_are_told_no_more_are_open_and_their_span_is_that_of_what_was_told() {
+    let lost = "device fell off the bus";
+    let of = |told: u64| {
+        let mut findings = with(|number, sample| {
+            if number >= told {
+                sample.values.row_remaps = None;
+                let missing = ("row_remaps".to_owned(), lost.to_owned());
+                sample.missing.extend([missing]);
+            }
+            true
+        });
+        findings.monitor.push(end(5_000));
+        judged(&findings)
+    };
+    // Readings 0 to 19, the last at 1901 ms.
+    let checks = of(20);
+    let check = one(&checks, "memory_repairs", "GPU1");
+    assert_eq!((check.verdict, check.reason.code), LOST);
+    assert!(
+        check.reason.text.ends_with(
+            "; GPU1 was read from 0.0 s to 1.9 s of 5.0 s only: device fell off the bus"
+        ),
+        "{}",
+        check.reason.text
+    );
+    let spans: Vec<f64> = check
+        .evidence
+        .iter()
+        .filter_map(|evidence| match evidence {
+            Evidence::Counted { over_s, .. } => Some(*over_s),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(spans, [1.901, 1.901]);
+    // What else it tells, it told to the end.
+    assert_eq!(came(&checks, "throttle", "GPU1").0, Verdict::Pass);
+    // The last reading alone is no end of the telling: 4801 ms of 5000.
+    assert_eq!(came(&of(49), "memory_repairs", "GPU1").0, Verdict::Pass);
+}
+
+#[test]
+fn each_monitor_of_a_run_that_was_gone_on_with_has_a_clock_of_its_own() {
+    // The first watched for 4901 ms; the second has no reading for 999 of 5801 ms: together 9% of the time.
+    let mut findings = with(|_, _| true);
+    let mut second = with(|number, sample| {
+        if number > 20 {
+            sample.asked_ns += 900 * MS;
+            sample.answered_ns += 900 * MS;
+        }
+        true
+    });
+    findings.monitor.append(&mut second.monitor);
+    let checks = judged(&findings);
+    assert_eq!(came(&checks, "throttle", "GPU1").0, Verdict::Pass);
+    // Each of the two read repairs over 4.901 and 5.801 s.
+    let check = one(&checks, "memory_repairs", "GPU1");
+    let is_both = |evidence: &Evidence| matches!(evidence, Evidence::Counted { over_s, .. } if (*over_s - 10.702).abs() < 1e-9);
+    assert!(check.evidence.iter().any(is_both), "{check:?}");
+    // 2999 of 4901 + 7801 ms are 24%; by one clock they would be 2999 of 7801, 38%.
+    let mut findings = with(|_, _| true);
+    let mut second = with(|number, sample| {
+        if number > 20 {
+            sample.asked_ns += 2_900 * MS;
+            sample.answered_ns += 2_900 * MS;
+        }
+        true
+    });
+    findings.monitor.append(&mut second.monitor);
+    let checks = judged(&findings);
+    let text = &one(&checks, "throttle", "GPU1").reason.text;
+    assert!(text.contains("for 76% of the time only"), "{text}");
+}
+
+#[test]
+fn a_lost_monitor_clears_no_box_whose_memory_was_repaired_before() {
+    let mut findings = with(|_, sample| {
+        sample.values.row_remaps = Some(RowRemaps {
+            uncorrected: 2,
+            ..RowRemaps::default()
+        });
+        true
+    });
+    let text = "the monitor was lost: it was ended by SIGKILL before the load ended".to_owned();
+    let missing = Missing::of(R::MonitorLost, text);
+    findings
+        .missing
+        .insert(crate::checks::Group::Watch, missing);
+    let checks = judged(&findings);
+    assert_eq!(came(&checks, "memory_repairs", "GPU1"), LOST);
+    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
+}
+
+#[test]
+fn a_watch_ends_after_ten_seconds_or_a_tenth_of_the_run_and_two_seconds() {
+    use std::time::Duration;
+    let ended = |silent: u64, whole: u64| {
+        has_ended(Duration::from_millis(silent), Duration::from_millis(whole))
+    };
+    assert!(ended(2_000, 20_000) && !ended(2_000, 20_001));
+    assert!(!ended(1_999, 2_000));
+    assert!(ended(10_000, 3_600_000) && !ended(9_999, 3_600_000));
+}
