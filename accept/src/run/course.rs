@@ -148,6 +148,7 @@ impl Run<'_> {
             unsettled: BTreeMap::new(),
             undecided: Vec::new(),
             further: Further::Before,
+            monitor: None,
             notes: Vec::new(),
         }
     }
@@ -194,12 +195,13 @@ impl Run<'_> {
                 *reading
             }
         };
-        let monitor = self.monitor(session, scene);
+        let unwatched = session.done.iter().find_map(|done| done.unwatched.clone());
+        session.monitor = Some(self.monitor(session, scene));
         let mut outcome = session.measure();
         if let (Ok(()), Some(duration)) = (&outcome, self.args.duration) {
             outcome = session.soak(duration, rebooted);
         }
-        self.watched(session, monitor);
+        self.watched(session, unwatched);
         let after = scene.counters_after()?;
         let mut counters = before.until(&after);
         // What the kernel shows of a device's own memory is not told twice.

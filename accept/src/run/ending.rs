@@ -122,6 +122,7 @@ mod tests {
                 is_open: true,
                 ..Missing::of(ReasonCode::WorkerFailed, text)
             }),
+            unwatched: None,
         };
         let broken = [
             step("a", Some("x")),

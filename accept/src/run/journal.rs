@@ -65,6 +65,9 @@ pub(crate) enum Entry {
         took_s: f64,
         /// Why it left nothing, or not all.
         missing: Option<Missing>,
+        /// Why the monitor did not watch it to its end; absent where it did, and in journals of before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unwatched: Option<String>,
     },
     /// What came of a check until now; a later line of the same id replaces it.
     Check {
@@ -91,6 +94,8 @@ pub(crate) struct Done {
     pub(crate) took_s: f64,
     /// Why it left nothing, or not all.
     pub(crate) missing: Option<Missing>,
+    /// Why the monitor did not watch it to its end.
+    pub(crate) unwatched: Option<String>,
 }
 
 /// A journal that is written.

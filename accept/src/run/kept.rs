@@ -153,6 +153,7 @@ impl Kept {
                 folder,
                 took_s,
                 missing,
+                unwatched,
             } => {
                 self.took_s += took_s;
                 let is_broken = missing.as_ref().is_some_and(|missing| missing.is_open);
@@ -166,6 +167,7 @@ impl Kept {
                     folder,
                     took_s,
                     missing,
+                    unwatched,
                 });
             }
             Entry::Check { check } => {

@@ -17,6 +17,7 @@ use super::folder::Folder;
 use super::further::{self, Further};
 use super::journal::{Done, Entry, Journal, not_durable};
 use super::machine;
+use super::monitor::Monitor;
 use super::outcome::{disk_refused, has_evidence, lost, missing};
 use super::process::{self, Ended, Limits, Program};
 use super::steps::{self, Bench, Step, more_of};
@@ -60,6 +61,8 @@ pub(crate) struct Session<'a> {
     pub(crate) undecided: Vec<(String, Vec<String>)>,
     /// How far it came with them.
     pub(crate) further: Further,
+    /// What watches the devices beside the steps, or why nothing does; `None` before it was started and behind its end.
+    pub(crate) monitor: Option<Result<Monitor, String>>,
     /// Reservations about the whole run.
     pub(crate) notes: Vec<String>,
 }
@@ -236,12 +239,14 @@ impl Session<'_> {
             return Err(not_durable(stop, self.folder.path()));
         }
         let missing = missing(step, &ended, record.as_ref());
+        let unwatched = self.unwatched();
         self.keep(&Entry::Step {
             group: step.group,
             name: step.name.clone(),
             folder: place.to_owned(),
             took_s,
             missing: missing.clone(),
+            unwatched: unwatched.clone(),
         })?;
         self.done.push(Done {
             group: step.group,
@@ -249,6 +254,7 @@ impl Session<'_> {
             folder: place.to_owned(),
             took_s,
             missing: missing.clone(),
+            unwatched,
         });
         if let Some(record) = record {
             self.add(step.group, record, place);

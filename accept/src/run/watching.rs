@@ -36,8 +36,8 @@ impl Run<'_> {
             .map_err(|error| format!("{error:#}"))
     }
 
-    /// Takes what the monitors of this run saw.
-    pub(super) fn watched(&self, session: &mut Session<'_>, monitor: Result<Monitor, String>) {
+    /// Takes what the monitors of this run saw; `before` is why one of an earlier process did not see what was done then.
+    pub(super) fn watched(&self, session: &mut Session<'_>, before: Option<String>) {
         // Those of earlier processes are in their files, the last of which is this one's.
         let files: Vec<_> = (1..)
             .map(|number| monitor_file(session.folder.path(), number))
@@ -47,9 +47,10 @@ impl Run<'_> {
         for file in &files[..earlier] {
             session.findings.monitor.extend(monitor::read(file));
         }
-        let lost = match monitor {
-            Err(why) => Some(why),
-            Ok(monitor) => {
+        let lost = match session.monitor.take() {
+            None => None,
+            Some(Err(why)) => Some(why),
+            Some(Ok(monitor)) => {
                 let watched = monitor.end();
                 session.findings.monitor.extend(watched.lines);
                 if watched.left_out > 0 {
@@ -61,7 +62,11 @@ impl Run<'_> {
                 watched.lost
             }
         };
-        match lost {
+        // What ran unwatched is done, and stays unwatched.
+        let before = before.map(|why| {
+            format!("{why}; --resume does not do again what ran unwatched: run the box again with another --out")
+        });
+        match lost.or(before) {
             None => {
                 session.findings.missing.remove(&Group::Watch);
             }
@@ -74,6 +79,16 @@ impl Run<'_> {
                     .missing
                     .insert(Group::Watch, Missing::of(code, text));
             }
+        }
+    }
+}
+
+impl Session<'_> {
+    /// Why nobody watches what runs now, or ran until now.
+    pub(super) fn unwatched(&mut self) -> Option<String> {
+        match self.monitor.as_mut()? {
+            Ok(monitor) => monitor.lost(),
+            Err(why) => Some(why.clone()),
         }
     }
 }

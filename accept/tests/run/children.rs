@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::common::{Ran, Scratch, TWO, arguments, can_run, checks, wait_until};
 
 /// `accept` in a folder of its own, with a `p2p-bw` that does `instead` for arguments that hold `pattern`, as `case` of a shell has it.
-fn beside_stand_in(scratch: &Scratch, cases: &[(&str, &str)]) -> PathBuf {
+pub(crate) fn beside_stand_in(scratch: &Scratch, cases: &[(&str, &str)]) -> PathBuf {
     let own = Path::new(env!("CARGO_BIN_EXE_accept"));
     let folder = scratch.join("bin");
     std::fs::create_dir(&folder).unwrap();
@@ -34,13 +34,13 @@ fn beside_stand_in(scratch: &Scratch, cases: &[(&str, &str)]) -> PathBuf {
 }
 
 /// A run on the box of two, without what is not looked at.
-fn command(scratch: &Scratch, accept: &Path) -> Command {
+pub(crate) fn command(scratch: &Scratch, accept: &Path) -> Command {
     let words = arguments(TWO, ["--out", "out"], &["--exclude", "allreduce"]);
     of(scratch, accept, &words)
 }
 
 /// `accept` with these words.
-fn of(scratch: &Scratch, accept: &Path, words: &[&str]) -> Command {
+pub(crate) fn of(scratch: &Scratch, accept: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(accept);
     command
         .args(words)

@@ -7,6 +7,7 @@ mod children;
 mod common;
 mod faults;
 mod full;
+mod late;
 mod one_by_one;
 mod planted;
 mod property;
