@@ -215,7 +215,8 @@ impl Kept {
         }
     }
 
-    /// The checks that stand: what stood for a group until its step was done is told by the checks that took its place.
+    /// The checks that stand: what stood for a group until its step was done is told by the checks that took its place, and what was not
+    /// come to when the run was taken up again by those with which it ended before.
     fn standing(&self) -> Vec<Check> {
         let is_done = |group: Group| {
             let mut steps = self.done.iter();
@@ -228,11 +229,19 @@ impl Kept {
             // What was measured, and not again, stands.
             check.reason.code == ReasonCode::Interrupted
                 && check.evidence.is_empty()
-                && is_taken_up
-                && others.any(|other| other.reason.code != ReasonCode::Interrupted)
+                && (self.has_ended_with(check)
+                    || is_taken_up
+                        && others.any(|other| other.reason.code != ReasonCode::Interrupted))
         };
         let all = self.checks.iter();
         all.filter(|check| !is_replaced(check)).cloned().collect()
+    }
+
+    /// Whether the end before tells all of a kind by other checks than this one, so that it would count a second time.
+    fn has_ended_with(&self, check: &Check) -> bool {
+        let end = self.ends.last().map_or(&[][..], |end| &end.checks);
+        let mut of_kind = end.iter().filter(|other| other.kind == check.kind);
+        of_kind.clone().next().is_some() && of_kind.all(|other| other.id != check.id)
     }
 
     /// The report of the run: the one that was written, or, where the run did not end by itself, what its checks had come to. Such
@@ -276,5 +285,85 @@ impl Kept {
         };
         report.exit_code = report.verdict.exit_code();
         report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::Missing;
+    use crate::made;
+    use crate::report::Subject;
+
+    fn open(kind: &str, about: &str, code: ReasonCode) -> Check {
+        let subject = Subject::new(kind, [about.to_owned()], true);
+        subject.inconclusive(code, String::new(), None, vec![])
+    }
+
+    #[test]
+    fn what_a_killed_resume_did_not_come_to_counts_once() {
+        let report = made::report("n1", vec![]);
+        let key = serde_json::json!({
+            "profile": "", "program": null, "measuring": null, "driver": "", "devices": [], "asked": [],
+        });
+        let segment = || Entry::Segment {
+            at: "2026-11-20T08:00:00Z".to_owned(),
+            boot: None,
+        };
+        let pass = made::bandwidth("spread", "h2d_pinned", 25.0);
+        let ended = vec![
+            pass.clone(),
+            open("peer_access", "peer-links", ReasonCode::OutOfMemory),
+            open("spread", "peer-links", ReasonCode::OutOfMemory),
+        ];
+        let entries = [
+            Entry::Begin {
+                schema: SCHEMA,
+                key: Box::new(serde_json::from_value(key).unwrap()),
+                report: Box::new(report),
+            },
+            segment(),
+            Entry::Step {
+                group: Group::PeerLinks,
+                name: "peer-links".to_owned(),
+                folder: "groups/peer-links-1".to_owned(),
+                took_s: 1.0,
+                missing: Some(Missing {
+                    code: ReasonCode::OutOfMemory,
+                    text: String::new(),
+                    is_open: true,
+                }),
+            },
+            Entry::End {
+                report: Box::new(made::report("n1", ended.clone())),
+            },
+            segment(),
+            Entry::Check {
+                check: Box::new(open("peer_access", "box", ReasonCode::Interrupted)),
+            },
+            Entry::Check {
+                check: Box::new(open("spread", "peer-links", ReasonCode::Interrupted)),
+            },
+        ];
+        let lines: Vec<String> = entries
+            .iter()
+            .map(|entry| serde_json::to_string(entry).unwrap() + "\n")
+            .collect();
+        let report = kept(lines.concat().as_bytes()).unwrap().report();
+        let came: Vec<(&str, ReasonCode)> = report
+            .checks
+            .iter()
+            .map(|check| (check.id.as_str(), check.reason.code))
+            .collect();
+        // As many as at the end before; what is measured again says that it was not come to.
+        assert_eq!(
+            came,
+            [
+                ("spread h2d_pinned", ReasonCode::WithinLimit),
+                ("peer_access peer-links", ReasonCode::OutOfMemory),
+                ("spread peer-links", ReasonCode::Interrupted),
+            ]
+        );
+        assert_eq!(report.verdict, BoxVerdict::Inconclusive);
     }
 }
