@@ -149,11 +149,13 @@ fn of_device(judging: &Judging<'_>, label: &str, readings: &Readings<'_>) -> Che
     // The first of the worst decides.
     all.sort_by_key(|told| std::cmp::Reverse(told.order()));
     let (state, counted) = evidence(label, samples, &figures, last);
-    // What decided comes first; of what passes the repairs of before, where there are some.
-    let stood = || figures.iter().find(|figure| figure.after > 0);
+    // What decided comes first; of what passes the repairs of before, where there are some, those with a limit before others.
+    let stand = || figures.iter().filter(|figure| figure.after > 0);
+    let is_limited = |figure: &&Figure| of_life(judging, figure).is_some();
+    let stood = stand().find(is_limited).or_else(|| stand().next());
     let decided = match all.first() {
         Some(told) => told.figure.clone(),
-        None => stood().map(|figure| figure.seen(figure.things(figure.after), None)),
+        None => stood.map(|figure| figure.seen(figure.things(figure.after), None)),
     };
     let seen = match decided {
         Some(decided) => Seen::new(decided, std::iter::once(state).chain(counted)),
@@ -171,8 +173,12 @@ fn of_device(judging: &Judging<'_>, label: &str, readings: &Readings<'_>) -> Che
     match all.into_iter().next() {
         None => {
             let text = format!("{text}, none of them in this run, and none waits or failed");
-            let came = (Verdict::Pass, ReasonCode::AsExpected, text);
-            judging.judged(KIND, about, came, None, seen)
+            let limit = stood.and_then(|figure| of_life(judging, figure)).map(limit);
+            let code = match limit {
+                Some(_) => ReasonCode::WithinLimit,
+                None => ReasonCode::AsExpected,
+            };
+            judging.judged(KIND, about, (Verdict::Pass, code, text), limit, seen)
         }
         Some(told) if told.verdict == Verdict::Inconclusive => {
             let subject = judging.subject(KIND, about);
@@ -274,9 +280,7 @@ fn of_figure(judging: &Judging<'_>, figure: &Figure) -> Option<Told> {
         let value = format!("{} in this run", figure.things(more));
         return Some(told.of(figure, value, Some("none in a run")));
     }
-    let row = judging
-        .row(KIND, Some(key))
-        .filter(|row| row.of.as_deref() == Some(key))?;
+    let row = of_life(judging, figure)?;
     #[expect(
         clippy::cast_precision_loss,
         reason = "rows of a device are far below 2^53"
@@ -292,6 +296,12 @@ fn of_figure(judging: &Judging<'_>, figure: &Figure) -> Option<Told> {
         limit: Some(limit(row)),
         ..told.of(figure, figure.things(*after), None)
     })
+}
+
+/// The profile's limit on a figure over the life of a device.
+fn of_life<'a>(judging: &Judging<'a>, figure: &Figure) -> Option<&'a LimitRow> {
+    let row = judging.row(KIND, Some(figure.key));
+    row.filter(|row| row.of.as_deref() == Some(figure.key))
 }
 
 fn limit(row: &LimitRow) -> Limit {

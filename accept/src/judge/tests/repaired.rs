@@ -334,3 +334,20 @@ fn a_profile_may_set_another_margin() {
     assert_eq!(of(10), (Verdict::Warn, R::NearSlowdown));
     assert_eq!(of(9), (Verdict::Fail, R::NearSlowdown));
 }
+
+#[test]
+fn a_pass_shows_the_limit_that_it_was_held_against() {
+    let mut lax = profile("l40x4");
+    for row in &mut lax.limit {
+        if row.of.as_deref() == Some("remapped_uncorrectable") {
+            (row.warn, row.fail) = (Some(100.0), Some(200.0));
+        }
+    }
+    let findings = with(|_, sample| sample.values.row_remaps = Some(rows(31, 7)));
+    let checks = judged_by(&lax, &findings);
+    let check = one(&checks, REPAIRS);
+    assert_eq!(came(&checks, REPAIRS), (Verdict::Pass, R::WithinLimit));
+    let limit = check.limit.as_ref().unwrap();
+    assert_eq!((limit.warn, limit.fail), (Some(100.0), Some(200.0)));
+    assert_eq!(first(check).0, "7 rows");
+}
