@@ -142,6 +142,69 @@ fn unreadable(
     subject.inconclusive(code, text, None, evidence)
 }
 
+/// How much a counter rose, as it is held against a limit.
+pub(crate) struct Rise {
+    /// In the limit's unit.
+    value: f64,
+    /// So much at least, in the limit's unit, with 97.5% confidence of a rate.
+    certain: f64,
+    /// Whether memory lost data before, which is worth a look though this run saw none of it.
+    has_stood: bool,
+}
+
+impl Rise {
+    /// Of the counter of this key; `None` where it fell, so that its rise is not known.
+    pub(crate) fn of(
+        key: &str,
+        before: u64,
+        after: u64,
+        over_s: f64,
+        is_rate: bool,
+    ) -> Option<Self> {
+        let events = number(after.checked_sub(before)?);
+        let an_hour = |events: f64| events / over_s.max(1.0) * 3600.0;
+        let (certain, value) = match is_rate {
+            true => (an_hour(at_least(events)), an_hour(events)),
+            false => (events, events),
+        };
+        Some(Self {
+            value,
+            certain,
+            has_stood: key == UNCORRECTABLE && before > 0,
+        })
+    }
+
+    /// Of what is counted over the life of a device.
+    pub(crate) fn of_life(count: u64) -> Self {
+        let value = number(count);
+        Self {
+            value,
+            certain: value,
+            has_stood: false,
+        }
+    }
+
+    /// What it comes to against the lines of a limit.
+    pub(crate) fn against(&self, fail: Option<f64>, warn: Option<f64>) -> Verdict {
+        let beyond = |value: f64, line: Option<f64>| line.is_some_and(|line| value > line);
+        if beyond(self.certain, fail) {
+            Verdict::Fail
+        } else if beyond(self.value, warn.or(fail)) || self.has_stood {
+            Verdict::Warn
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of errors are far below 2^53"
+)]
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
 /// A counter against its limit; `None` where it was not read, or has none.
 fn of_row(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Option<Counted> {
     let (before, after) = row.before.as_ref().ok().zip(row.after.as_ref().ok())?;
@@ -149,7 +212,8 @@ fn of_row(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Option<Counted> 
         .row(KIND, Some(&row.key))
         .filter(|limit| limit.of.as_deref() == Some(&row.key))?;
     let name = format!("{} of {}", row.key, row.place);
-    let Some(rise) = after.checked_sub(*before) else {
+    let is_rate = limits.unit == LimitUnit::EventsPerHour;
+    let Some(rise) = Rise::of(&row.key, *before, *after, over_s, is_rate) else {
         return Some(Counted {
             verdict: Verdict::Inconclusive,
             code: ReasonCode::CounterReset,
@@ -157,39 +221,22 @@ fn of_row(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Option<Counted> 
             limit: None,
         });
     };
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "counts of errors are far below 2^53"
-    )]
-    let rise = rise as f64;
-    let an_hour = |events: f64| events / over_s.max(1.0) * 3600.0;
-    let (certain, value) = match limits.unit {
-        LimitUnit::EventsPerHour => (an_hour(at_least(rise)), an_hour(rise)),
-        _ => (rise, rise),
+    let verdict = rise.against(limits.fail, limits.warn);
+    let code = match verdict {
+        Verdict::Pass => ReasonCode::WithinLimit,
+        _ => ReasonCode::CounterRate,
     };
-    let beyond = |value: f64, line: Option<f64>| line.is_some_and(|line| value > line);
-    let (verdict, code) = if beyond(certain, limits.fail) {
-        (Verdict::Fail, ReasonCode::CounterRate)
-    } else if beyond(value, limits.warn.or(limits.fail)) {
-        (Verdict::Warn, ReasonCode::CounterRate)
-    } else {
-        (Verdict::Pass, ReasonCode::WithinLimit)
+    let stood = match rise.has_stood {
+        true => format!("; {before} before the run"),
+        false => String::new(),
     };
-    // Memory that lost data before is worth a look, though this run saw none of it.
-    let stood =
-        (row.key == UNCORRECTABLE && *before > 0).then(|| format!("; {before} before the run"));
-    let (verdict, code) = match (verdict, &stood) {
-        (Verdict::Pass, Some(_)) => (Verdict::Warn, ReasonCode::CounterRate),
-        (verdict, _) => (verdict, code),
-    };
-    let stood = stood.unwrap_or_default();
-    let told = match limits.unit {
-        LimitUnit::EventsPerHour => {
-            format!(
-                "{rise} more in {over_s:.0} s, {value:.0} an hour, at least {certain:.0} with 97.5% confidence"
-            )
-        }
-        _ => format!("{rise} more in {over_s:.0} s"),
+    let events = after - before;
+    let told = match is_rate {
+        true => format!(
+            "{events} more in {over_s:.0} s, {:.0} an hour, at least {:.0} with 97.5% confidence",
+            rise.value, rise.certain
+        ),
+        false => format!("{events} more in {over_s:.0} s"),
     };
     Some(Counted {
         verdict,

@@ -39,6 +39,7 @@ use crate::findings::Findings;
 use crate::profile::Profile;
 use crate::report::{Check, ReasonCode};
 pub(crate) use collectives::OF_PAIR;
+pub(crate) use counters::Rise;
 use judging::Judging;
 use pool::Pool;
 pub(crate) use readings::{BLOCKED, has_ended};

@@ -5,6 +5,7 @@
 
 use measure::stats::median_interval;
 
+use super::expected::{self, Lines, says};
 use super::read::{EQUAL, shown};
 use super::{BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Side, Verdict};
 use crate::checks;
@@ -84,14 +85,7 @@ fn of_profile(report: &Report) -> Option<String> {
         let is_demanded = demanded.contains(&check.kind);
         // A fault is required wherever it is seen, and of a soak what it lost sight of.
         let may_be = check.verdict == Verdict::Fail || report.level == SOAK;
-        let is_untold = !check.required
-            && checks::only_where_told(&check.kind)
-            && check.evidence.is_empty()
-            && matches!(
-                check.reason.code,
-                ReasonCode::Virtualized | ReasonCode::UnsupportedByDevice | ReasonCode::Permission
-            );
-        if is_demanded != check.required && (is_demanded || !may_be) && !is_untold {
+        if is_demanded != check.required && (is_demanded || !may_be) && !is_untold(check) {
             let [says, demands] = if is_demanded {
                 ["not required", "demands it"]
             } else {
@@ -103,12 +97,11 @@ fn of_profile(report: &Report) -> Option<String> {
             ));
         }
         let Some(limit) = &check.limit else {
-            return must_be_held(profile, check).then(|| {
-                format!(
-                    "check `{id}` passes without a limit, and profile {} has one for it",
-                    used.name
-                )
-            });
+            let says = says(check).filter(|_| must_be_held(profile, check))?;
+            return Some(format!(
+                "check `{id}` {says} without a limit, and profile {} has one for it",
+                used.name
+            ));
         };
         if !is_of(profile, check, limit, has_baseline) {
             return Some(format!(
@@ -116,12 +109,37 @@ fn of_profile(report: &Report) -> Option<String> {
                 used.name
             ));
         }
-        let lacks = lacks(check, limit)?;
-        Some(format!("check `{id}` passes {lacks}"))
+        let says = says(check)?;
+        if let Some(lacks) = lacks(check, limit) {
+            return Some(format!("check `{id}` {says} {lacks}"));
+        }
+        let what = expected::of_counts(check, |key| {
+            let is_it = |row: &&LimitRow| {
+                (row.check.as_str(), row.of.as_deref()) == (check.kind.as_str(), Some(key))
+            };
+            profile.limit.iter().find(is_it).map(|row| Lines {
+                fail: row.fail,
+                warn: row.warn,
+                is_rate: row.unit == LimitUnit::EventsPerHour,
+            })
+        })?;
+        Some(format!("check `{id}` {what}"))
     })
 }
 
-/// Whether a check passed on a figure for which the profile has a limit. On host memory there is no link of whose part a limit could be.
+/// Whether a check stands aside because the driver tells nothing of what it looks at, so that it is not required.
+fn is_untold(check: &Check) -> bool {
+    !check.required
+        && checks::only_where_told(&check.kind)
+        && check.evidence.is_empty()
+        && matches!(
+            check.reason.code,
+            ReasonCode::Virtualized | ReasonCode::UnsupportedByDevice | ReasonCode::Permission
+        )
+}
+
+/// Whether a check that passes or warns is of what the profile has a limit for, whatever its evidence. On host memory there is no link of
+/// whose part a limit could be.
 fn must_be_held(profile: &Profile, check: &Check) -> bool {
     let is_host = profile
         .matches
@@ -133,17 +151,18 @@ fn must_be_held(profile: &Profile, check: &Check) -> bool {
     };
     let has_row = profile.limit.iter().any(|row| {
         row.check == check.kind
-            && row.of.as_ref().is_none_or(is_about)
+            && (check.kind == "counters" || row.of.as_ref().is_none_or(is_about))
             && !(is_host && row.unit == LimitUnit::OfCeiling)
     });
-    let is_measured = |evidence: &Evidence| matches!(evidence, Evidence::Measured { .. });
-    has_row && check.verdict == Verdict::Pass && check.evidence.iter().any(is_measured)
+    // Of repairs only those that warn are held against the life of the device.
+    let is_repair = check.kind == "memory_repairs" && check.verdict == Verdict::Warn;
+    has_row || is_repair
 }
 
-/// What a check that passed on a rate, a time or a ratio does not have of what every such check has: its figure first, with an interval,
+/// What a check that passes or warns on a rate, a time or a ratio does not have of what every such check has: its figure first, with an interval,
 /// and samples behind it; `None` where it has all.
 fn lacks(check: &Check, limit: &Limit) -> Option<&'static str> {
-    if check.verdict != Verdict::Pass || !WITH_SAMPLES.contains(&limit.unit.as_str()) {
+    if !WITH_SAMPLES.contains(&limit.unit.as_str()) {
         return None;
     }
     let Some(Evidence::Measured {
@@ -181,6 +200,13 @@ pub(crate) fn set_aside(report: &Report) -> Vec<&str> {
             && check.reason.code == ReasonCode::NotApplicable
     };
     let checks = report.checks.iter().filter(is_aside);
+    checks.map(|check| check.id.as_str()).collect()
+}
+
+/// Checks that are required only where the driver tells what they look at, and that say that it does not: nothing in a report shows that
+/// it is so.
+pub(crate) fn untold(report: &Report) -> Vec<&str> {
+    let checks = report.checks.iter().filter(|check| is_untold(check));
     checks.map(|check| check.id.as_str()).collect()
 }
 
@@ -253,16 +279,49 @@ fn of_figures(check: &Check) -> Option<String> {
             )
         })
     });
-    of_samples.or_else(|| of_limit(check))
+    of_samples
+        .or_else(|| of_limit(check))
+        .or_else(|| expected::of_seen(check))
+        .or_else(|| of_own_counts(check))
 }
 
+/// Counts against the limit that the check shows, which is that of the counter that its basis names.
+fn of_own_counts(check: &Check) -> Option<String> {
+    expected::of_counts(check, |key| {
+        let limit = check.limit.as_ref().filter(|limit| limit.basis == key)?;
+        Some(Lines {
+            fail: limit.fail,
+            warn: limit.warn,
+            is_rate: limit.unit == LimitUnit::EventsPerHour.word(),
+        })
+    })
+}
+
+/// Reasons of a verdict that a limit gives.
+const BY_LIMIT: [ReasonCode; 7] = [
+    ReasonCode::WithinLimit,
+    ReasonCode::BelowFloor,
+    ReasonCode::AboveLimit,
+    ReasonCode::BelowBaseline,
+    ReasonCode::Asymmetric,
+    ReasonCode::CounterRate,
+    ReasonCode::NearSlowdown,
+];
+
 fn of_limit(check: &Check) -> Option<String> {
-    let limit = check.limit.as_ref()?;
+    let Some(limit) = &check.limit else {
+        let says = says(check).filter(|_| BY_LIMIT.contains(&check.reason.code))?;
+        return Some(format!(
+            "{says} for `{}` and shows no limit",
+            check.reason.code.word()
+        ));
+    };
     // A check is read by its first figure.
     let Evidence::Measured {
+        value,
         unit,
-        low: Some(low),
-        high: Some(high),
+        low,
+        high,
         ..
     } = check.evidence.first()?
     else {
@@ -271,11 +330,15 @@ fn of_limit(check: &Check) -> Option<String> {
     if *unit != limit.unit {
         return None;
     }
-    let mut lines = limit.fail.into_iter().chain(limit.warn);
-    let is_within = lines.all(|line| match limit.good {
-        Side::AtLeast => *low >= line,
-        Side::AtMost => *high <= line,
-    });
+    // The least or most of all readings has no interval.
+    let (low, high) = low.zip(*high).unwrap_or((*value, *value));
+    let is_good = |line: Option<f64>| {
+        line.is_none_or(|line| match limit.good {
+            Side::AtLeast => low >= line,
+            Side::AtMost => high <= line,
+        })
+    };
+    let is_within = is_good(limit.fail) && is_good(limit.warn);
     let of_limit = [
         ReasonCode::BelowFloor,
         ReasonCode::AboveLimit,
@@ -285,6 +348,9 @@ fn of_limit(check: &Check) -> Option<String> {
     match check.verdict {
         Verdict::Pass if !is_within => {
             Some("passes and its interval does not lie within its limit".to_owned())
+        }
+        Verdict::Warn if !is_good(limit.fail) => {
+            Some("warns and its interval does not lie within the limit that fails".to_owned())
         }
         Verdict::Fail | Verdict::Warn if is_within && of_limit.contains(&check.reason.code) => {
             Some("does not pass and its interval lies within its limit".to_owned())

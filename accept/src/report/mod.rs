@@ -3,10 +3,11 @@
 mod alone;
 mod check;
 mod document;
+mod expected;
 mod read;
 mod verdict;
 
-pub(crate) use alone::{contradiction, set_aside};
+pub(crate) use alone::{contradiction, set_aside, untold};
 pub(crate) use check::{Check, Evidence, Limit, Reason, Seen, Side, Subject};
 pub(crate) use document::{
     Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, Report, ReportDevice, RunStatus, Series, Setting,

@@ -14,8 +14,8 @@ use crate::report::{self, REPORT_FILE, Report, RunStatus};
 pub(crate) const ALONE: &str =
     "no journal beside it: it was held against itself, and not against what its run did";
 
-/// The same of this report, with what of it nothing beside it shows: the baseline that it was held against, and required checks that it
-/// says do not apply.
+/// The same of this report, with what of it nothing beside it shows: the baseline that it was held against, and required checks of which
+/// it says that they do not apply or that the driver tells nothing.
 pub(crate) fn of_alone(report: &Report) -> String {
     let baseline = report.profile.baseline_sha256.as_ref().map(|sha256| {
         let begin: String = sha256.chars().take(SHORT).collect();
@@ -28,7 +28,14 @@ pub(crate) fn of_alone(report: &Report) -> String {
             aside.join(", ")
         )
     });
-    let all = [Some(ALONE.to_owned()), baseline, aside];
+    let untold = report::untold(report);
+    let untold = (!untold.is_empty()).then(|| {
+        format!(
+            "required where the driver tells what they look at, and taken as not told because the report says so: {}",
+            untold.join(", ")
+        )
+    });
+    let all = [Some(ALONE.to_owned()), baseline, aside, untold];
     measure::control::replaced(&all.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
 

@@ -4,7 +4,7 @@ use crate::judge::tests::{Plant, Played, profile, run};
 use crate::profile::load;
 use crate::report::{
     BoxVerdict, Check, Evidence, ReasonCode, Report, RunStatus, Verdict, contradiction, set_aside,
-    unsound,
+    unsound, untold,
 };
 
 const BOX: &str = "l40x4";
@@ -248,4 +248,142 @@ fn another_profile_of_that_name_is_not_known_here() {
         report.verdict = BoxVerdict::of(&report.checks);
     });
     assert_eq!(own, "");
+}
+
+/// What is said of a good report, changed, that still calls itself accepted.
+fn of_good(kind: &str, change: impl Fn(&mut Check)) -> String {
+    let mut report = report(&[]);
+    let mut of_kind = report.checks.iter_mut().filter(|check| check.kind == kind);
+    change(of_kind.next().unwrap());
+    report.verdict = BoxVerdict::of(&report.checks);
+    report.exit_code = report.verdict.exit_code();
+    contradiction(&report).unwrap_or_default()
+}
+
+fn see(check: &mut Check, other: &str) {
+    for evidence in &mut check.evidence {
+        if let Evidence::Seen {
+            value,
+            expected: Some(_),
+            ..
+        } = evidence
+        {
+            *value = other.to_owned();
+        }
+    }
+}
+
+#[test]
+fn what_was_seen_is_what_was_expected() {
+    for (kind, value, says) in [
+        ("link", "Gen4 x4", "`Gen4 x4` where `Gen4 x16` is expected"),
+        ("link", "Gen3 x16", "`Gen3 x16` where"),
+        ("link", "as ever", "`as ever` where"),
+        (
+            "data",
+            "12 wrong",
+            "`12 wrong` where `all as they were sent` is expected",
+        ),
+        (
+            "inventory",
+            "NVIDIA L4, 22.49 GiB",
+            "where `NVIDIA L40` is expected",
+        ),
+    ] {
+        let what = of_good(kind, |check| see(check, value));
+        assert!(what.starts_with(&format!("check `{kind} ")), "{what}");
+        assert!(
+            what.contains(" passes and `") && what.contains(says),
+            "{what}"
+        );
+    }
+    // A link may be better than it must be.
+    assert_eq!(of_good("link", |check| see(check, "Gen5 x16")), "");
+    let nothing = of_good("data", |check| {
+        for evidence in &mut check.evidence {
+            if let Evidence::Seen { expected, .. } = evidence {
+                *expected = None;
+            }
+        }
+    });
+    assert!(
+        nothing.ends_with("is held against what is expected"),
+        "{nothing}"
+    );
+}
+
+#[test]
+fn a_counter_that_rose_beyond_its_limit_does_not_pass() {
+    let risen = |events: u64| {
+        of_good("counters", |check| {
+            for evidence in &mut check.evidence {
+                if let Evidence::Counted { before, after, .. } = evidence {
+                    *after = before.map(|before| before + events);
+                }
+            }
+        })
+    };
+    assert_eq!(risen(0), "");
+    let what = risen(99);
+    assert!(
+        what.starts_with("check `counters ") && what.ends_with(" beyond its limit"),
+        "{what}"
+    );
+}
+
+#[test]
+fn a_slow_pair_neither_passes_nor_warns_without_its_limit_or_its_figure() {
+    let pair = |verdict: Verdict, code: ReasonCode, change: &dyn Fn(&mut Check)| {
+        told(|report| {
+            for id in ["p2p GPU0->GPU1", "symmetry GPU0->GPU1 GPU1->GPU0"] {
+                let slow = check(report, id);
+                (slow.verdict, slow.reason.code) = (verdict, code);
+                change(slow);
+            }
+            report.verdict = BoxVerdict::of(&report.checks);
+            report.exit_code = report.verdict.exit_code();
+        })
+    };
+    let other = |check: &mut Check| {
+        check.limit = None;
+        check.evidence = vec![Evidence::Seen {
+            what: "peer access".to_owned(),
+            value: "direct".to_owned(),
+            expected: Some("direct".to_owned()),
+            n: 1,
+            source: "a record".to_owned(),
+        }];
+    };
+    let limit = "check `p2p GPU0->GPU1` passes without a limit, and profile l40x4 has one for it";
+    assert_eq!(pair(Verdict::Pass, ReasonCode::AsExpected, &other), limit);
+    let no_limit = |check: &mut Check| check.limit = None;
+    assert_eq!(
+        pair(Verdict::Warn, ReasonCode::NearSlowdown, &no_limit),
+        limit.replace("passes", "warns")
+    );
+    let seen = |check: &mut Check| {
+        let limit = check.limit.take();
+        other(check);
+        check.limit = limit;
+    };
+    assert_eq!(
+        pair(Verdict::Warn, ReasonCode::BelowFloor, &seen),
+        "check `p2p GPU0->GPU1` warns without the figure that its limit is for"
+    );
+    // Half of what its like carry is below the line that fails.
+    assert_eq!(
+        pair(Verdict::Warn, ReasonCode::BelowFloor, &|_| {}),
+        "check `p2p GPU0->GPU1` warns and its interval does not lie within the limit that fails"
+    );
+}
+
+#[test]
+fn what_says_that_the_driver_does_not_tell_it_is_named() {
+    let mut report = report(&[]);
+    let repairs = check(&mut report, "memory_repairs GPU0");
+    repairs.verdict = Verdict::Skip;
+    repairs.reason.code = ReasonCode::UnsupportedByDevice;
+    (repairs.required, repairs.limit, repairs.evidence) = (false, None, vec![]);
+    assert!(untold(&report).contains(&"memory_repairs GPU0"));
+    assert_eq!(contradiction(&report), None);
 }
