@@ -261,7 +261,7 @@ pub(super) fn in_use(busy: &Busy) -> Option<String> {
 }
 
 /// Whether a level measures a group.
-pub(super) fn is_asked(group: Group, level: Level) -> bool {
+pub(crate) fn is_asked(group: Group, level: Level) -> bool {
     match group {
         Group::Concurrent | Group::Numa => level >= Level::Standard,
         Group::Soak => level == Level::Soak,

@@ -41,6 +41,7 @@ use crate::report::{Check, ReasonCode};
 pub(crate) use collectives::OF_PAIR;
 pub(crate) use counters::Rise;
 use judging::Judging;
+pub(crate) use judging::is_asked;
 use pool::Pool;
 pub(crate) use readings::{BLOCKED, has_ended};
 pub(crate) use spread::is_open;

@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 
 use super::error::ProfileError;
-use super::load::{Loaded, load};
+use super::load::{Loaded, load, shipped};
 use super::model::{Expected, LimitRow, LimitUnit, Profile};
 use super::shipped::SHIPPED;
 use super::valid::named;
+use crate::checks;
+use crate::cli::Level;
+use crate::judge::is_asked;
 use crate::report::Side;
 
 /// The profiles that came with the program, a line each.
@@ -127,8 +130,43 @@ fn asks_for(loaded: &Loaded) -> String {
         let kinds = profile.required.get(level).map(|kinds| kinds.join(", "));
         lines.push(format!("{level} must decide {}", kinds.unwrap_or_default()));
     }
+    lines.extend(profile.limit.iter().filter_map(rejects_nowhere(profile)));
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// What is said of a limit of the user's own that fails a check and rejects no box, for want of a level that requires the check. What is
+/// a fault rejects wherever it is seen, and a limit that came with the program is a choice of it.
+fn rejects_nowhere(profile: &Profile) -> impl Fn(&LimitRow) -> Option<String> {
+    let is_required = |level: &str, kind: &str| {
+        let kinds = profile.required.get(level);
+        kinds.is_some_and(|kinds| kinds.iter().any(|required| required == kind))
+    };
+    move |row| {
+        let kind = checks::kind(&row.check)?;
+        let is_own = !shipped().any(|loaded| loaded.profile.limit.contains(row));
+        if row.fail.is_none() || !is_own || checks::sees_faults(kind.key) {
+            return None;
+        }
+        let levels = [
+            ("quick", Level::Quick),
+            ("standard", Level::Standard),
+            ("soak", Level::Soak),
+        ];
+        let open: Vec<&str> = levels
+            .into_iter()
+            .filter(|(word, level)| is_asked(kind.group, *level) && !is_required(word, kind.key))
+            .map(|(word, _)| word)
+            .collect();
+        (!open.is_empty()).then(|| {
+            format!(
+                "{} has a fail limit and is not required at {}: there it warns at most, and rejects no box; put {} into [required] to reject by it",
+                named(row),
+                open.join(", "),
+                kind.key
+            )
+        })
+    }
 }
 
 fn limit_line(row: &LimitRow) -> String {

@@ -347,3 +347,34 @@ fn what_a_profile_asks_for_is_said_in_words() {
             .contains("not stated, so the check is inconclusive")
     );
 }
+
+#[test]
+fn a_limit_of_one_s_own_that_rejects_no_box_is_named() {
+    let folder = Folder::new("open");
+    let limit = "[[limit]]\ncheck = \"temperature\"\ngood = \"at_least\"\nfail = 3.0\nwarn = 8.0\nunit = \"degC\"\nsource = \"ours\"\n";
+    let said = "temperature has a fail limit and is not required at quick, standard, soak";
+    let own = folder.write("own.toml", &format!("{HEAD}{limit}"));
+    assert!(checked(&own, false).unwrap().contains(said));
+    // Required at one level it rejects there; what came with the program and what is a fault are not told of.
+    let quick = folder.write(
+        "quick.toml",
+        &format!("{HEAD}[required]\nquick = [\"temperature\"]\n{limit}"),
+    );
+    let text = checked(&quick, false).unwrap();
+    assert!(
+        text.contains("temperature has a fail limit and is not required at standard, soak: "),
+        "{text}"
+    );
+    let fault = limit
+        .replace("temperature", "memory_repairs\"\nof = \"retired_pages")
+        .replace("at_least", "at_most")
+        .replace("3.0", "80.0")
+        .replace("degC", "repairs");
+    let fault = folder.write("fault.toml", &format!("{HEAD}{fault}"));
+    for name in [fault.as_str(), "l40x4"] {
+        assert!(
+            !checked(name, false).unwrap().contains("is not required at"),
+            "{name}"
+        );
+    }
+}
