@@ -119,8 +119,13 @@ fn parts(attribution: &Attribution, tested: Option<&Tested<'_>>) -> Vec<String> 
             [
                 Some(match tested.and_then(Tested::alone) {
                     Some(timed) => format!(
-                        "communication at least {} by the ablation, of the {} that it and what is unexplained take together",
+                        "communication at least {} by the ablation, {} the {} that it and what is unexplained take together",
                         timed.ms.with_decimals(decimals),
+                        // Both are measured apart: a part is no more than its whole.
+                        match timed.ms.mid < remainder.mid {
+                            true => "of",
+                            false => "which is all of",
+                        },
                         remainder.with_decimals(decimals)
                     ),
                     None => format!(

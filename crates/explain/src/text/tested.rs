@@ -1,7 +1,9 @@
 //! A slope test that was given beside the runs: what it says of them, in a few words and with its figures.
 
+use super::figures::by_difference;
+use super::waterfall::step_decimals;
 use crate::ablated::{Kept, timed_alone};
-use crate::attribute::{Bar, Cause};
+use crate::attribute::{Attribution, Bar, Cause, HalfModel};
 use crate::explanation::Explanation;
 use crate::range::Range;
 use crate::slope::{Change, Slope, SlopeVerdict};
@@ -18,6 +20,10 @@ pub(super) struct Tested<'a> {
     alone: Option<Bar>,
     /// Whether it is more than the bar of communication has room for.
     is_more: bool,
+    /// What its arms time against what else gives communication, where that is more.
+    less: Option<String>,
+    /// Whether a half-width model leaves more than the calls take, and no arm changes it.
+    has_beyond: bool,
 }
 
 impl<'a> Tested<'a> {
@@ -42,6 +48,16 @@ impl<'a> Tested<'a> {
             is_more: bar
                 .zip(told)
                 .is_some_and(|(bar, told)| told.low > bar.ms.high),
+            less: attribution
+                .zip(bar.zip(told))
+                .filter(|(_, (bar, told))| told.high < bar.ms.low)
+                // What no arm changes fills the rest up, where a half-width model says so.
+                .filter(|_| slope.check().is_none_or(|check| !check.agrees))
+                .map(|(attribution, (bar, told))| less(attribution, bar, &told)),
+            has_beyond: attribution
+                .and_then(|of| of.half.as_ref())
+                .is_some_and(HalfModel::is_contradicted)
+                && slope.check().is_some_and(|of| of.constant_ms.low > 0.0),
         })
     }
 
@@ -59,7 +75,23 @@ impl<'a> Tested<'a> {
     pub(super) fn in_short(&self) -> String {
         match &self.kept {
             Some(Kept::Contradicts(why)) if self.of_these_runs => format!("WARNING: {why}"),
-            _ => self.verdict().to_owned(),
+            _ => self.followed().unwrap_or_else(|| self.verdict().to_owned()),
+        }
+    }
+
+    /// That the step followed the link, where this bears no other figure out, or not all of it; `None` elsewhere.
+    fn followed(&self) -> Option<String> {
+        let followed = "in the ablation the step followed the link";
+        self.told.filter(|_| !self.is_more)?;
+        match (&self.less, self.alone.is_some(), self.has_beyond) {
+            // Its own figure stands before this.
+            (_, true, _) => Some(followed.to_owned()),
+            (Some(less), ..) => Some(format!("{followed}, and {less}")),
+            (None, false, true) => Some(
+                "the ablation bears out the calls by themselves, since the step followed the link, and what that run leaves beyond them follows no link"
+                    .to_owned(),
+            ),
+            (None, false, false) => None,
         }
     }
 
@@ -102,18 +134,41 @@ impl<'a> Tested<'a> {
         let found = found(self.slope);
         match (&self.slope.passes, self.told) {
             (SlopeVerdict::Follows, Some(told)) => {
-                let verdict = match self.is_more {
-                    true => {
-                        "the ablation bears out that the step follows the link, and gives more than that bar"
-                    }
-                    false => "the ablation bears communication out",
-                };
                 // What no arm changes is not in it.
-                format!("{verdict}, {} at least: {found}", told.with_decimals(1))
+                let least = format!("{} at least", told.with_decimals(1));
+                match (&self.less, self.alone.is_some(), self.has_beyond) {
+                    _ if self.is_more => format!(
+                        "the ablation bears out that the step follows the link, and gives more than that bar, {least}: {found}"
+                    ),
+                    (_, true, _) => format!("in the ablation, {found}"),
+                    (Some(less), ..) => format!("in the ablation, {found}; {less}"),
+                    (None, false, true) => format!(
+                        "the ablation bears the calls out, {least}, and what the half-width model leaves beyond them follows no link: {found}"
+                    ),
+                    (None, false, false) => {
+                        format!("the ablation bears communication out, {least}: {found}")
+                    }
+                }
             }
             _ => format!("{}: {found}", self.verdict()),
         }
     }
+}
+
+/// What the arms time against the bar, which is more.
+fn less(attribution: &Attribution, bar: &Bar, told: &Range) -> String {
+    let decimals = step_decimals(attribution);
+    let gives = match (by_difference(attribution), attribution.is_traced()) {
+        (true, _) => "the half-width model leaves",
+        (false, true) => "the trace gives",
+        (false, false) if attribution.is_by_published() => "published figures give",
+        (false, false) => "the curve gives",
+    };
+    format!(
+        "its arms time at least {} ms where {gives} {}",
+        told.with_decimals(decimals),
+        bar.ms.with_decimals(decimals)
+    )
 }
 
 /// What was varied and what the step did.

@@ -2,8 +2,9 @@
 
 use crate::text::{attributed, attribution, range};
 use explain::{
-    Ablation, Arm, Attribution, Cause, Change, Claim, CollectiveCost, Explanation, Grade, Launch,
-    Measurement, NextStep, Outcome, VarianceShare, answer, in_figures, slope, text,
+    Ablation, Arm, Attribution, Cause, Change, Claim, CollectiveCost, Explanation, Grade,
+    HalfModel, Launch, Measurement, NextStep, Outcome, VarianceShare, answer, in_figures, slope,
+    text,
 };
 use measure::record::{CollectiveKind, CollectivePath};
 
@@ -401,9 +402,8 @@ fn without_a_curve_the_arms_time_communication() {
     assert!(
         said[0].contains("communication takes at least 8.9 [")
             && said[0].contains("mainly because of communication between them")
-            && said[0].ends_with(
-                "] ms (by the ablation); the ablation bears it out, since the step followed the link."
-            ),
+            && said[0]
+                .ends_with("] ms (by the ablation); in the ablation the step followed the link."),
         "{}",
         said[0]
     );
@@ -411,8 +411,86 @@ fn without_a_curve_the_arms_time_communication() {
     assert!(
         figures.contains("communication at least 8.9 [")
             && figures.contains("by the ablation, of the ")
-            && figures.contains(", 12.7] that it and what is unexplained take together"),
+            && figures.contains(", 12.7] that it and what is unexplained take together")
+            && figures.contains(
+                "; in the ablation, where only the link was varied, the step followed, with a slope of 161 ["
+            )
+            && !figures.contains("bears"),
         "{figures}"
+    );
+}
+
+#[test]
+fn a_part_that_the_arms_time_is_not_told_as_a_part_of_less() {
+    let mut bounded = attribution();
+    bounded.claim = Claim::AtMost {
+        reason: "no curve".to_owned(),
+    };
+    bounded
+        .bars
+        .retain(|bar| !matches!(bar.cause, Cause::AllReduce | Cause::AllGather));
+    bounded.communication = None;
+    bounded.remainder = range(6.0, 8.0, 12.7);
+    let shown = attributed(bounded).with_slope(slope(&shown_in(161.0), 1, 1000));
+    // 8.9 ms by the arms are more than the 8.0 that are left.
+    let figures = in_figures(&shown).unwrap();
+    assert!(
+        figures.contains("] by the ablation, which is all of the 8.0 [6.0, 12.7] that it and what is unexplained take together"),
+        "{figures}"
+    );
+}
+
+#[test]
+fn arms_that_time_less_than_the_curve_gives_do_not_bear_it_out() {
+    // 161 * 30 us are 4.83 ms, and the bar begins at 8.5; no call of the curve is that of the arms.
+    let shown = with(attribution(), &ablation(30.0, 45.0, Change::Link));
+    let first = &answer(&shown)[0];
+    assert!(
+        first.contains(
+            "; in the ablation the step followed the link, and its arms time at least 4.8 ["
+        ) && first.ends_with("] ms where the curve gives 9.0 [8.5, 9.5]."),
+        "{first}"
+    );
+    let figures = in_figures(&shown).unwrap();
+    assert!(
+        figures
+            .contains("; in the ablation, where only the link was varied, the step followed, with")
+            && figures.contains("launches); its arms time at least 4.8 [")
+            && !figures.contains("bears"),
+        "{figures}"
+    );
+}
+
+#[test]
+fn arms_bear_the_calls_out_where_a_half_width_model_leaves_more_that_follows_no_link() {
+    // 45.9 less 32.6 are 13.3, of which the curve gives 9.0. The arms' 44.9 less 8.9 by the link are 36.0, which leaves 3.4 above 32.6.
+    let mut of = curved();
+    of.half = Some(HalfModel {
+        step: range(32.5, 32.6, 32.7),
+        loss: range(1.6, 2.0, 2.4),
+        difference: range(11.5, 13.3, 13.5),
+        by_curve: Some(range(8.5, 9.0, 9.5)),
+        gap: Some(range(2.3, 4.3, 4.7)),
+        agrees: Some(false),
+    });
+    let shown = with(of, &ablation(55.0, 44.9, Change::Link));
+    let first = &answer(&shown)[0];
+    assert!(
+        first.contains("; a run of the model at 1/2 width does NOT bear it out; ")
+            && first.ends_with("; the ablation bears out the calls by themselves, since the step followed the link, and what that run leaves beyond them follows no link."),
+        "{first}"
+    );
+    let figures = in_figures(&shown).unwrap();
+    assert!(
+        figures.contains("; the ablation bears the calls out, 8.9 [")
+            && figures.contains(
+                "] at least, and what the half-width model leaves beyond them follows no link: where only"
+            ),
+        "{figures}"
+    );
+    assert_eq!(
+        told(&shown).bar(Cause::AllReduce).unwrap().grade,
+        Some(Grade::B)
     );
 }
 
