@@ -9,6 +9,7 @@ use crate::bounded::{Bounded, bounded};
 use crate::first_token::{FirstToken, first_token};
 use crate::gates::{Gate, all_simulated, belong_together, gates};
 use crate::inputs::{Inputs, MEASURED};
+use crate::links::{Between, between};
 use crate::next::{NextStep, next};
 use crate::slope::{Slope, SlopeVerdict};
 use crate::what_if::{Substitution, WhatIf, what_if};
@@ -49,6 +50,9 @@ pub struct Explanation {
     /// What the time to first token is made of; `None` where more than one request was in flight, or nothing was streamed.
     #[serde(default)]
     pub first_token: Option<FirstToken>,
+    /// The size that is explained against those between it and one GPU; empty where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub between: Vec<Between>,
     /// Whether the step follows the link, where arms of an ablation were given.
     #[serde(default)]
     pub slope: Option<Slope>,
@@ -225,6 +229,7 @@ pub fn explain_if(inputs: &Inputs, asked: &[Substitution], seed: u64, draws: u32
         outcome,
         bounded,
         first_token: first_token.filter(|_| together),
+        between: between(inputs, seed, draws),
         slope: None,
     }
 }

@@ -42,10 +42,10 @@ pub use gpu_name::is_another_gpu;
 pub use growth::not_growing;
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
 pub use links::{
-    Difference, LinkComparison, LinkFigures, LinkOutcome, LinkPrediction, LinkSide, LinkVerdict,
-    Needed, PhysicalLink, SideFacts, SizeAttribution, SizeBar, SizeCause, SizeComparison,
-    SizeOutcome, TimeOf, WireDifference, WireTime, compare_links, compare_sizes, links_answer,
-    links_heading, links_text, sizes_answer, sizes_text,
+    Between, Difference, LinkComparison, LinkFigures, LinkOutcome, LinkPrediction, LinkSide,
+    LinkVerdict, Needed, PhysicalLink, SideFacts, SizeAttribution, SizeBar, SizeCause,
+    SizeComparison, SizeOutcome, SizeRate, TimeOf, WireDifference, WireTime, compare_links,
+    compare_sizes, links_answer, links_heading, links_text, sizes_answer, sizes_text,
 };
 pub use next::{Narrowing, NextStep, next};
 pub use predict::{

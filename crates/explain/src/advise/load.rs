@@ -5,7 +5,7 @@ use measure::record::{MonitorLine, ServerMachine};
 use super::advice::{Advice, Effect, FREE_LINKS, Rule, STEP_RATE};
 use super::found::Found;
 use crate::attribute::{Attribution, Cause};
-use crate::inputs::PeerState;
+use crate::inputs::{Inputs, PeerState};
 use crate::range::Range;
 
 /// Threads of a server are elsewhere if more than this part of their time is.
@@ -51,32 +51,49 @@ pub(super) fn compare_replicas(found: &Found, rule: Rule, why: &str, based_on: &
 
 /// Several GPUs are slower than one, and no file says which of both it is of.
 pub(super) fn mixed_up(found: &Found) -> Vec<Advice> {
-    let (inputs, attribution) = (found.inputs, found.attribution);
-    let tp = attribution.tp;
-    let mut runs = inputs.runs(1).chain(inputs.runs(tp));
-    if attribution.speed_up.mid >= 1.0 || runs.any(|run| run.tp.is_some()) {
+    let attribution = found.attribution;
+    if attribution.speed_up.mid >= 1.0 {
         return Vec::new();
+    }
+    let several = (attribution.tp, attribution.step_of_several.mid);
+    files_mixed_up(found.inputs, (1, attribution.step_of_one.mid), several)
+        .into_iter()
+        .collect()
+}
+
+/// More GPUs are slower than fewer, each with its step in ms; `None` where a file says which of both it is of.
+pub(crate) fn files_mixed_up(
+    inputs: &Inputs,
+    (fewer, step_of_fewer): (u32, f64),
+    (more, step_of_more): (u32, f64),
+) -> Option<Advice> {
+    let mut runs = inputs.runs(fewer).chain(inputs.runs(more));
+    if runs.any(|run| run.tp.is_some()) {
+        return None;
     }
     let files = |tp: u32| {
         let names = inputs.runs(tp).map(|run| run.origin.as_str());
         names.collect::<Vec<_>>().join(" and ")
     };
-    let (of_one, of_several) = (files(1), files(tp));
-    vec![Advice {
+    let (of_fewer, of_more) = (files(fewer), files(more));
+    let on_fewer = match fewer {
+        1 => "one".to_owned(),
+        several => several.to_string(),
+    };
+    Some(Advice {
         rule: Rule::FilesMixedUp,
         what: format!(
-            "check that the files are not mixed up: {of_one} was given as TP1 and {of_several} as TP{tp}"
+            "check that the files are not mixed up: {of_fewer} was given as TP{fewer} and {of_more} as TP{more}"
         ),
         why: format!(
-            "a step takes {:.1} ms on {tp} GPUs and {:.1} ms on one, and no file states its tensor parallel size",
-            attribution.step_of_several.mid, attribution.step_of_one.mid
+            "a step takes {step_of_more:.1} ms on {more} GPUs and {step_of_fewer:.1} ms on {on_fewer}, and no file states its tensor parallel size"
         ),
         effect: None,
         based_on: "both runs, which say nothing of their size".to_owned(),
         prove: Some(format!(
-            "the command lines or logs of both servers; were they mixed up, serve-bench explain with {of_several} as --tp1 and {of_one} as --tp{tp}"
+            "the command lines or logs of both servers; were they mixed up, serve-bench explain with {of_more} as --tp{fewer} and {of_fewer} as --tp{more}"
         )),
-    }]
+    })
 }
 
 /// The model fits one GPU, and one GPU each gives more at the same batch each.

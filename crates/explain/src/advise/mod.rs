@@ -11,5 +11,6 @@ mod rules;
 
 pub use advice::{Advice, Effect, Rule};
 pub(crate) use commands::{Commands, NEEDS_REAL};
+pub(crate) use load::files_mixed_up;
 pub(crate) use peers::library_told_off;
 pub use rules::advise;

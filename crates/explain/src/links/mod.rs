@@ -9,6 +9,7 @@ mod measured;
 mod modes;
 mod pair;
 mod protocol;
+mod rate;
 mod result;
 mod sent;
 mod settle;
@@ -23,6 +24,8 @@ mod verdict;
 mod wire;
 
 pub use compare::compare_links;
+pub(crate) use rate::between;
+pub use rate::{Between, SizeRate};
 pub use result::{
     Difference, LinkComparison, LinkFigures, LinkOutcome, LinkPrediction, Needed, SideFacts,
     TimeOf, WireDifference, WireTime,

@@ -3,12 +3,10 @@
 
 use tp_plan::{ModelFacts, plan};
 
-use super::measured::Measured;
+use super::rate::{between, measured, mixed_up, of_size, rate, times};
 use super::sizes_result::{SizeAttribution, SizeBar, SizeCause, SizeComparison, SizeOutcome};
-use super::step::{RunTime, step_time};
 use crate::attribute::{
-    Claim, Collectives, Compute, ComputeDeck, Grade, Refusal, StepFrom, WRONG_UNIT, step_from,
-    untold, wrong_unit,
+    Claim, Collectives, Compute, ComputeDeck, Grade, Refusal, WRONG_UNIT, untold, wrong_unit,
 };
 use crate::explanation::{SCHEMA, sources};
 use crate::gates::{Gate, RunShape, all_simulated, failed, pair_gates, reservations};
@@ -53,12 +51,7 @@ impl Draw {
 /// and number of draws give the same result.
 #[must_use]
 pub fn compare_sizes(inputs: &Inputs, from: u32, seed: u64, draws: u32) -> SizeComparison {
-    let of = |tp: u32| Inputs {
-        tp,
-        serve: inputs.runs(tp).cloned().map(|run| (tp, run)).collect(),
-        ..inputs.clone()
-    };
-    let (fewer, more) = (of(from), of(inputs.tp));
+    let (fewer, more) = (of_size(inputs, from), of_size(inputs, inputs.tp));
     let names = [from, inputs.tp].map(|tp| format!("TP{tp}"));
     let gates = pair_gates((&names[0], &fewer), (&names[1], &more));
     let reasons: Vec<String> = failed(&gates)
@@ -68,6 +61,13 @@ pub fn compare_sizes(inputs: &Inputs, from: u32, seed: u64, draws: u32) -> SizeC
         attribution(&fewer, &more, &gates, seed, draws)
     } else {
         Err(reasons)
+    };
+    // Without a curve, how fast they are is told all the same.
+    let is_comparable = failed(&gates).next().is_none();
+    let rate = match &found {
+        Ok(found) => Some(found.rate()),
+        Err(_) if is_comparable => rate(&fewer, &more, seed, draws).ok(),
+        Err(_) => None,
     };
     SizeComparison {
         schema: SCHEMA,
@@ -81,6 +81,9 @@ pub fn compare_sizes(inputs: &Inputs, from: u32, seed: u64, draws: u32) -> SizeC
         gpu: inputs.known.gpu.clone(),
         inputs: sources(inputs),
         notes: Vec::new(),
+        advice: rate.map_or_else(Vec::new, |rate| mixed_up(inputs, from, &rate)),
+        rate: rate.filter(|_| found.is_err()),
+        between: between(inputs, seed, draws),
         gates,
         outcome: match found {
             Ok(attribution) => SizeOutcome::Attributed {
@@ -101,21 +104,7 @@ fn attribution(
     draws: u32,
 ) -> Result<SizeAttribution, Vec<String>> {
     let why = |reason: &str| vec![reason.to_owned()];
-    let all: Vec<_> = fewer.runs(fewer.tp).chain(more.runs(more.tp)).collect();
-    let from = step_from(&all)
-        .filter(|from| *from != StepFrom::Latency)
-        .ok_or_else(|| why("a result has no time per token of a stream, and a latency does not tell two sizes apart: run with a stream"))?;
-    let times = |inputs: &Inputs| -> Vec<RunTime> {
-        let runs = inputs.runs(inputs.tp);
-        runs.filter_map(|run| step_time(&RunShape::new(run), run, from, false))
-            .collect()
-    };
-    let start = match more.is_on_cpus() {
-        true => "start_to_start_on_cpus",
-        false => "start_to_start",
-    };
-    let measured = Measured::new(more, start, &times(fewer), &times(more))
-        .ok_or_else(|| why("a size has no time of a step"))?;
+    let (from, measured) = measured(fewer, more).map_err(|reason| vec![reason])?;
     let batch = more.batch().ok_or_else(|| why("the batch is not known"))?;
     let eager = more.is_eager(batch);
     let sent = |inputs: &Inputs| {
@@ -131,7 +120,7 @@ fn attribution(
     })?;
     let of_more = sent(more);
     for (inputs, of) in [(fewer, Some(&of_fewer)), (more, of_more.as_ref().ok())] {
-        let slowest = times(inputs)
+        let slowest = times(inputs, from)
             .iter()
             .map(|time| time.of.mean)
             .fold(0.0, f64::max);
@@ -203,7 +192,7 @@ fn attribution(
     };
     let estimated = claim == Claim::Estimated;
     let shown = if estimated { &fitting } else { &free };
-    let mut caveats = of_size(fewer.tp, &of_fewer.caveats);
+    let mut caveats = of_curves(fewer.tp, &of_fewer.caveats);
     if of_fewer.grade() == Grade::D {
         caveats.push(format!(
             "what TP{} itself sends is of grade D ({}), and with it all that is shared out: measure it with allreduce-bench --model {} --tp {} --batches {batch}",
@@ -214,7 +203,7 @@ fn attribution(
     priors.extend(of_fewer.priors());
     priors.extend(measured.priors());
     if let Ok(of_more) = &of_more {
-        caveats.extend(of_size(more.tp, &of_more.caveats));
+        caveats.extend(of_curves(more.tp, &of_more.caveats));
         priors.extend(of_more.priors());
     }
     caveats.extend(reservations(gates));
@@ -264,7 +253,7 @@ fn attribution(
 }
 
 /// Remarks on the curves of one size.
-fn of_size(tp: u32, caveats: &[String]) -> Vec<String> {
+fn of_curves(tp: u32, caveats: &[String]) -> Vec<String> {
     let said = caveats.iter();
     said.map(|caveat| format!("TP{tp}: {caveat}")).collect()
 }

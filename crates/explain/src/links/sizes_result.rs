@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::rate::{Between, SizeRate};
+use crate::advise::Advice;
 use crate::attribute::{Claim, CollectiveCost, Grade, Refusal, StepFrom};
 use crate::explanation::{Explanation, InputSource, Outcome};
 use crate::gates::Gate;
@@ -34,6 +36,15 @@ pub struct SizeComparison {
     /// What whoever ran this says of it, as of an explanation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// To look whether files were mixed up; empty where nothing says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<Advice>,
+    /// How fast more GPUs are, where the step is not attributed and the runs tell it all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<SizeRate>,
+    /// The larger size against those between both; empty where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub between: Vec<Between>,
     /// Every gate.
     pub gates: Vec<Gate>,
     /// What came of it.
@@ -103,6 +114,17 @@ pub struct SizeAttribution {
     pub seed: u64,
     /// Number of draws.
     pub draws: u32,
+}
+
+impl SizeAttribution {
+    /// How fast more GPUs are.
+    pub(super) fn rate(&self) -> SizeRate {
+        SizeRate {
+            step_of_fewer: self.step_of_fewer,
+            step_of_more: self.step_of_more,
+            speed_up: self.speed_up,
+        }
+    }
 }
 
 impl SizeComparison {

@@ -1,9 +1,10 @@
 //! A comparison of two sizes for the terminal.
 
+use super::rate::how_fast;
 use super::sizes_result::{SizeAttribution, SizeCause, SizeComparison, SizeOutcome};
 use crate::attribute::{Claim, Grade, Refusal};
 use crate::range::Range;
-use crate::text::{Topic, gates, lines, list, not_faster_than};
+use crate::text::{Topic, gates, lines, list};
 use crate::words::{
     first_reasons, inputs, or_unknown, printable, simulated, warned, what_to_run_first,
 };
@@ -29,6 +30,7 @@ pub fn sizes_text(comparison: &SizeComparison) -> String {
     if let SizeOutcome::Attributed { attribution } = &comparison.outcome {
         text.push_str(&waterfall(comparison, attribution));
     }
+    text.push_str(&list(Topic::ToDo.title(), &lines(&comparison.advice)));
     text.push_str(&gates(&comparison.gates));
     if let SizeOutcome::Attributed { attribution } = &comparison.outcome {
         text.push_str(&list(Topic::Reservations.title(), &attribution.caveats));
@@ -41,9 +43,22 @@ pub fn sizes_text(comparison: &SizeComparison) -> String {
     printable(&text)
 }
 
-/// The answer in two sentences.
+/// The answer in two sentences, and one more each where files may be mixed up, and of a size between both.
 #[must_use]
 pub fn sizes_answer(comparison: &SizeComparison) -> Vec<String> {
+    let mut answer = in_two(comparison);
+    let advised = comparison.advice.iter();
+    let advised = advised.map(|of| format!("What to do: {}, because {}.", of.what, of.why));
+    if matches!(comparison.outcome, SizeOutcome::Refused { .. }) && !comparison.advice.is_empty() {
+        // What to measure comes after it, and stands in the reason.
+        answer.pop();
+    }
+    answer.extend(advised);
+    answer.extend(comparison.between.iter().map(ToString::to_string));
+    answer
+}
+
+fn in_two(comparison: &SizeComparison) -> Vec<String> {
     let (from, to) = (comparison.from, comparison.to);
     match &comparison.outcome {
         SizeOutcome::Attributed { attribution } => {
@@ -74,9 +89,8 @@ pub fn sizes_answer(comparison: &SizeComparison) -> Vec<String> {
             };
             vec![
                 format!(
-                    "{}{to} GPUs decode {} times as fast as {from}, not {:.0} times: a step takes {:.1} ms where {from}/{to} of what TP{from} does between its collectives would be {ideal:.1}, and the {:.1} ms between are {} (ms, median [5%, 95%]).",
-                    not_faster(attribution, from),
-                    attribution.speed_up.with_decimals(2),
+                    "{}, not {:.0} times: a step takes {:.1} ms where {from}/{to} of what TP{from} does between its collectives would be {ideal:.1}, and the {:.1} ms between are {} (ms, median [5%, 95%]).",
+                    how_fast(&attribution.speed_up, from, to),
                     f64::from(to) / f64::from(from),
                     attribution.step_of_more.mid,
                     attribution.step_of_more.mid - ideal,
@@ -92,11 +106,15 @@ pub fn sizes_answer(comparison: &SizeComparison) -> Vec<String> {
             ]
         }
         SizeOutcome::Refused { refusal } => {
+            let reasons = first_reasons(&refusal.reasons);
             vec![
-                format!(
-                    "Nothing can be explained yet: {}.",
-                    first_reasons(&refusal.reasons)
-                ),
+                match &comparison.rate {
+                    Some(rate) => format!(
+                        "{}; why cannot be explained yet: {reasons}.",
+                        how_fast(&rate.speed_up, from, to)
+                    ),
+                    None => format!("Nothing can be explained yet: {reasons}."),
+                },
                 what_to_run_first(
                     &comparison.gates,
                     Refusal::of_unit(&refusal.reasons).unwrap_or("give streamed results of both sizes, and the collectives of both with --allreduce"),
@@ -119,14 +137,6 @@ fn untold_from_one(attribution: &SizeAttribution) -> &'static str {
     match attribution.untold_from_one {
         Some(_) => " (against TP1 the step itself does not tell it from nothing)",
         None => "",
-    }
-}
-
-/// What stands first where more GPUs take as long as fewer.
-fn not_faster(attribution: &SizeAttribution, from: u32) -> String {
-    match attribution.speed_up.mid <= 1.0 {
-        true => not_faster_than(&format!("TP{from}")),
-        false => String::new(),
     }
 }
 

@@ -20,9 +20,14 @@ const LOOK: &str = "look whether --model, --box and --links are of these runs, t
 /// Intervals that a sentence bears.
 const INTERVALS: usize = 2;
 
-/// The answer in two sentences: why, and what to do.
+/// The answer in two sentences: why, and what to do; and one for each size between both, which is not what is explained.
 #[must_use]
 pub fn answer(explanation: &Explanation) -> Vec<String> {
+    let between = explanation.between.iter().map(ToString::to_string);
+    in_two(explanation).into_iter().chain(between).collect()
+}
+
+fn in_two(explanation: &Explanation) -> Vec<String> {
     let tested = Tested::of(explanation);
     match &explanation.outcome {
         Outcome::Attributed {

@@ -104,6 +104,7 @@ fn explanation(outcome: Outcome) -> Explanation {
         outcome,
         bounded: vec![],
         first_token: None,
+        between: vec![],
         slope: None,
     }
 }

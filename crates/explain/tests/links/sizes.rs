@@ -92,6 +92,121 @@ fn without_the_fewers_curve_nothing_is_attributed_and_the_command_is_named() {
         reason.contains("cannot be taken out") && reason.contains("--tp 2"),
         "{reason}"
     );
+    // How fast they are needs no curve: 36 / 26.7 = 1.348.
+    let rate = comparison.rate.unwrap();
+    near(rate.speed_up.mid, 1.348, 0.005);
+    let answer = sizes_answer(&comparison);
+    assert!(
+        answer.len() == 2
+            && answer[0].starts_with("4 GPUs decode 1.35 [1.3")
+            && answer[0].contains(
+                "] times as fast as 2; why cannot be explained yet: what TP2 itself sends"
+            ),
+        "{answer:?}"
+    );
+    // Files that do not belong together have no ratio.
+    let mut other = sizes(36.0, 26.7, false);
+    other.serve[0].1.concurrency_asked = Some(32.0);
+    other.serve[0].1.requests_per_s *= 2.0;
+    let answer = sizes_answer(&compare_sizes(&other, 2, 1, 1_000));
+    assert!(
+        answer[0].starts_with("Nothing can be explained yet: "),
+        "{answer:?}"
+    );
+}
+
+/// The same runs, of which no file says its size.
+fn unstated(mut inputs: Inputs) -> Inputs {
+    for (_, run) in &mut inputs.serve {
+        run.tp = None;
+    }
+    inputs
+}
+
+#[test]
+fn files_the_wrong_way_round_are_advised_to_be_checked_with_and_without_a_curve() {
+    for has_curve in [true, false] {
+        let inputs = unstated(sizes(26.7, 36.0, has_curve));
+        let comparison = compare_sizes(&inputs, 2, 1, 4_000);
+        let answer = sizes_answer(&comparison);
+        // 26.7 / 36 = 0.742.
+        assert!(
+            answer[0].starts_with("NOT FASTER THAN TP2 (")
+                && answer[0].contains("4 GPUs decode 0.74 ["),
+            "{answer:?}"
+        );
+        assert_eq!(
+            answer.last().unwrap(),
+            "What to do: check that the files are not mixed up: tp2.json was given as TP2 and tp4.json as TP4, because a step takes 36.0 ms on 4 GPUs and 26.7 ms on 2, and no file states its tensor parallel size.",
+        );
+        assert!(
+            sizes_text(&comparison)
+                .contains("serve-bench explain with tp4.json as --tp2 and tp2.json as --tp4"),
+            "{answer:?}"
+        );
+    }
+    // Faster, nothing is to be checked.
+    let right = compare_sizes(&unstated(sizes(36.0, 26.7, true)), 2, 1, 1_000);
+    assert!(right.advice.is_empty());
+}
+
+#[test]
+fn an_interval_that_holds_one_is_not_told_apart_from_as_fast() {
+    // 36 / 36.01 is 0.9997 and 36 / 35.99 is 1.0003, each time known within 0.1%.
+    for four_ms in [36.01, 35.99] {
+        let inputs = unstated(sizes(36.0, four_ms, true));
+        let comparison = compare_sizes(&inputs, 2, 1, 4_000);
+        let answer = sizes_answer(&comparison);
+        assert!(
+            answer[0].starts_with("Not told apart from as fast as TP2: 4 GPUs decode 1.00 [1.00, 1.00] times as fast as 2, not 2 times: "),
+            "{answer:?}"
+        );
+        assert!(comparison.advice.is_empty());
+    }
+}
+
+#[test]
+fn a_size_between_both_is_compared_with_the_largest_in_a_sentence() {
+    let three = |two_ms: f64, four_ms: f64| {
+        let mut inputs = sizes(two_ms, four_ms, true);
+        let one = run("tp1.json", 1, 16, 64, 200.0, 66.0);
+        inputs.serve.push((1, one));
+        let around = inputs.around.clone();
+        inputs.engines.push(EngineFacts::vllm(1, &around));
+        inputs
+    };
+    let last = |inputs: &Inputs| {
+        let explanation = explain::explain(inputs, 1, 1_000);
+        assert_eq!(explanation.between.len(), 1);
+        explain::answer(&explanation).pop().unwrap()
+    };
+    // 36 / 40 is 0.9.
+    let slower = last(&three(36.0, 40.0));
+    assert!(
+        slower.starts_with("NOT FASTER THAN TP2 (a slow link does that, and files given the wrong way round): 4 GPUs decode 0.90 [")
+            && slower.ends_with("] times as fast as 2, whose result has no other part in this."),
+        "{slower}"
+    );
+    let faster = last(&three(36.0, 26.7));
+    assert!(faster.starts_with("4 GPUs decode 1.35 ["), "{faster}");
+    let mut other = three(36.0, 26.7);
+    for (_, run) in other.serve.iter_mut().filter(|(tp, _)| *tp == 2) {
+        run.concurrency_asked = Some(32.0);
+        run.requests_per_s *= 2.0;
+    }
+    let other = last(&other);
+    assert!(
+        other.starts_with("The result of TP2 has no part in this: it is not compared with TP4 ("),
+        "{other}"
+    );
+    // Two sizes have none between them.
+    let both = explain::explain(&sizes(36.0, 26.7, true), 1, 100);
+    assert!(both.between.is_empty());
+    assert!(
+        compare_sizes(&sizes(36.0, 26.7, true), 2, 1, 100)
+            .between
+            .is_empty()
+    );
 }
 
 #[test]

@@ -48,7 +48,9 @@ pub(in crate::explain) fn sizes(inputs: &Inputs, comparison: &SizeComparison) ->
         reservations = attribution.caveats.clone();
         priors = attribution.priors.clone();
     }
+    let advised = comparison.advice.iter().map(ToString::to_string);
     sections.extend([
+        about(Topic::ToDo, points(advised.collect())),
         about(Topic::Gates, gates(&comparison.gates)),
         about(Topic::Reservations, points(reservations)),
         about(Topic::TakenAsKnown, known(&priors)),
