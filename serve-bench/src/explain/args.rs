@@ -166,6 +166,42 @@ impl ExplainArgs {
         results.iter().any(|files| !files.is_empty())
     }
 
+    /// Refuses what only an explanation of one GPU against several uses where something else is compared: nothing would come of it.
+    ///
+    /// # Errors
+    /// Such an option was given; in words.
+    pub(super) fn check_used(&self) -> Result<(), String> {
+        let all = [
+            (1, &self.tp1),
+            (2, &self.tp2),
+            (4, &self.tp4),
+            (8, &self.tp8),
+        ];
+        let given = all.into_iter().filter(|(_, files)| !files.is_empty());
+        let sizes: Vec<u32> = given.map(|(tp, _)| tp).collect();
+        let (compared, instead) = match (sizes.first(), sizes.last()) {
+            _ if !self.pair.a.is_empty() => ("two links".to_owned(), ""),
+            (Some(from), Some(to)) if *from > 1 && from < to => (
+                format!("TP{to} against TP{from}"),
+                "give a result of one GPU with --tp1, too, or ",
+            ),
+            _ => return Ok(()),
+        };
+        let only = [
+            ("--ablation", self.ablation.is_some()),
+            ("--half", !self.half.is_empty()),
+            ("--trace", self.trace.is_some()),
+            ("--gemm", self.gemm.is_some()),
+            ("--what-if", !self.what_if.is_empty()),
+        ];
+        match only.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(format!(
+                "{flag} is used where several GPUs are explained against one, and not for {compared}: {instead}leave {flag} away"
+            )),
+        }
+    }
+
     /// Every file and folder that is read, with its flag.
     pub(super) fn read(&self) -> Vec<(&'static str, PathBuf)> {
         let pair = &self.pair;

@@ -77,6 +77,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
             "--ablation and --a exclude each other: two links are two arms".to_owned(),
         ));
     }
+    args.check_used().map_err(Stop::Usage)?;
     let slope = match &args.ablation {
         Some(file) if !args.has_results() => return ablation::alone(args, file),
         file => file.as_deref().map(ablation::read).transpose()?,

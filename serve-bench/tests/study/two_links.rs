@@ -131,6 +131,32 @@ fn four_against_two_is_explained_without_a_run_of_one() {
         "{}",
         without.stdout
     );
+    // What only one GPU against several uses is refused with what it needs, and not dropped.
+    for option in ["--ablation", "--half", "--trace", "--gemm", "--what-if"] {
+        for (files, instead) in [
+            (
+                &["--tp2", &two, "--tp4", &four][..],
+                "not for TP4 against TP2: give a result of one GPU with --tp1, too, or leave",
+            ),
+            (
+                &["--a", &two, "--b", &four],
+                match option {
+                    "--ablation" => "--ablation and --a exclude each other",
+                    "--what-if" => "cannot be used with",
+                    _ => "not for two links: leave",
+                },
+            ),
+        ] {
+            let given = [&["explain", "--model", "qwen2.5-72b", option, &four], files];
+            let ran = scratch.run(&given.concat());
+            ran.expect(2);
+            assert!(
+                ran.stderr.contains(instead) && ran.stderr.contains(option),
+                "{option}: {}",
+                ran.stderr
+            );
+        }
+    }
 }
 
 #[test]
