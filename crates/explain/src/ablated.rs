@@ -5,7 +5,8 @@ use measure::record::CollectiveKind;
 
 use crate::attribute::{Attribution, Bar, Cause, Claim, ELSEWHERE, Grade, Lack, OVERLAP};
 use crate::explanation::{Explanation, Outcome};
-use crate::gates::warned;
+use crate::gates::{CURVE_GROWS, Gate, warned};
+use crate::next::Raises;
 use crate::slope::{Change, EMBEDDED, SAME_LOAD, Slope, SlopeEvidence};
 use crate::text::step_decimals;
 
@@ -22,8 +23,13 @@ pub(crate) enum Kept {
         /// That of the runs, ms.
         runs_ms: f64,
     },
-    /// The runs differ in more than the number of GPUs: the gate that says so, and what it saw.
-    Warned(String),
+    /// The runs differ in more than the number of GPUs, or their curve is in doubt.
+    Warned {
+        /// The gate on what the runs differ in, and what it saw; `None` where they differ in nothing else.
+        runs: Option<String>,
+        /// What is odd about the curve; `None` where nothing is.
+        curve: Option<String>,
+    },
     /// No link was varied.
     DelaysOnly,
     /// Arms contradict the curve or the runs; in a sentence without a full stop, with what to measure.
@@ -31,13 +37,34 @@ pub(crate) enum Kept {
 }
 
 impl Kept {
+    /// Where gates warn of the runs or of their curve, whatever the arms say; else `None`.
+    fn by_gates(gates: &[Gate]) -> Option<Self> {
+        let is_of_curve = |gate: &&Gate| gate.name == CURVE_GROWS;
+        let curve = warned(gates).find(is_of_curve);
+        let runs = warned(gates).find(|gate| !is_of_curve(gate));
+        (curve.is_some() || runs.is_some()).then(|| Self::Warned {
+            runs: runs.map(|gate| {
+                let name = gate.name.strip_prefix("the ").unwrap_or(&gate.name);
+                format!("the {name} ({})", gate.seen)
+            }),
+            curve: curve.map(|gate| gate.seen.clone()),
+        })
+    }
+
     /// As a reservation.
     pub(crate) fn caveat(&self) -> String {
         match self {
             Self::OtherLoad { arms_ms, runs_ms } => format!(
                 "a step of the ablation's baseline takes {arms_ms:.1} ms and one of these runs {runs_ms:.1}: another load, so that it raises no grade"
             ),
-            Self::Warned(what) => format!("not {what}: the ablation raises no grade"),
+            Self::Warned { runs, curve } => {
+                let runs = runs.iter().map(|what| format!("not {what}"));
+                let curve = curve
+                    .iter()
+                    .map(|seen| format!("the curve is in doubt ({seen})"));
+                let all: Vec<String> = runs.chain(curve).collect();
+                format!("{}: the ablation raises no grade", all.join("; "))
+            }
             Self::DelaysOnly => {
                 "only delays were varied in the ablation, and no link: it raises no grade"
                     .to_owned()
@@ -85,8 +112,8 @@ impl Explanation {
                 runs_ms: of_runs.mid,
             });
         }
-        if let Some(gate) = warned(&self.gates).next() {
-            return Some(Kept::Warned(format!("the {} ({})", gate.name, gate.seen)));
+        if let Some(kept) = Kept::by_gates(&self.gates) {
+            return Some(kept);
         }
         let mut fitted = slope.arms.iter().filter(|arm| arm.fitted);
         if !fitted.any(|arm| arm.change == Change::Link) {
@@ -101,8 +128,7 @@ impl Attribution {
     /// what free links would give, and overlap needs no reservation. All-gathers are changed by no delay and hardly by a link, so
     /// their grade stays.
     pub(crate) fn raise(&mut self, evidence: &SlopeEvidence) {
-        let reduces = |bar: &&mut Bar| bar.cause == Cause::AllReduce && bar.grade == Some(Grade::C);
-        for bar in self.bars.iter_mut().filter(reduces) {
+        for bar in self.bars.iter_mut().filter(|bar| is_raised(bar)) {
             bar.grade = Some(Grade::B);
             bar.source.push_str("; the step follows the link: ");
             bar.source.push_str(&evidence.words);
@@ -117,6 +143,47 @@ impl Attribution {
     pub(crate) fn is_traced(&self) -> bool {
         self.priors.iter().any(|prior| prior.name == "in_trace")
     }
+}
+
+/// Whether arms that the step follows raise this bar's grade.
+fn is_raised(bar: &Bar) -> bool {
+    bar.cause == Cause::AllReduce && bar.grade == Some(Grade::C)
+}
+
+/// What an ablation would do to a grade if the step followed the link, as far as anything tells beforehand.
+pub(crate) fn would_raise(attribution: &Attribution, gates: &[Gate]) -> Raises {
+    let first = |words: &str| Raises::Not {
+        why: words.to_owned(),
+    };
+    if attribution.is_half_contradicted() {
+        return first(
+            "before the half-width model and what contradicts it are run again and agree",
+        );
+    }
+    match Kept::by_gates(gates) {
+        Some(Kept::Warned {
+            runs: Some(runs), ..
+        }) => {
+            return Raises::Not {
+                why: format!("while the runs differ in more than the number of GPUs: not {runs}"),
+            };
+        }
+        Some(_) => {
+            return first("before the sizes of the curve that are in doubt are measured again");
+        }
+        None => {}
+    }
+    if attribution.bars.iter().any(is_raised) {
+        return Raises::ToB;
+    }
+    let bar = attribution.bar(Cause::AllReduce);
+    first(match bar.and_then(|bar| bar.grade) {
+        Some(Grade::A | Grade::B) => "of all-reduces that are measured already",
+        Some(_) if !attribution.is_by_published() => {
+            "of this curve, whose evidence for the all-reduces is D: that takes one in the engine's mode, of its kernel and at their size"
+        }
+        _ => "without a curve of this box at the all-reduces' size",
+    })
 }
 
 /// Communication as arms that raise a grade tell it alone, a lower figure; `None` where curve, trace or half-width model give it a bar,

@@ -87,12 +87,22 @@ impl Explanation {
                         advice.retain(|of| by_work || of.rule != Rule::KernelsFirst);
                     }
                 },
-                (None, None) => {}
+                (None, None) => {
+                    if let Some(rival) = slope.against_half() {
+                        attribution.contradict_half(rival);
+                        attribution.caveats.push(
+                            "the ablation and the half-width model contradict each other: the ablation raises no grade, and the model's bars are D"
+                                .to_owned(),
+                        );
+                        advice.retain(|of| !of.rule.is_by_half());
+                    }
+                }
             }
             // What was just given, and what it decided of this load and its links, is not asked for again.
             let is_decided = !matches!(slope.passes, SlopeVerdict::Undecided { .. });
             let is_another = matches!(kept, Some(Kept::OtherLoad { .. } | Kept::DelaysOnly));
-            if other.is_none() && is_decided && !is_another {
+            let is_open = attribution.is_half_contradicted();
+            if other.is_none() && is_decided && !is_another && !is_open {
                 next.retain(|step| !step.is_ablation());
             }
         }

@@ -31,7 +31,8 @@ mod words;
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
     Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, Lack, Measurement,
-    Misfit, PriorShare, PublishedTime, Refusal, StepFrom, Timed, VarianceShare, attribute,
+    Misfit, PriorShare, PublishedTime, Refusal, Rival, RivalKind, StepFrom, Timed, VarianceShare,
+    attribute,
 };
 pub use bounded::{Bounded, ChunkBound, ChunkReduce, FlightBound, FlightPoint, PathBound, bounded};
 pub use contradiction::not_one_curve;
@@ -47,7 +48,7 @@ pub use links::{
     SizeComparison, SizeOutcome, SizeRate, TimeOf, WireDifference, WireTime, compare_links,
     compare_sizes, links_answer, links_heading, links_text, sizes_answer, sizes_text,
 };
-pub use next::{Narrowing, NextStep, next};
+pub use next::{Narrowing, NextStep, Raises, next};
 pub use predict::{
     DESCRIBED, Level, Link, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, Peak,
     PredictError, PredictInputs, Predicted, Prediction, PublishedAllReduce, Room, Serving, between,

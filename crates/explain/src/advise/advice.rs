@@ -117,3 +117,13 @@ pub enum Rule {
     /// The model fits one GPU.
     Replicas,
 }
+
+impl Rule {
+    /// Whether it rests on what a half-width model leaves for communication, where there is one.
+    pub(crate) fn is_by_half(self) -> bool {
+        matches!(
+            self,
+            Self::KernelsFirst | Self::BoundTooLow | Self::NothingToGain
+        )
+    }
+}

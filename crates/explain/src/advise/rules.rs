@@ -56,7 +56,11 @@ pub fn advise(inputs: &Inputs, attribution: &Attribution) -> Vec<Advice> {
         let ms = acts_on.ms(attribution);
         judge(&found).into_iter().map(move |advice| (ms, advice))
     });
-    let mut all: Vec<(f64, Advice)> = all.filter(|(_, advice)| is_no_loss(advice)).collect();
+    let is_settled =
+        |advice: &Advice| !(attribution.is_half_contradicted() && advice.rule.is_by_half());
+    let mut all: Vec<(f64, Advice)> = all
+        .filter(|(_, advice)| is_no_loss(advice) && is_settled(advice))
+        .collect();
     all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     all.into_iter().map(|(_, advice)| advice).collect()
 }

@@ -25,8 +25,11 @@ impl Attribution {
     }
 
     /// The same beside communication that an ablation's arms alone time: it leads where it lies wholly above all others. Since it is a lower figure, up to what is
-    /// left of the step, another leads only beyond that.
+    /// left of the step, another leads only beyond that. Beside a half-width model that is contradicted none leads.
     pub(crate) fn leading_beside<'a>(&'a self, timed: Option<&'a Bar>) -> Option<Leading<'a>> {
+        if self.is_half_contradicted() {
+            return None;
+        }
         // What is unexplained holds it, too.
         let is_own = |cause: &Cause| {
             timed.is_none() || !matches!(cause, Cause::Communication | Cause::Unexplained)

@@ -27,6 +27,7 @@ mod waterfall;
 mod work;
 
 pub(crate) use claim::untold;
+pub use half::{Rival, RivalKind};
 pub(crate) use left_out::unused;
 pub use misfit::{Misfit, Timed};
 pub(crate) use prepare::OVERLAP;

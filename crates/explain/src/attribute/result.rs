@@ -3,6 +3,7 @@
 use measure::record::{CollectiveKind, CollectivePath};
 use serde::{Deserialize, Serialize};
 
+use super::half::Rival;
 use super::misfit::Misfit;
 use super::sensitivity::{PriorShare, VarianceShare};
 use super::work::LOOKS_WRONG;
@@ -168,6 +169,9 @@ pub struct HalfModel {
     pub gap: Option<Range>,
     /// Whether the two agree: the gap's interval holds zero.
     pub agrees: Option<bool>,
+    /// What it contradicts so that neither is believed; empty where there is nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradicts: Vec<Rival>,
 }
 
 /// How good the evidence for a bar is.

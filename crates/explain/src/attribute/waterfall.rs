@@ -322,6 +322,7 @@ impl<'a> Shown<'a> {
             by_curve: by_own.then(|| self.range(by_curve)).flatten(),
             gap,
             agrees: gap.map(|gap| gap.low <= 0.0 && 0.0 <= gap.high),
+            contradicts: Vec::new(),
         })
     }
 

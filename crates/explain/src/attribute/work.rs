@@ -5,10 +5,11 @@ use measure::record::CollectiveKind;
 use super::anchor::off;
 use super::cost::{Term, published_times};
 use super::draws::Draw;
+use super::half::{Rival, RivalKind};
 use super::launches::{launches_differ, of_launches};
 use super::left_out::unused;
 use super::prepare::{Prepared, prepare};
-use super::result::{Attribution, Bar, Cause, Claim, Grade, Implied, Refusal, StepFrom};
+use super::result::{Attribution, Bar, Cause, Claim, Grade, HalfModel, Implied, Refusal, StepFrom};
 use super::sensitivity::Shares;
 use super::waterfall::{Shown, grade};
 use crate::gates::{Gate, LEAST_SHARE, failed, gates, reservations};
@@ -218,7 +219,7 @@ impl Prepared<'_> {
             launches_differ(workload.tp, of_several),
         ];
         self.caveats.splice(0..0, differ.into_iter().flatten());
-        let found = Attribution {
+        let mut found = Attribution {
             tp: self.workload.tp,
             batch: self.workload.batch,
             padded_batch: self.step.padded_batch,
@@ -265,6 +266,13 @@ impl Prepared<'_> {
             held_back: self.workload.held_back.why.clone(),
             is_by_median: self.workload.held_back.is_by_median,
         };
+        if let Some(ms) = found.half.as_ref().and_then(HalfModel::overrun) {
+            let by = match found.is_traced() {
+                true => RivalKind::Trace,
+                false => RivalKind::Curve,
+            };
+            found.contradict_half(Rival { by, ms });
+        }
         Some(found.capped(gates))
     }
 

@@ -138,14 +138,15 @@ pub(super) fn candidates(
 }
 
 /// The half-width model, whose reading of communication is all that is left where its losses are known; `None` where it was run
-/// or cannot be.
+/// and nothing contradicts it, or cannot be.
 fn half_model(
     inputs: &Inputs,
     attribution: &Attribution,
     reported: Reported,
     minutes: f64,
 ) -> Option<Candidate> {
-    if !inputs.evidence.half.is_empty() {
+    let is_again = attribution.is_half_contradicted();
+    if !inputs.evidence.half.is_empty() && !is_again {
         return None;
     }
     let tp = attribution.tp;
@@ -158,9 +159,13 @@ fn half_model(
     let by_share = left(reported.width(), reported.settled(share));
     Some(Candidate {
         settles: Measurement::HalfModel,
-        gives: Gives::Reading(by_difference.min(by_share)),
+        gives: match is_again {
+            true => Gives::Another,
+            false => Gives::Reading(by_difference.min(by_share)),
+        },
         what: format!(
-            "half-width GEMMs: the model at 1/{tp} width on one GPU (half model: {} heads, {} key-value heads, {:.1} GB read in a step of one token), what a step takes without communication",
+            "half-width GEMMs{}: the model at 1/{tp} width on one GPU (half model: {} heads, {} key-value heads, {:.1} GB read in a step of one token), what a step takes without communication",
+            if is_again { " again" } else { "" },
             width.heads,
             width.kv_heads,
             width.weight_bytes_read(1) / 1e9

@@ -9,7 +9,9 @@
 use super::candidates::{Candidate, candidates, share};
 use super::reported::{Gives, Reported, WORTH};
 use super::step::{Narrowing, NextStep};
+use crate::ablated::would_raise;
 use crate::attribute::Attribution;
+use crate::gates::gates;
 use crate::inputs::Inputs;
 
 /// Measurements whose widths differ by less than this part of the width now narrow alike: the estimate is no better than that.
@@ -20,6 +22,7 @@ const ALIKE: f64 = 0.05;
 #[must_use]
 pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     let reported = Reported::of(attribution);
+    let raises = would_raise(attribution, &gates(inputs));
     let step = |of: Candidate| {
         let share = share(attribution, of.settles)?;
         let settled = |part: f64| reported.width() * (1.0 - reported.settled(share) * part).sqrt();
@@ -35,13 +38,16 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
             after_ms,
         });
         let is_worth_it = narrows.is_none_or(|of| of.after_ms <= WORTH * of.now_ms);
-        is_worth_it.then_some(NextStep {
+        let mut step = NextStep {
             share,
             what: of.what,
             how: of.how,
             narrows,
             minutes: Some(of.minutes),
-        })
+            raises: None,
+        };
+        step.raises = step.is_ablation().then(|| raises.clone());
+        is_worth_it.then_some(step)
     };
     let mut steps: Vec<NextStep> = candidates(inputs, attribution, reported)
         .into_iter()

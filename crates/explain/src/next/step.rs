@@ -25,6 +25,22 @@ pub struct NextStep {
     /// What it takes, minutes: a server's start is taken for 5, on a soft box for a few seconds.
     #[serde(default)]
     pub minutes: Option<f64>,
+    /// What an ablation would do to a grade; `None` of other measurements, and in explanations from before it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raises: Option<Raises>,
+}
+
+/// What an ablation would do to a grade if the step followed the link and nothing contradicted that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Raises {
+    /// The all-reduces by this box's curve would be graded B.
+    ToB,
+    /// None would be raised.
+    Not {
+        /// Why, or before what, to stand behind `it raises no grade`.
+        why: String,
+    },
 }
 
 impl NextStep {

@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::result::Slope;
-use crate::attribute::Attribution;
+use super::result::{Slope, SlopeVerdict};
+use crate::attribute::{Attribution, Rival, RivalKind};
 use crate::explanation::{Explanation, Outcome};
 use crate::priors::{Prior, Priors};
 use crate::range::Range;
@@ -105,6 +105,17 @@ impl Slope {
                 fit.at, step.mid, of_runs.mid
             ));
         }
+    }
+
+    /// What the arms that the step followed give communication, where a half-width model leaves less for it; else `None`.
+    pub(crate) fn against_half(&self) -> Option<Rival> {
+        let is_less = self.check().is_some_and(HalfCheck::contradicts);
+        let follows = self.passes == SlopeVerdict::Follows;
+        let fit = self.fit.as_ref().filter(|_| is_less && follows)?;
+        Some(Rival {
+            by: RivalKind::Ablation,
+            ms: fit.communication_ms,
+        })
     }
 
     /// The step of the arm that communication is told of.

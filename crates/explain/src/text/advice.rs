@@ -2,7 +2,7 @@
 
 use crate::advise::Advice;
 use crate::attribute::Measurement;
-use crate::next::NextStep;
+use crate::next::{NextStep, Raises};
 
 impl std::fmt::Display for Advice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -26,17 +26,30 @@ impl NextStep {
         if let Some(narrows) = self.narrows {
             return narrows.to_string();
         }
-        let words = match (self.is_ablation(), self.share.measurement) {
-            (true, _) => {
-                "proves whether the step follows the link, for which a curve of this box gets grade B, and gives communication a lower figure; this interval stays as wide"
-            }
-            (false, Measurement::FirstToken) => {
+        if self.is_ablation() {
+            let proves = "proves whether the step follows the link";
+            let figure = "gives communication a lower figure";
+            return match &self.raises {
+                Some(Raises::ToB) => format!(
+                    "{proves}, for which the curve of this box gets grade B, and {figure}; this interval stays as wide"
+                ),
+                Some(Raises::Not { why }) => format!(
+                    "{proves}, and {figure}; it raises no grade {why}; this interval stays as wide"
+                ),
+                None => format!("{proves}, and {figure}; this interval stays as wide"),
+            };
+        }
+        let words = match self.share.measurement {
+            Measurement::FirstToken => {
                 "tells what else is in a step; how wide this interval is then, nothing tells beforehand"
             }
-            (false, _) if self.is_of_links() => {
+            Measurement::HalfModel => {
+                "tells which of those that contradict each other holds; this interval stays as wide"
+            }
+            _ if self.is_of_links() => {
                 "tells which path the collectives can take; this interval stays as wide"
             }
-            (false, _) => "times communication itself, and stands in the place of this interval",
+            _ => "times communication itself, and stands in the place of this interval",
         };
         words.to_owned()
     }

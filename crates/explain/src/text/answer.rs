@@ -2,8 +2,9 @@
 
 use super::plain::why;
 use super::tested::{Tested, found};
+use super::waterfall::step_decimals;
 use crate::advise::{Advice, Effect, Rule};
-use crate::attribute::{Attribution, Refusal};
+use crate::attribute::{Attribution, HalfModel, Refusal};
 use crate::bounded::Bounded;
 use crate::explanation::{Explanation, Outcome};
 use crate::gates::{FAILURES, Gate, PURE_DECODE, Verdict};
@@ -39,13 +40,23 @@ fn in_two(explanation: &Explanation) -> Vec<String> {
             let is_simulated = explanation.simulated.is_some();
             let why = why(attribution, tested.as_ref(), is_simulated);
             let tested = tested.as_ref();
-            match &attribution.misfit {
+            let half = attribution.half.as_ref();
+            let contradiction =
+                half.and_then(|half| half.contradiction(step_decimals(attribution)));
+            match (&attribution.misfit, contradiction) {
                 // What to measure comes before what to change.
-                Some(misfit) => vec![
+                (Some(misfit), _) => vec![
                     format!("{} {why}", misfit.headline()),
                     remedy(attribution, of_files(advice), next, tested),
                 ],
-                None => vec![why, remedy(attribution, advice, next, tested)],
+                (None, Some(contradiction)) => vec![
+                    format!("{contradiction} {why}"),
+                    match (of_files(advice), half.and_then(HalfModel::again)) {
+                        ([], Some(again)) => format!("What to do first: run {again}."),
+                        (files, _) => remedy(attribution, files, next, tested),
+                    },
+                ],
+                (None, None) => vec![why, remedy(attribution, advice, next, tested)],
             }
         }
         Outcome::Refused { refusal } => {

@@ -119,8 +119,12 @@ pub fn half_width(attribution: &Attribution) -> Vec<String> {
         return Vec::new();
     };
     let (tp, decimals) = (attribution.tp, step_decimals(attribution));
+    let grade = match attribution.is_half_contradicted() {
+        true => "",
+        false => "A: ",
+    };
     let measured = format!(
-        "half-width model: a step of {} ms, {} ms above 1/{tp} of TP1's (A: narrow GEMMs, never sharded and host together) and {} ms below TP{tp}'s (A: communication and executor)",
+        "half-width model: a step of {} ms, {} ms above 1/{tp} of TP1's ({grade}narrow GEMMs, never sharded and host together) and {} ms below TP{tp}'s ({grade}communication and executor)",
         half.step.with_decimals(decimals),
         half.loss.with_decimals(decimals),
         half.difference.with_decimals(decimals),

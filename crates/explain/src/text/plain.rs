@@ -30,7 +30,7 @@ pub(super) fn why(
     }
     let of =
         format!("of the {lost:.decimals$} ms that a token takes beyond 1/{tp} of one GPU's time");
-    if attribution.misfit.is_some() {
+    if attribution.misfit.is_some() || attribution.is_half_contradicted() {
         return format!(
             "{lead}. What takes the {lost:.decimals$} ms beyond 1/{tp} of one GPU's time is not told until that is settled."
         );
@@ -45,7 +45,9 @@ pub(super) fn why(
         .as_ref()
         .is_some_and(|half| half.is_contradicted());
     let half = match contradicted {
-        true => format!("; a run of the model at 1/{tp} width does NOT bear it out"),
+        true => format!(
+            "; a run of the model at 1/{tp} width leaves more for communication than was timed"
+        ),
         false => String::new(),
     };
     let borne_out = tested.map_or_else(String::new, |of| format!("; {}", of.in_short()));

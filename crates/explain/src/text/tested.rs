@@ -8,6 +8,9 @@ use crate::explanation::Explanation;
 use crate::range::Range;
 use crate::slope::{Change, Slope, SlopeVerdict};
 
+/// What arms of another load say.
+const OTHER_LOAD: &str = "the ablation is of another load and tests nothing here";
+
 /// A slope test that was given beside the runs.
 pub(super) struct Tested<'a> {
     pub(super) slope: &'a Slope,
@@ -100,7 +103,7 @@ impl<'a> Tested<'a> {
             return "the ablation is of other runs and tests nothing here";
         }
         if !self.is_of_this_load() {
-            return "the ablation is of another load and tests nothing here";
+            return OTHER_LOAD;
         }
         match (&self.slope.passes, &self.kept) {
             (SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan { .. }, _) => {
@@ -111,9 +114,20 @@ impl<'a> Tested<'a> {
                 "in the ablation the step followed a known delay; no link was varied"
             }
             (SlopeVerdict::Follows, Some(Kept::Contradicts(_))) => "the ablation contradicts that",
-            (SlopeVerdict::Follows, Some(Kept::Warned(_) | Kept::OtherLoad { .. })) => {
-                "in the ablation the step followed the link, which raises no grade here, since the runs differ in more than the number of GPUs or their curve is in doubt"
+            (SlopeVerdict::Follows, Some(Kept::Warned { runs, curve })) => {
+                match (runs.is_some(), curve.is_some()) {
+                    (true, true) => {
+                        "in the ablation the step followed the link, which raises no grade here, since the runs differ in more than the number of GPUs, and their curve is in doubt"
+                    }
+                    (true, false) => {
+                        "in the ablation the step followed the link, which raises no grade here, since the runs differ in more than the number of GPUs"
+                    }
+                    (false, _) => {
+                        "in the ablation the step followed the link, which raises no grade here, since the curve is in doubt"
+                    }
+                }
             }
+            (SlopeVerdict::Follows, Some(Kept::OtherLoad { .. })) => OTHER_LOAD,
             (SlopeVerdict::Follows, None) if self.told.is_none() => {
                 "the ablation and the half-width model contradict each other, and neither is believed"
             }

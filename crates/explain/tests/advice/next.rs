@@ -1,10 +1,10 @@
 //! Which measurement comes first.
 
-use crate::boxes::{GRAPH_ALL_GATHER, mean, point, rtxpro6000_mig};
-use explain::{Cause, DRAWS, Grade, Inputs, NextStep, attribute, next, text};
+use crate::boxes::{GRAPH_ALL_GATHER, mean, nvidia, point, rtxpro6000_mig};
+use explain::{Cause, DRAWS, Grade, Inputs, NextStep, Raises, attribute, next, text};
 use measure::import::{Trace, trace};
-use measure::record::{CallMode, CollectiveKind};
-use tp_plan::Execution;
+use measure::record::{CallMode, CollectiveKind, PeerVerdict};
+use tp_plan::{EngineFacts, Execution};
 
 fn steps(inputs: &Inputs) -> Vec<NextStep> {
     next(inputs, &attribute(inputs, 1, DRAWS).unwrap())
@@ -223,4 +223,59 @@ fn on_a_soft_box_times_are_those_of_its_engine_and_a_trace_needs_a_real_server()
     assert_eq!(trace.takes().as_deref(), Some("about 8 minutes"));
     let of_real = self::steps(&real);
     assert!(!how(&of_real, "nsys").unwrap().how.contains("needs a real"));
+}
+
+#[test]
+fn an_ablation_is_promised_grade_b_only_where_it_would_raise_one() {
+    let raises = |inputs: &Inputs| {
+        let steps = steps(inputs);
+        how(&steps, "serve-bench ablate").unwrap().raises.clone()
+    };
+    let why = |inputs: &Inputs| match raises(inputs) {
+        Some(Raises::Not { why }) => why,
+        other => panic!("{other:?}"),
+    };
+    let graph = with_curve(CallMode::Graph);
+    assert_eq!(raises(&graph), Some(Raises::ToB));
+    let none = why(&rtxpro6000_mig());
+    assert!(none.contains("without a curve of this box"), "{none}");
+    let eager = why(&with_curve(CallMode::BackToBack));
+    assert!(
+        eager.contains("evidence for the all-reduces is D"),
+        "{eager}"
+    );
+    // 55 us at 256 KiB, and 50 at 512: 1.1 times.
+    let mut dips = graph.clone();
+    dips.curve
+        .push(point(CollectiveKind::AllReduce, 512 << 10, 50.0));
+    let dips = why(&dips);
+    assert!(
+        dips.contains("sizes of the curve that are in doubt"),
+        "{dips}"
+    );
+    // The library's curve, while the engine reduces with a kernel of its own.
+    let mut own = graph.clone();
+    own.around = nvidia(Some(true), "", 96);
+    own.engines = [1, 2].map(|tp| EngineFacts::vllm(tp, &own.around)).to_vec();
+    own.known.mig = false;
+    own.known.peers = vec![PeerVerdict::Direct; 2];
+    let own = why(&own);
+    assert!(own.contains("evidence for the all-reduces is D"), "{own}");
+    let mut versions = graph;
+    for (run, version) in versions.serve.iter_mut().zip(["0.12.0", "0.13.0"]) {
+        run.1.conditions.version = Some(version.to_owned());
+    }
+    let versions = why(&versions);
+    assert!(
+        versions.contains(
+            "while the runs differ in more than the number of GPUs: not the same engine version"
+        ),
+        "{versions}"
+    );
+    let traced = {
+        let mut inputs = with_curve(CallMode::Graph);
+        inputs.evidence.trace = Some(traced());
+        why(&inputs)
+    };
+    assert!(traced.contains("measured already"), "{traced}");
 }

@@ -2,9 +2,9 @@
 
 use crate::text::{attributed, attribution, range};
 use explain::{
-    Ablation, Arm, Attribution, Cause, Change, Claim, CollectiveCost, Explanation, Grade,
-    HalfModel, Launch, Measurement, NextStep, Outcome, VarianceShare, answer, in_figures, slope,
-    text,
+    Ablation, Arm, Attribution, Cause, Change, Claim, CollectiveCost, Explanation, Gate, Grade,
+    HalfModel, Launch, Measurement, NextStep, Outcome, Raises, VarianceShare, Verdict, answer,
+    in_figures, slope, text,
 };
 use measure::record::{CollectiveKind, CollectivePath};
 
@@ -30,7 +30,7 @@ fn arm(name: &str, change: Change, us: f64, ms: f64) -> Arm {
 }
 
 /// A baseline of this collective time and step, and two arms of 161 collectives that take 40 and 80 us longer.
-fn ablation(us: f64, ms: f64, change: Change) -> Ablation {
+pub(super) fn ablation(us: f64, ms: f64, change: Change) -> Ablation {
     let longer = |name, by: f64| arm(name, change, us + by, ms + 161.0 * by / 1e3);
     Ablation {
         schema: 1,
@@ -224,6 +224,50 @@ fn communication_that_the_arms_alone_tell_leads_and_tells_what_free_links_give()
     );
 }
 
+#[test]
+fn which_of_runs_and_curve_keeps_the_arms_from_raising_a_grade_is_said() {
+    let warns = |names: &[&str]| {
+        let mut shown = attributed(curved());
+        shown.gates.extend(names.iter().map(|name| Gate {
+            name: (*name).to_owned(),
+            verdict: Verdict::Warned,
+            seen: "something".to_owned(),
+            needed: String::new(),
+            what_to_run: None,
+        }));
+        let shown = shown.with_slope(slope(&ablation(55.0, 44.9, Change::Link), 1, 1000));
+        let said = answer(&shown).remove(0);
+        let end = said.split("which raises no grade here, since ").last();
+        let caveat = told(&shown).caveats.last().cloned().unwrap();
+        (end.unwrap().to_owned(), caveat)
+    };
+    let (runs, curve) = (
+        "same engine version",
+        "collectives take longer for more bytes",
+    );
+    assert_eq!(
+        warns(&[runs]),
+        (
+            "the runs differ in more than the number of GPUs.".to_owned(),
+            "not the same engine version (something): the ablation raises no grade".to_owned()
+        )
+    );
+    assert_eq!(
+        warns(&[curve]),
+        (
+            "the curve is in doubt.".to_owned(),
+            "the curve is in doubt (something): the ablation raises no grade".to_owned()
+        )
+    );
+    assert_eq!(
+        warns(&[curve, runs]),
+        (
+            "the runs differ in more than the number of GPUs, and their curve is in doubt.".to_owned(),
+            "not the same engine version (something); the curve is in doubt (something): the ablation raises no grade".to_owned()
+        )
+    );
+}
+
 fn step(how: &str) -> NextStep {
     NextStep {
         share: VarianceShare {
@@ -235,17 +279,36 @@ fn step(how: &str) -> NextStep {
         how: how.to_owned(),
         narrows: None,
         minutes: None,
+        raises: None,
     }
 }
 
 #[test]
 fn what_a_measurement_brings_is_what_it_will_do() {
-    let ablate = step("serve-bench ablate --model m").brings();
+    let ablate = |raises: Option<Raises>| {
+        let mut ablate = step("serve-bench ablate --model m");
+        ablate.raises = raises;
+        ablate.brings()
+    };
+    let raised = ablate(Some(Raises::ToB));
     assert!(
-        ablate.contains("grade B")
-            && ablate.contains("lower figure")
-            && !ablate.contains("in the place"),
-        "{ablate}"
+        raised.contains("grade B")
+            && raised.contains("lower figure")
+            && !raised.contains("in the place"),
+        "{raised}"
+    );
+    let why = "without a curve".to_owned();
+    let not = ablate(Some(Raises::Not { why }));
+    assert!(
+        not.contains("and gives communication a lower figure; it raises no grade without a curve; this interval")
+            && !not.contains("grade B"),
+        "{not}"
+    );
+    // Explanations from before it was told promise nothing.
+    let before = ablate(None);
+    assert!(
+        before.contains("lower figure") && !before.contains("grade"),
+        "{before}"
     );
     let links = step("p2p-bw --gpus 0,1").brings();
     assert!(links.contains("which path"), "{links}");
@@ -291,6 +354,7 @@ fn an_ablation_that_follows_is_in_the_first_sentence_and_not_asked_for_again() {
             how: "serve-bench ablate --model m".to_owned(),
             narrows: None,
             minutes: None,
+            raises: None,
         });
     }
     let mut tested = slope(&shown_in(161.0), 1, 1000);

@@ -7,6 +7,7 @@ mod belonging;
 mod beside;
 mod boxes;
 mod conditions;
+mod contradicted;
 mod curves;
 mod evidence;
 mod field_case;

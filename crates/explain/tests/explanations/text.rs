@@ -142,6 +142,7 @@ fn the_first_screen_answers_and_the_rest_is_behind_it() {
                 after_ms: 2.0,
             }),
             minutes: Some(6.0),
+            raises: None,
         }],
         what_if: vec![],
     });
@@ -304,6 +305,7 @@ fn a_main_cause_is_named_where_no_other_can_be_as_large_and_only_there() {
             how: "allreduce-bench".to_owned(),
             narrows: None,
             minutes: None,
+            raises: None,
         });
     }
     let all = answer(&shown);
