@@ -45,6 +45,8 @@ const TO_STAND_OUT: usize = 3;
 pub(crate) struct Outlier {
     /// The sizes that may be it: without either of them the curve grows.
     pub(crate) sizes: Vec<u64>,
+    /// Its curve.
+    pub(crate) curve: Vec<CurvePoint>,
     /// What was seen.
     pub(crate) words: String,
 }
@@ -67,19 +69,27 @@ pub(crate) fn outlier(points: &[CurvePoint]) -> Option<Outlier> {
     curves(points).iter().find_map(|curve| {
         let words = falls(curve)?;
         let sizes = standing_out(curve);
-        (!sizes.is_empty()).then_some(Outlier { sizes, words })
+        (!sizes.is_empty()).then(|| Outlier {
+            sizes,
+            curve: curve.iter().map(|point| (*point).clone()).collect(),
+            words,
+        })
     })
 }
 
 /// Curves that [`not_growing`] lets pass, and that are not what collectives take where nothing changes on the way: a larger message that
 /// is faster by more than [`SAME`] and beyond the intervals of both, or as fast as one of [`STEP`] times less; each in words. Only what
-/// bytes make of a time counts, and only where a size that is `read` lies within the two.
-pub(crate) fn doubtful(points: &[CurvePoint], read: &[u64]) -> Vec<String> {
+/// bytes make of a time counts, and only where a size of the curve that is `read` lies within the two.
+pub(crate) fn doubtful(
+    points: &[CurvePoint],
+    read: &dyn Fn(&[&CurvePoint]) -> Vec<u64>,
+) -> Vec<String> {
     let all = curves(points);
     let unexplained = all.iter().filter(|curve| falls(curve).is_none());
     unexplained
         .filter_map(|curve| {
             let bound = bound_by_bytes(curve);
+            let read = read(curve);
             let counts = |small: &CurvePoint, large: &CurvePoint| {
                 let within = small.bytes_per_rank..=large.bytes_per_rank;
                 bound(small) && read.iter().any(|size| within.contains(size))
@@ -265,6 +275,11 @@ mod tests {
     fn curve(points: &[(u64, f64)]) -> Vec<CurvePoint> {
         let point = |(bytes, us): &(u64, f64)| point(*bytes, *us, None);
         points.iter().map(point).collect()
+    }
+
+    /// With the same sizes read of all curves.
+    fn doubtful(points: &[CurvePoint], read: &[u64]) -> Vec<String> {
+        super::doubtful(points, &|_| read.to_vec())
     }
 
     #[test]

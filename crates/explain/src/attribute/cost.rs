@@ -2,7 +2,8 @@
 
 mod choose;
 
-use measure::record::{CollectiveKind, CollectivePath, PlannedCollective};
+use measure::import::CurvePoint;
+use measure::record::{CallMode, CollectiveKind, CollectivePath, PlannedCollective};
 use measure::unit::ByteCount;
 
 use super::deck::Knob;
@@ -32,6 +33,8 @@ pub(crate) struct Curves {
     all_gather: Option<Curve>,
     /// Whether the curves are of this box.
     pub(crate) is_own: bool,
+    /// The mode of the library's curve and of the engine's own, where they are of this box and have one.
+    modes: (Option<CallMode>, Option<CallMode>),
     /// Whether they are of this box in the mode of the engine.
     fits: bool,
     /// The factor from the library's curve to the engine, and that of the mode; the latter is `None` where no mode matters.
@@ -44,6 +47,32 @@ pub(crate) struct Curves {
     pub(crate) timed_in: String,
     custom_source: String,
     pub(crate) caveats: Vec<String>,
+}
+
+/// A size at which a collective is read, and the curve that it is read from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadAt {
+    kind: CollectiveKind,
+    ranks: u32,
+    mode: Option<CallMode>,
+    by_engine: bool,
+    pub(crate) bytes: u64,
+}
+
+impl ReadAt {
+    /// The same where the points of a curve bear the engine that reduced on CPUs.
+    pub(crate) fn of_engine_on_cpus(self) -> Self {
+        Self {
+            by_engine: true,
+            ..self
+        }
+    }
+
+    /// Whether it is read from the curve that a point is of.
+    pub(crate) fn is_of(&self, point: &CurvePoint) -> bool {
+        let of_point = (point.kind, point.ranks, point.mode, point.engine.is_some());
+        of_point == (self.kind, self.ranks, self.mode, self.by_engine)
+    }
 }
 
 impl Curves {
@@ -108,6 +137,26 @@ impl Curves {
                 )
             }
         }
+    }
+
+    /// Which points of this box's curve a collective is read from; `None` where it is read from published times.
+    pub(crate) fn taken_from(&self, planned: &PlannedCollective) -> Option<ReadAt> {
+        let (curve, bytes) = self.read(planned);
+        let by_engine = self
+            .custom
+            .as_ref()
+            .is_some_and(|own| std::ptr::eq(own, curve));
+        self.is_own.then_some(ReadAt {
+            kind: curve.kind,
+            ranks: curve.ranks,
+            mode: if by_engine {
+                self.modes.1
+            } else {
+                self.modes.0
+            },
+            by_engine,
+            bytes,
+        })
     }
 
     /// The least and the most share of a collective's time that its bytes take; `None` where the curve shows no bandwidth.

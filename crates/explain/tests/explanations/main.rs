@@ -9,6 +9,7 @@ mod boxes;
 mod conditions;
 mod contradicted;
 mod curves;
+mod dips;
 mod evidence;
 mod field_case;
 mod launches;

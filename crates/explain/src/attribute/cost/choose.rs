@@ -125,6 +125,7 @@ impl Curves {
             let kind = CollectiveKind::AllReduce;
             Some((mode?, Curve::of_engine(&points, kind, inputs.tp, mode)?))
         });
+        let modes = (mode, engine.as_ref().map(|(own, _)| *own));
         let custom_transfer = match &engine {
             Some((own, _)) if in_situ(Some(*own)) != in_situ(mode) => {
                 deck.add(Knob::TransferOfEngine, inputs.prior(in_situ(Some(*own)))?);
@@ -157,6 +158,7 @@ impl Curves {
                     .all(|of| curve.reaches(of.bytes_per_rank))
             }),
             is_own: true,
+            modes,
             fits: fits(mode),
             transfer: Knob::Transfer,
             mode: Some(Knob::Mode),
@@ -201,6 +203,7 @@ impl Curves {
             custom_transfer: knob,
             all_gather: None,
             is_own: false,
+            modes: (None, None),
             fits: false,
             transfer: knob,
             mode: Some(Knob::Mode),
