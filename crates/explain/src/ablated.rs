@@ -179,7 +179,7 @@ pub(crate) fn would_raise(attribution: &Attribution, gates: &[Gate]) -> Raises {
     let bar = attribution.bar(Cause::AllReduce);
     first(match bar.and_then(|bar| bar.grade) {
         Some(Grade::A | Grade::B) => "of all-reduces that are measured already",
-        Some(_) if !attribution.is_by_published() => {
+        Some(_) if !attribution.collectives.is_empty() && !attribution.is_by_published() => {
             "of this curve, whose evidence for the all-reduces is D: that takes one in the engine's mode, of its kernel and at their size"
         }
         _ => "without a curve of this box at the all-reduces' size",

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ablated::{Kept, timed_alone};
+use crate::ablated::{Kept, timed_alone, would_raise};
 use crate::advise::{Advice, Rule, advise};
 use crate::attribute::{Attribution, Cause, Refusal, attribute};
 use crate::bounded::{Bounded, bounded};
@@ -95,6 +95,10 @@ impl Explanation {
                                 .to_owned(),
                         );
                         advice.retain(|of| !of.rule.is_by_half());
+                        let raises = would_raise(attribution, &self.gates);
+                        for step in next.iter_mut().filter(|step| step.is_ablation()) {
+                            step.raises = Some(raises.clone());
+                        }
                     }
                 }
             }

@@ -183,8 +183,10 @@ fn known(given: &[String]) -> Result<Priors, Stop> {
 
 fn code(explanation: &Explanation) -> u8 {
     match &explanation.outcome {
-        // A curve that does not fit attributes no communication.
-        Outcome::Attributed { attribution, .. } if attribution.misfit.is_some() => {
+        // A curve that does not fit attributes no communication, nor do two measurements that contradict each other.
+        Outcome::Attributed { attribution, .. }
+            if attribution.misfit.is_some() || attribution.is_half_contradicted() =>
+        {
             exit::INCONCLUSIVE
         }
         Outcome::Attributed { .. } => exit::DONE,

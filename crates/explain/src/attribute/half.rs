@@ -158,7 +158,8 @@ impl Attribution {
     }
 
     /// Whether something contradicts the half-width model, so that no cause leads and nothing that rests on it is advised.
-    pub(crate) fn is_half_contradicted(&self) -> bool {
+    #[must_use]
+    pub fn is_half_contradicted(&self) -> bool {
         let half = self.half.as_ref();
         half.is_some_and(|half| !half.contradicts.is_empty())
     }

@@ -136,7 +136,12 @@ fn a_half_width_model_that_leaves_less_than_the_arms_time_is_run_again_with_them
         "What to do first: run the half-width model (serve-bench half-model --run) and the ablation (serve-bench ablate) again, one after the other."
     );
     let mut next = shown.outcome.to_measure().iter();
-    assert!(next.any(|step| step.how.starts_with("serve-bench ablate")));
+    let ablate = next.find(|step| step.how.starts_with("serve-bench ablate"));
+    let brings = ablate.unwrap().brings();
+    assert!(
+        brings.contains("raises no grade before the half-width model"),
+        "{brings}"
+    );
     // A curve that gives as much as the arms leaves the model alone against two.
     let curved = with_curve(with_half(43.0), 38.5, 193.0);
     let shown = explain(&curved, 1, DRAWS).with_slope(slope(&arms(&curved), 1, 1000));
