@@ -333,6 +333,7 @@ mod tests {
                     text: String::new(),
                     is_open: true,
                 }),
+                unwatched: None,
             },
             Entry::End {
                 report: Box::new(made::report("n1", ended.clone())),

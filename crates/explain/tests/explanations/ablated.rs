@@ -536,6 +536,7 @@ fn arms_bear_the_calls_out_where_a_half_width_model_leaves_more_that_follows_no_
         by_curve: Some(range(8.5, 9.0, 9.5)),
         gap: Some(range(2.3, 4.3, 4.7)),
         agrees: Some(false),
+        contradicts: Vec::new(),
     });
     let shown = with(of, &ablation(55.0, 44.9, Change::Link));
     let first = &answer(&shown)[0];
