@@ -331,6 +331,7 @@ fn of_limit(check: &Check) -> Option<String> {
         return None;
     }
     // The least or most of all readings has no interval.
+    let has_interval = low.is_some() && high.is_some();
     let (low, high) = low.zip(*high).unwrap_or((*value, *value));
     let is_good = |line: Option<f64>| {
         line.is_none_or(|line| match limit.good {
@@ -352,7 +353,9 @@ fn of_limit(check: &Check) -> Option<String> {
         Verdict::Warn if !is_good(limit.fail) => {
             Some("warns and its interval does not lie within the limit that fails".to_owned())
         }
-        Verdict::Fail | Verdict::Warn if is_within && of_limit.contains(&check.reason.code) => {
+        Verdict::Fail | Verdict::Warn
+            if has_interval && is_within && of_limit.contains(&check.reason.code) =>
+        {
             Some("does not pass and its interval lies within its limit".to_owned())
         }
         _ => None,
