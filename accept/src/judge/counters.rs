@@ -65,7 +65,7 @@ fn of_devices(judging: &Judging<'_>, counters: &Counters, about: &[String]) -> C
         .collect();
     let unread: Vec<&str> = rows
         .iter()
-        .filter_map(|row| row.before.as_ref().err().or(row.after.as_ref().err()))
+        .filter_map(|row| row.before.as_ref().err())
         .map(String::as_str)
         .collect();
     let order = |(_, counted): &&(usize, Counted)| match counted.verdict {
@@ -205,13 +205,26 @@ fn number(count: u64) -> f64 {
     count as f64
 }
 
-/// A counter against its limit; `None` where it was not read, or has none.
+/// A counter against its limit; `None` where it was never read, or has none.
 fn of_row(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Option<Counted> {
-    let (before, after) = row.before.as_ref().ok().zip(row.after.as_ref().ok())?;
+    let before = row.before.as_ref().ok()?;
     let limits = judging
         .row(KIND, Some(&row.key))
         .filter(|limit| limit.of.as_deref() == Some(&row.key))?;
     let name = format!("{} of {}", row.key, row.place);
+    let after = match &row.after {
+        Ok(after) => after,
+        Err(why) => {
+            return Some(Counted {
+                verdict: Verdict::Inconclusive,
+                code: ReasonCode::Unreadable,
+                text: format!(
+                    "{name} stood at {before} and was not read at the end, so that its rise is not known ({why})"
+                ),
+                limit: None,
+            });
+        }
+    };
     let is_rate = limits.unit == LimitUnit::EventsPerHour;
     let Some(rise) = Rise::of(&row.key, *before, *after, over_s, is_rate) else {
         return Some(Counted {

@@ -183,7 +183,7 @@ impl Span<'_> {
 }
 
 /// When a line was written, on the monitor's clock.
-fn instant(line: &MonitorLine) -> u64 {
+pub(crate) fn instant(line: &MonitorLine) -> u64 {
     match line {
         MonitorLine::Header(_) => 0,
         MonitorLine::Sample(sample) => sample.answered_ns,

@@ -5,6 +5,7 @@
 //! of the monitor, which asks it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use measure::record::{LinkDevice, MonitorDevice, MonitorLine, MonitorValues};
 use rustix::time::{ClockId, clock_gettime};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use topology::{Machine, PciAddress, PciTree, RasErrors, Sysfs};
 
 use crate::findings::{Counter, Counters};
+use crate::judge::{BLOCKED, has_ended, instant};
 
 /// One reading of all counters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -185,15 +187,29 @@ const MONITORED: [(&str, &str, Value); 3] = [
     }),
 ];
 
+/// What was told of one counter.
+#[derive(Clone, Copy)]
+struct Told {
+    first: u64,
+    last: u64,
+    /// The monitor that told the last, by its place, and when, on that one's clock.
+    at: (usize, u64),
+}
+
 /// What each device's counters rose by between the first and the last of a monitor's readings that say so; the reason of one that it
-/// never gave. Packets that were sent again are told where they can be read alone: AER counts them, too.
-pub(crate) fn monitored(lines: &[MonitorLine]) -> Vec<Counter> {
+/// never gave, or gave no more at the end: for that the caller knows of a monitor that was `lost`. A rise that was seen is one all the
+/// same. Packets that were sent again are told where they can be read alone: AER counts them, too.
+pub(crate) fn monitored(lines: &[MonitorLine], lost: Option<&str>) -> Vec<Counter> {
     // By device and row of the table.
     let mut labels: Vec<String> = Vec::new();
-    let mut seen: BTreeMap<(String, usize), Result<(u64, u64), String>> = BTreeMap::new();
+    let mut seen: BTreeMap<(String, usize), Result<Told, String>> = BTreeMap::new();
+    // Which monitor it is, and its last line's instant.
+    let (mut monitor, mut until_ns) = (0, 0);
     for line in lines {
+        until_ns = until_ns.max(instant(line));
         match line {
             MonitorLine::Header(header) => {
+                (monitor, until_ns) = (monitor + 1, 0);
                 let label = |device: &MonitorDevice| device.label.clone();
                 labels = header.devices.iter().map(label).collect();
                 for gap in &header.unavailable {
@@ -212,27 +228,46 @@ pub(crate) fn monitored(lines: &[MonitorLine]) -> Vec<Counter> {
                     continue;
                 };
                 for (row, (_, _, value)) in MONITORED.iter().enumerate() {
-                    let Some(count) = value(&sample.values) else {
+                    let Some(last) = value(&sample.values) else {
                         continue;
                     };
-                    let entry = seen
-                        .entry((label.clone(), row))
-                        .or_insert(Ok((count, count)));
+                    let at = (monitor, sample.answered_ns);
+                    let first = last;
+                    let entry =
+                        seen.entry((label.clone(), row))
+                            .or_insert(Ok(Told { first, last, at }));
                     match entry {
-                        Ok((_, last)) => *last = count,
-                        unread @ Err(_) => *unread = Ok((count, count)),
+                        Ok(told) => (told.last, told.at) = (last, at),
+                        unread @ Err(_) => *unread = Ok(Told { first, last, at }),
                     }
                 }
             }
             _ => {}
         }
     }
-    let counter = |((label, row), counts): ((String, usize), Result<(u64, u64), String>)| Counter {
-        devices: vec![label.clone()],
-        place: label,
-        key: MONITORED[row].0.to_owned(),
-        before: counts.clone().map(|(before, _)| before),
-        after: counts.map(|(_, after)| after),
+    let no_more = |told: &Told| {
+        let (by, at_ns) = told.at;
+        let silent = Duration::from_nanos(until_ns.saturating_sub(at_ns));
+        let is_over = by < monitor || has_ended(silent, Duration::from_nanos(until_ns));
+        match lost {
+            Some(why) => Some(why.to_owned()),
+            None if is_over => Some(format!("it was told no more at the end: {BLOCKED}")),
+            None => None,
+        }
+    };
+    let counter = |((label, row), told): ((String, usize), Result<Told, String>)| {
+        let after = match &told {
+            Ok(told) if told.last == told.first => no_more(told).map_or(Ok(told.last), Err),
+            Ok(told) => Ok(told.last),
+            Err(why) => Err(why.clone()),
+        };
+        Counter {
+            devices: vec![label.clone()],
+            place: label,
+            key: MONITORED[row].0.to_owned(),
+            before: told.map(|told| told.first),
+            after,
+        }
     };
     seen.into_iter().map(counter).collect()
 }

@@ -209,7 +209,9 @@ impl Run<'_> {
             let is_same = |row: &Counter| (&row.place, &row.key) == (&one.place, &one.key);
             counters.rows.iter().any(is_same)
         };
-        let mut monitored = counters::monitored(&session.findings.monitor);
+        let lost = session.findings.missing.get(&Group::Watch);
+        let lost = lost.map(|missing| missing.text.as_str());
+        let mut monitored = counters::monitored(&session.findings.monitor, lost);
         monitored.retain(|one| !known(one));
         counters.rows.extend(monitored);
         session.findings.counters = Some(counters);

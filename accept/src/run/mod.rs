@@ -4,7 +4,7 @@
 mod again;
 mod asked;
 mod commands;
-mod counters;
+pub(crate) mod counters;
 mod course;
 mod ending;
 mod environment;

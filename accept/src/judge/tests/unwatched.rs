@@ -8,6 +8,7 @@ use crate::cli::Level;
 use crate::findings::{Findings, Missing};
 use crate::judge::{has_ended, judge};
 use crate::report::{BoxVerdict, Check, Evidence, ReasonCode as R, Verdict};
+use crate::run::counters::monitored;
 
 const BOX: &str = "l40x4";
 
@@ -277,4 +278,45 @@ fn a_watch_ends_after_ten_seconds_or_a_tenth_of_the_run_and_two_seconds() {
     assert!(ended(2_000, 20_000) && !ended(2_000, 20_001));
     assert!(!ended(1_999, 2_000));
     assert!(ended(10_000, 3_600_000) && !ended(9_999, 3_600_000));
+}
+
+#[test]
+fn counters_that_are_told_no_more_at_the_end_are_open_and_a_rise_that_was_seen_stands() {
+    // Replays of the second device: 3 throughout, or 4 from the tenth reading on; told in the first 20 readings alone.
+    let rows = |rise: u32, told: u64, lost: Option<&str>| {
+        let findings = with(|number, sample| {
+            let count = 3 + if number < 10 { 0 } else { rise };
+            sample.values.pcie_replays = (number < told).then_some(count);
+            true
+        });
+        let mut rows = monitored(&findings.monitor, lost);
+        rows.retain(|row| row.key == "pcie_replays" && row.place == "GPU1");
+        assert_eq!(rows.len(), 1);
+        (rows[0].before.clone(), rows[0].after.clone())
+    };
+    assert_eq!(rows(0, 50, None), (Ok(3), Ok(3)));
+    assert_eq!(rows(1, 50, None), (Ok(3), Ok(4)));
+    // 1.9 s of 5: three seconds of silence are more than a tenth of the run and two seconds.
+    let (before, after) = rows(0, 20, None);
+    assert_eq!(before, Ok(3));
+    assert!(after.unwrap_err().contains("told no more at the end"));
+    assert_eq!(rows(1, 20, None), (Ok(3), Ok(4)));
+    let lost = Some("the monitor was lost");
+    assert!(rows(0, 50, lost).1.is_err());
+    assert_eq!(rows(1, 50, lost), (Ok(3), Ok(4)));
+}
+
+#[test]
+fn a_counter_that_was_not_read_at_the_end_clears_no_device() {
+    let mut findings = Played::new(BOX, 1, &[]).idle().findings(20);
+    let counters = findings.counters.as_mut().unwrap();
+    let row = counters.rows.iter_mut().find(|row| row.key == "aer_fatal");
+    let row = row.unwrap();
+    row.after = Err("it was not there any more".to_owned());
+    let label = row.devices[0].clone();
+    let checks = judged(&findings);
+    assert_eq!(
+        came(&checks, "counters", &label),
+        (Verdict::Inconclusive, R::Unreadable)
+    );
 }
