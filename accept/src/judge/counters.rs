@@ -62,6 +62,7 @@ fn of_devices(judging: &Judging<'_>, counters: &Counters, about: &[String]) -> C
         .iter()
         .enumerate()
         .filter_map(|(at, row)| Some((at, of_row(judging, row, counters.over_s)?)))
+        .chain(unended(judging, &rows))
         .collect();
     let unread: Vec<&str> = rows
         .iter()
@@ -205,26 +206,45 @@ fn number(count: u64) -> f64 {
     count as f64
 }
 
-/// A counter against its limit; `None` where it was never read, or has none.
-fn of_row(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Option<Counted> {
-    let before = row.before.as_ref().ok()?;
-    let limits = judging
+/// The limit of a counter.
+fn limits_of<'a>(judging: &'a Judging<'_>, row: &Counter) -> Option<&'a LimitRow> {
+    judging
         .row(KIND, Some(&row.key))
-        .filter(|limit| limit.of.as_deref() == Some(&row.key))?;
-    let name = format!("{} of {}", row.key, row.place);
-    let after = match &row.after {
-        Ok(after) => after,
-        Err(why) => {
-            return Some(Counted {
-                verdict: Verdict::Inconclusive,
-                code: ReasonCode::Unreadable,
-                text: format!(
-                    "{name} stood at {before} and was not read at the end, so that its rise is not known ({why})"
-                ),
-                limit: None,
-            });
-        }
+        .filter(|limit| limit.of.as_deref() == Some(&row.key))
+}
+
+/// Counters with a limit that were read before and not at the end: the place of the first, and what they come to.
+fn unended(judging: &Judging<'_>, rows: &[&Counter]) -> Option<(usize, Counted)> {
+    let is_unended = |row: &Counter| {
+        row.before.is_ok() && row.after.is_err() && limits_of(judging, row).is_some()
     };
+    let first = rows.iter().position(|row| is_unended(row))?;
+    let names: Vec<String> = rows
+        .iter()
+        .filter(|row| is_unended(row))
+        .map(|row| format!("{} of {}", row.key, row.place))
+        .collect();
+    let why = rows[first].after.as_ref().err()?;
+    let text = format!(
+        "{} not read at the end, so that no rise is known ({why})",
+        names.join(", ")
+    );
+    Some((
+        first,
+        Counted {
+            verdict: Verdict::Inconclusive,
+            code: ReasonCode::Unreadable,
+            text,
+            limit: None,
+        },
+    ))
+}
+
+/// A counter against its limit; `None` where it was not read, or has none.
+fn of_row(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Option<Counted> {
+    let (before, after) = row.before.as_ref().ok().zip(row.after.as_ref().ok())?;
+    let limits = limits_of(judging, row)?;
+    let name = format!("{} of {}", row.key, row.place);
     let is_rate = limits.unit == LimitUnit::EventsPerHour;
     let Some(rise) = Rise::of(&row.key, *before, *after, over_s, is_rate) else {
         return Some(Counted {

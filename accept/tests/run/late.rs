@@ -85,5 +85,7 @@ fn what_ran_behind_a_lost_monitor_stays_unwatched_when_the_run_is_gone_on_with()
         "{}",
         again.stderr
     );
-    assert_eq!(report["verdict"], "accepted_with_warnings", "{found:?}");
+    // The test's profile demands counters, and those of the driver's library were not read before the first load.
+    assert_eq!(found["counters GPU0"].1, "unreadable", "{found:?}");
+    assert_eq!(report["verdict"], "inconclusive", "{found:?}");
 }
