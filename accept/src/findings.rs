@@ -129,3 +129,11 @@ pub(crate) struct Counter {
     /// After.
     pub(crate) after: Result<u64, String>,
 }
+
+impl Counter {
+    /// By how much it rose; `None` where it fell or was not read.
+    pub(crate) fn rise(&self) -> Option<u64> {
+        let before = *self.before.as_ref().ok()?;
+        self.after.as_ref().ok()?.checked_sub(before)
+    }
+}

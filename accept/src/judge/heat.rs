@@ -72,7 +72,8 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
         let (verdict, code) = match &limit {
             Some(limit) if below(limit.fail) => (Verdict::Fail, ReasonCode::NearSlowdown),
             Some(limit) if below(limit.warn) => (Verdict::Warn, ReasonCode::NearSlowdown),
-            _ => (Verdict::Pass, ReasonCode::WithinLimit),
+            Some(_) => (Verdict::Pass, ReasonCode::WithinLimit),
+            None => (Verdict::Pass, ReasonCode::AsExpected),
         };
         let place = match least {
             ..0 => format!("{} degC above", least.unsigned_abs()),

@@ -14,7 +14,7 @@ use super::spread::is_open;
 use super::three_way::Figure;
 use crate::cli::Level;
 use crate::plural::plural;
-use crate::report::{Check, Evidence, ReasonCode};
+use crate::report::{Check, Evidence, ReasonCode, Side};
 use measure::record::Endpoint;
 
 const KIND: &str = "drift";
@@ -106,10 +106,26 @@ fn of_course(
     let check = over(judging, (&case, &ends), course, 1)?;
     let most = TOGETHER.min(course.len() / 2);
     let check = match most {
-        2.. if is_open(&check) => over(judging, (&case, &ends), course, most)?,
+        // Other rounds do not outvote a last one whose median is beyond the line itself: what comes late stands there first.
+        2.. if is_open(&check) && !is_beyond(&check) => {
+            over(judging, (&case, &ends), course, most)?
+        }
         _ => check,
     };
     Some(told(check, course))
+}
+
+/// Whether the figure itself lies beyond the line that fails, whatever its interval.
+fn is_beyond(check: &Check) -> bool {
+    let (Some(limit), Some(Evidence::Measured { value, .. })) =
+        (&check.limit, check.evidence.first())
+    else {
+        return false;
+    };
+    limit.fail.is_some_and(|fail| match limit.good {
+        Side::AtLeast => *value < fail,
+        Side::AtMost => *value > fail,
+    })
 }
 
 /// The last so many rounds over the first so many.

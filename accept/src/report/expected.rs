@@ -131,7 +131,8 @@ fn is_as(kind: &str, value: &str, expected: &str) -> bool {
                 Some(beginning) => value.starts_with(beginning),
                 None => value
                     .strip_prefix(name)
-                    .is_some_and(|rest| rest.starts_with(", ")),
+                    // Without its memory where that was not told.
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(", ")),
             }),
         "link" => is_link(value, expected),
         "link_transitions" => {

@@ -86,6 +86,12 @@ impl Reading {
         }
     }
 
+    /// How long ago it was taken; `None` where the machine started anew since.
+    pub(crate) fn ago(&self, boot: Option<&str>) -> Option<Duration> {
+        let is_of_boot = boot.is_some() && self.boot.as_deref() == boot;
+        is_of_boot.then(|| Duration::from_secs_f64((up_s() - self.up_s).max(0.0)))
+    }
+
     /// What rose between this reading and a later one. A row that only one of them has says so.
     pub(crate) fn until(&self, after: &Self) -> Counters {
         let row = |row: &Row| {
@@ -192,6 +198,8 @@ const MONITORED: [(&str, &str, Value); 3] = [
 struct Told {
     first: u64,
     last: u64,
+    /// All steps upwards: a reset of the device takes none of them back.
+    risen: u64,
     /// The monitor that told the last, by its place, and when, on that one's clock.
     at: (usize, u64),
 }
@@ -232,13 +240,19 @@ pub(crate) fn monitored(lines: &[MonitorLine], lost: Option<&str>) -> Vec<Counte
                         continue;
                     };
                     let at = (monitor, sample.answered_ns);
-                    let first = last;
-                    let entry =
-                        seen.entry((label.clone(), row))
-                            .or_insert(Ok(Told { first, last, at }));
+                    let begun = Told {
+                        first: last,
+                        last,
+                        risen: 0,
+                        at,
+                    };
+                    let entry = seen.entry((label.clone(), row)).or_insert(Ok(begun));
                     match entry {
-                        Ok(told) => (told.last, told.at) = (last, at),
-                        unread @ Err(_) => *unread = Ok(Told { first, last, at }),
+                        Ok(told) => {
+                            told.risen += last.saturating_sub(told.last);
+                            (told.last, told.at) = (last, at);
+                        }
+                        unread @ Err(_) => *unread = Ok(begun),
                     }
                 }
             }
@@ -257,8 +271,8 @@ pub(crate) fn monitored(lines: &[MonitorLine], lost: Option<&str>) -> Vec<Counte
     };
     let counter = |((label, row), told): ((String, usize), Result<Told, String>)| {
         let after = match &told {
-            Ok(told) if told.last == told.first => no_more(told).map_or(Ok(told.last), Err),
-            Ok(told) => Ok(told.last),
+            Ok(told) if told.risen > 0 => Ok(told.first + told.risen),
+            Ok(told) => no_more(told).map_or(Ok(told.last), Err),
             Err(why) => Err(why.clone()),
         };
         Counter {

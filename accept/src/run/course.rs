@@ -3,8 +3,9 @@
 //! What is measured in between is the session's; what comes of it at the end is in `ending`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use program::kernel_log::KernelLog;
+use program::kernel_log::{KernelLog, Logged};
 use program::{Stop, provenance, say, signal_name};
 use topology::Sysfs;
 
@@ -164,7 +165,7 @@ impl Run<'_> {
         let rebooted = kept.is_some_and(|kept| kept.boots.iter().any(|then| *then != boot));
         session.keep(&Entry::Segment {
             at: provenance::now(),
-            boot,
+            boot: boot.clone(),
         })?;
         if let Some(kept) = kept {
             write::taken_up(kept, session.folder.path(), &self.args.forms)?;
@@ -176,9 +177,18 @@ impl Run<'_> {
         }
         session.expect();
         session.take_up();
+        // What a run that was gone on with met before is of the run.
+        let mut met = Vec::new();
         if !scene.is_soft() {
+            let began = kept
+                .and_then(|kept| kept.before.as_ref())
+                .and_then(|before| before.ago(boot.as_deref()));
             let stood = KernelLog::kept().and_then(|mut log| log.logged());
-            session.findings.kernel_log_before = Some(stood);
+            session.findings.kernel_log_before = Some(stood.map(|lines| {
+                let (of_run, stood) = of_run(lines, began);
+                met = of_run;
+                stood
+            }));
         }
         let mut log = match scene.is_soft() {
             // Lines of this machine's kernel say nothing of a soft box.
@@ -204,10 +214,11 @@ impl Run<'_> {
         self.watched(session, unwatched);
         let after = scene.counters_after()?;
         let mut counters = before.until(&after);
-        // What the kernel shows of a device's own memory is not told twice.
+        // What the kernel shows of a device's own memory is not told twice, unless the monitor saw more: a reset takes the kernel's back.
         let known = |one: &Counter| {
-            let is_same = |row: &Counter| (&row.place, &row.key) == (&one.place, &one.key);
-            counters.rows.iter().any(is_same)
+            let is_same = |row: &&Counter| (&row.place, &row.key) == (&one.place, &one.key);
+            let mut same = counters.rows.iter().filter(is_same);
+            same.any(|row| row.rise() >= one.rise())
         };
         let lost = session.findings.missing.get(&Group::Watch);
         let lost = lost.map(|missing| missing.text.as_str());
@@ -217,7 +228,9 @@ impl Run<'_> {
         session.findings.counters = Some(counters);
         session.findings.kernel_log = Some(match &mut log {
             None => Ok(Vec::new()),
-            Some(Ok(log)) => log.lines(),
+            Some(Ok(log)) => log
+                .lines()
+                .map(|lines| met.into_iter().chain(lines).collect()),
             Some(Err(why)) => Err(why.clone()),
         });
         session.findings.missing.remove(&Group::Counters);
@@ -225,6 +238,13 @@ impl Run<'_> {
         session.judge()?;
         outcome
     }
+}
+
+/// The kernel's lines since a run began so long ago, and those of before; a line that does not say when it was written is of before.
+fn of_run(lines: Vec<Logged>, began: Option<Duration>) -> (Vec<String>, Vec<Logged>) {
+    let is_of_run = |line: &Logged| line.ago.zip(began).is_some_and(|(ago, began)| ago <= began);
+    let (of_run, stood): (Vec<Logged>, Vec<Logged>) = lines.into_iter().partition(is_of_run);
+    (of_run.into_iter().map(|line| line.text).collect(), stood)
 }
 
 /// Reservations that hold from the start.
@@ -242,4 +262,29 @@ fn notes(is_soft: bool) -> Vec<String> {
         ));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_since_a_run_began_are_of_the_run() {
+        let line = |seconds: Option<u64>, text: &str| Logged {
+            ago: seconds.map(Duration::from_secs),
+            text: text.to_owned(),
+        };
+        let lines = || {
+            vec![
+                line(Some(90), "old"),
+                line(None, "undated"),
+                line(Some(20), "Xid 48"),
+            ]
+        };
+        let (of_run_now, stood) = of_run(lines(), Some(Duration::from_secs(60)));
+        assert_eq!(of_run_now, ["Xid 48"]);
+        assert_eq!(stood.len(), 2);
+        // A run that begins now met nothing.
+        assert_eq!(of_run(lines(), None).1.len(), 3);
+    }
 }

@@ -307,6 +307,30 @@ fn counters_that_are_told_no_more_at_the_end_are_open_and_a_rise_that_was_seen_s
 }
 
 #[test]
+fn a_rise_that_a_reset_took_back_is_a_rise_all_the_same() {
+    // 3, then 5 from the tenth reading on, and 0 behind a reset: two more; without the two, a fall by which nothing is known.
+    let rows = |most: u32| {
+        let findings = with(|number, sample| {
+            sample.values.pcie_replays = Some(match number {
+                ..10 => 3,
+                10..30 => most,
+                _ => 0,
+            });
+            true
+        });
+        let mut rows = monitored(&findings.monitor, None);
+        rows.retain(|row| row.key == "pcie_replays" && row.place == "GPU1");
+        (
+            rows[0].before.clone(),
+            rows[0].after.clone(),
+            rows[0].rise(),
+        )
+    };
+    assert_eq!(rows(5), (Ok(3), Ok(5), Some(2)));
+    assert_eq!(rows(3), (Ok(3), Ok(0), None));
+}
+
+#[test]
 fn a_counter_that_was_not_read_at_the_end_clears_no_device() {
     let mut findings = Played::new(BOX, 1, &[]).idle().findings(20);
     let counters = findings.counters.as_mut().unwrap();
