@@ -43,7 +43,7 @@ pub(crate) use counters::Rise;
 use judging::Judging;
 pub(crate) use judging::is_asked;
 use pool::Pool;
-pub(crate) use readings::{BLOCKED, has_ended, instant};
+pub(crate) use readings::{BLOCKED, has_ended};
 pub(crate) use spread::is_open;
 pub(crate) use trouble::{STARVED, STOPPED, has_fault};
 

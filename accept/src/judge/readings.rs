@@ -79,7 +79,7 @@ impl<'a> Readings<'a> {
             let Some(span) = spans.last_mut() else {
                 continue;
             };
-            span.until_ns = span.until_ns.max(instant(line));
+            span.until_ns = span.until_ns.max(line.written_ns());
             match line {
                 MonitorLine::Sample(sample) if span.device == Some(sample.device) => {
                     span.samples.push(sample);
@@ -179,17 +179,5 @@ impl Span<'_> {
             },
             until_ns: self.until_ns,
         })
-    }
-}
-
-/// When a line was written, on the monitor's clock.
-pub(crate) fn instant(line: &MonitorLine) -> u64 {
-    match line {
-        MonitorLine::Header(_) => 0,
-        MonitorLine::Sample(sample) => sample.answered_ns,
-        MonitorLine::Late(late) => late.at_ns,
-        MonitorLine::Cpu(cpu) => cpu.at_ns,
-        MonitorLine::Gone { at_ns, .. } | MonitorLine::Lost { at_ns, .. } => *at_ns,
-        MonitorLine::End(end) => end.at_ns,
     }
 }

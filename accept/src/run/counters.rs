@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use topology::{Machine, PciAddress, PciTree, RasErrors, Sysfs};
 
 use crate::findings::{Counter, Counters};
-use crate::judge::{BLOCKED, has_ended, instant};
+use crate::judge::{BLOCKED, has_ended};
 
 /// One reading of all counters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -214,7 +214,7 @@ pub(crate) fn monitored(lines: &[MonitorLine], lost: Option<&str>) -> Vec<Counte
     // Which monitor it is, and its last line's instant.
     let (mut monitor, mut until_ns) = (0, 0);
     for line in lines {
-        until_ns = until_ns.max(instant(line));
+        until_ns = until_ns.max(line.written_ns());
         match line {
             MonitorLine::Header(header) => {
                 (monitor, until_ns) = (monitor + 1, 0);

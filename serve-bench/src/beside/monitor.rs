@@ -210,24 +210,12 @@ fn keep(seen: &mut Option<Seen>, at: Instant, line: MonitorLine) {
         }
         (MonitorLine::Header(_), Some(_)) | (_, None) => {}
         (line, Some(seen)) => {
-            let since = Duration::from_nanos(written_ns(&line));
+            let since = Duration::from_nanos(line.written_ns());
             seen.began = at.checked_sub(since).unwrap_or(seen.began).min(seen.began);
             if seen.lines.len() < MAX_LINES {
                 seen.lines.push(line);
             }
         }
-    }
-}
-
-/// When a line was written at the earliest, on the monitor's clock.
-fn written_ns(line: &MonitorLine) -> u64 {
-    match line {
-        MonitorLine::Header(_) => 0,
-        MonitorLine::Sample(sample) => sample.answered_ns,
-        MonitorLine::Late(late) => late.at_ns,
-        MonitorLine::Cpu(cpu) => cpu.at_ns,
-        MonitorLine::Gone { at_ns, .. } | MonitorLine::Lost { at_ns, .. } => *at_ns,
-        MonitorLine::End(end) => end.at_ns,
     }
 }
 

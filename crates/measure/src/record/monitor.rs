@@ -42,6 +42,21 @@ pub enum MonitorLine {
     End(MonitorEnd),
 }
 
+impl MonitorLine {
+    /// When it was written at the earliest, nanoseconds since the monitor's start; 0 for the header.
+    #[must_use]
+    pub fn written_ns(&self) -> u64 {
+        match self {
+            Self::Header(_) => 0,
+            Self::Sample(sample) => sample.answered_ns,
+            Self::Late(late) => late.at_ns,
+            Self::Cpu(cpu) => cpu.at_ns,
+            Self::Gone { at_ns, .. } | Self::Lost { at_ns, .. } => *at_ns,
+            Self::End(end) => end.at_ns,
+        }
+    }
+}
+
 /// What a stream holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MonitorHeader {
