@@ -450,8 +450,8 @@ fn an_ablation_of_another_load_tests_nothing() {
     );
 }
 
-#[test]
-fn without_a_curve_the_arms_time_communication() {
+/// The attribution without times of collectives: communication and what is unexplained are one.
+fn without_curve() -> Attribution {
     let mut bounded = attribution();
     bounded.claim = Claim::AtMost {
         reason: "no curve".to_owned(),
@@ -460,6 +460,12 @@ fn without_a_curve_the_arms_time_communication() {
         .bars
         .retain(|bar| !matches!(bar.cause, Cause::AllReduce | Cause::AllGather));
     bounded.communication = None;
+    bounded
+}
+
+#[test]
+fn without_a_curve_the_arms_time_communication() {
+    let bounded = without_curve();
     let shown = attributed(bounded).with_slope(slope(&shown_in(161.0), 1, 1000));
     // 161 * 55 us = 8.9 ms of the step of the box as it is, more than any other cause takes.
     let said = answer(&shown);
@@ -486,14 +492,7 @@ fn without_a_curve_the_arms_time_communication() {
 
 #[test]
 fn a_part_that_the_arms_time_is_not_told_as_a_part_of_less() {
-    let mut bounded = attribution();
-    bounded.claim = Claim::AtMost {
-        reason: "no curve".to_owned(),
-    };
-    bounded
-        .bars
-        .retain(|bar| !matches!(bar.cause, Cause::AllReduce | Cause::AllGather));
-    bounded.communication = None;
+    let mut bounded = without_curve();
     bounded.remainder = range(6.0, 8.0, 12.7);
     let shown = attributed(bounded).with_slope(slope(&shown_in(161.0), 1, 1000));
     // 8.9 ms by the arms are more than the 8.0 that are left.
