@@ -1,17 +1,10 @@
 //! Pages of one run and of several: whole, without anything beside them, and no name on them becomes markup.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-#[path = "load/common.rs"]
-#[expect(dead_code, reason = "shared with the tests of loads")]
-mod common;
-#[path = "load/mock.rs"]
-#[expect(dead_code, reason = "shared with the tests of loads")]
-mod mock;
-
 use std::fs;
 
-use common::Scratch;
-use mock::{Mock, Step, end, gap, good, head, part, text, usage_and_done};
+use crate::load::common::Scratch;
+use crate::load::mock::{Mock, Step, end, gap, good, head, part, text, usage_and_done};
 
 /// A name that would run, load or close something if it became markup.
 const HOSTILE: &str = "</title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&";

@@ -75,49 +75,71 @@ pub(crate) fn compiler() -> Result<(String, String)> {
     ))
 }
 
-/// Builds a package and returns the file of its program or C library named `target`.
-pub(crate) fn build(package: &str, target: &str, release: bool) -> Result<PathBuf> {
-    let mut command = command(&[
-        "build",
-        "--package",
-        package,
-        "--message-format",
-        "json-render-diagnostics",
-    ])?;
-    if release {
-        command.arg("--release");
-    }
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cargo build did not start")?;
-    if !output.status.success() {
-        bail!(
-            "cargo build --package {package} failed ({}); its messages are above",
-            output.status
-        );
-    }
-    artifact(&String::from_utf8_lossy(&output.stdout), target).with_context(|| {
-        format!("cargo build --package {package} made no program or c library {target}")
-    })
-}
+/// What one call of cargo built: its messages (the Cargo Book, "External tools").
+pub(crate) struct Built(String);
 
-/// Finds the file of a program or C library in cargo's messages (the Cargo Book, "External tools").
-fn artifact(messages: &str, target: &str) -> Option<PathBuf> {
-    let mut messages = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let made = |message: &Value| {
-        let kind = &message["target"]["kind"][0];
-        message["reason"] == "compiler-artifact"
-            && message["target"]["name"] == target
-            && (kind == "bin" || kind == "cdylib")
-    };
-    let message = messages.rfind(made)?;
-    message["executable"]
-        .as_str()
-        .or_else(|| message["filenames"][0].as_str())
-        .map(PathBuf::from)
+impl Built {
+    /// Builds the packages in one call, which gives them the same features of what they share; in the development profile
+    /// or in release.
+    pub(crate) fn packages(packages: &[&str], release: bool) -> Result<Built> {
+        let mut arguments = vec![];
+        for package in packages {
+            arguments.extend(["--package", package]);
+        }
+        if release {
+            arguments.push("--release");
+        }
+        Built::with(&arguments)
+    }
+
+    /// Builds every program, library and test of the workspace in the profile of the tests.
+    pub(crate) fn tests() -> Result<Built> {
+        Built::with(&["--workspace", "--lib", "--bins", "--tests"])
+    }
+
+    fn with(arguments: &[&str]) -> Result<Built> {
+        let output = command(&["build", "--message-format", "json-render-diagnostics"])?
+            .args(arguments)
+            .stderr(Stdio::inherit())
+            .output()
+            .context("cargo build did not start")?;
+        if !output.status.success() {
+            bail!(
+                "cargo build {} failed ({}); its messages are above",
+                arguments.join(" "),
+                output.status
+            );
+        }
+        Ok(Built(String::from_utf8_lossy(&output.stdout).into_owned()))
+    }
+
+    /// Finds the file of a program or C library.
+    pub(crate) fn file(&self, target: &str) -> Result<PathBuf> {
+        let made = |message: &Value| {
+            let kinds = message["target"]["kind"].as_array();
+            message["reason"] == "compiler-artifact"
+                && message["target"]["name"] == target
+                && message["profile"]["test"] != true
+                && kinds
+                    .is_some_and(|kinds| kinds.iter().any(|kind| kind == "bin" || kind == "cdylib"))
+        };
+        let mut messages = self
+            .0
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let message = messages.rfind(made);
+        let message =
+            message.with_context(|| format!("no program or C library {target} was built"))?;
+        let file = message["executable"].as_str().or_else(|| {
+            let names = message["filenames"].as_array()?;
+            names
+                .iter()
+                .filter_map(Value::as_str)
+                .find(|name| name.ends_with(".so"))
+        });
+        let file = file.with_context(|| format!("cargo names no file of {target}"))?;
+        Ok(PathBuf::from(file))
+    }
 }
 
 #[cfg(test)]
@@ -126,18 +148,23 @@ mod tests {
 
     #[test]
     fn the_program_is_found_among_cargos_messages() {
-        let messages = concat!(
-            "not json\n",
-            r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"bench"},"filenames":["l.rlib"],"executable":null}"#,
-            "\n",
-            r#"{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"bench"},"filenames":["b"],"executable":"b"}"#,
-            "\n",
-            r#"{"reason":"compiler-artifact","target":{"kind":["cdylib"],"name":"soft"},"filenames":["s.so"],"executable":null}"#,
-            "\n",
-            r#"{"reason":"build-finished","success":true}"#,
+        let built = Built(
+            concat!(
+                "not json\n",
+                r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"bench"},"filenames":["l.rlib"],"executable":null}"#,
+                "\n",
+                r#"{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"bench"},"filenames":["b"],"executable":"b"}"#,
+                "\n",
+                r#"{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"bench"},"profile":{"test":true},"filenames":["t"],"executable":"t"}"#,
+                "\n",
+                r#"{"reason":"compiler-artifact","target":{"kind":["rlib","cdylib"],"name":"soft"},"filenames":["s.rlib","s.so"],"executable":null}"#,
+                "\n",
+                r#"{"reason":"build-finished","success":true}"#,
+            )
+            .to_owned(),
         );
-        assert_eq!(artifact(messages, "bench"), Some(PathBuf::from("b")));
-        assert_eq!(artifact(messages, "soft"), Some(PathBuf::from("s.so")));
-        assert_eq!(artifact(messages, "other"), None);
+        assert_eq!(built.file("bench").unwrap(), PathBuf::from("b"));
+        assert_eq!(built.file("soft").unwrap(), PathBuf::from("s.so"));
+        assert!(built.file("other").is_err());
     }
 }

@@ -10,11 +10,9 @@ mod engine;
 mod kernels;
 mod programs;
 mod python;
-mod shim;
 mod soft;
 mod test;
 mod tidy;
-mod vm;
 
 use std::ffi::OsString;
 use std::io::{Write, stderr, stdout};
@@ -24,8 +22,6 @@ use std::process::ExitCode;
 const FAILED: u8 = 1;
 /// Exit code for a command line that is not understood.
 const USAGE: u8 = 2;
-/// Exit code where nothing, or not all, could be checked here.
-const SKIPPED: u8 = 3;
 /// Exit code where the command itself could not be carried out.
 const INTERNAL: u8 = 4;
 
@@ -42,16 +38,13 @@ fn main() -> ExitCode {
         (Some("kernels"), [check]) if check == "--check" => {
             verdict(kernels::run(&mut stdout(), kernels::Mode::Check))
         }
-        (Some("shim"), []) => shim::install(false).map(|_| 0),
-        (Some("shim"), [release]) if release == "--release" => shim::install(true).map(|_| 0),
-        (Some("soft"), []) => soft::install(false).map(|_| 0),
-        (Some("soft"), [release]) if release == "--release" => soft::install(true).map(|_| 0),
-        (Some("test"), []) => verdict(test::run(&mut stdout())),
+        (Some(folder @ (soft::SOFT | soft::SHIM)), []) => soft::install(folder, false).map(|()| 0),
+        (Some(folder @ (soft::SOFT | soft::SHIM)), [release]) if release == "--release" => {
+            soft::install(folder, true).map(|()| 0)
+        }
+        (Some("test"), []) => verdict(test::run(&mut stdout(), false)),
+        (Some("test"), [full]) if full == "--full" => verdict(test::run(&mut stdout(), true)),
         (Some("tidy"), []) => verdict(tidy::run(&mut stdout())),
-        (Some("vm-test"), rest) => match vm::Options::parse(rest) {
-            Some(options) => emulated(&mut stdout(), &options),
-            None => misused(),
-        },
         (Some("help" | "--help" | "-h"), _) => stdout()
             .write_all(usage().as_bytes())
             .map(|()| 0)
@@ -78,28 +71,6 @@ fn misused() -> anyhow::Result<u8> {
     Ok(USAGE)
 }
 
-/// Compares on emulated machines, and writes how it went in one last line.
-fn emulated(out: &mut impl Write, options: &vm::Options) -> anyhow::Result<u8> {
-    Ok(match vm::run(out, options)? {
-        vm::Outcome::Compared(vm::Compared {
-            passed,
-            failed,
-            skipped,
-        }) => {
-            writeln!(out, "{passed} passed, {failed} failed, {skipped} skipped")?;
-            match (failed, skipped) {
-                (0, 0) => 0,
-                (0, _) => SKIPPED,
-                _ => FAILED,
-            }
-        }
-        vm::Outcome::Skipped(reason) => {
-            writeln!(out, "skipped: {reason}")?;
-            SKIPPED
-        }
-    })
-}
-
 /// The exit code of a check.
 fn verdict(clean: anyhow::Result<bool>) -> anyhow::Result<u8> {
     clean.map(|clean| if clean { 0 } else { FAILED })
@@ -119,9 +90,8 @@ fn usage() -> String {
            kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
            shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \
            soft [--release]   build the soft vendor libraries into target/soft\n  \
-           test               format, lints, soft libraries, all tests, tidy; ends with the counts\n  \
-           tidy               check the rules of the repository that no compiler checks\n  \
-           vm-test            boot emulated machines and compare with numactl, lspci and lstopo there; --machine a|b|c, --keep\n",
+           test [--full]      format, lints, all tests, tidy; ends with the counts; --full: every seed, kill and mutation\n  \
+           tidy               check the rules of the repository that no compiler checks\n",
     );
     text
 }

@@ -10,7 +10,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{cargo, soft};
+use crate::cargo::{self, Built};
+use crate::soft;
 
 /// A command that becomes a program of this repository.
 pub(crate) struct Program {
@@ -138,13 +139,17 @@ pub(crate) fn find(command: &str) -> Option<&'static Program> {
 
 /// Builds the program in release and replaces this process by it; returns only where that failed.
 pub(crate) fn exec(program: &Program, arguments: &[OsString]) -> Result<u8> {
-    for package in program.starts {
-        cargo::build(package, package, true)?;
+    let mut packages = vec![program.package];
+    packages.extend(program.starts);
+    let simulated = program.soft || wants_soft_box(arguments);
+    if simulated {
+        packages.extend(soft::packages(&[soft::SOFT]));
     }
-    let file = cargo::build(program.package, program.package, true)?;
-    if program.soft || wants_soft_box(arguments) {
-        soft::install(true)?;
+    let built = Built::packages(&packages, true)?;
+    if simulated {
+        soft::place(&built, &cargo::target_directory()?, &[soft::SOFT])?;
     }
+    let file = built.file(program.package)?;
     let mut command = Command::new(&file);
     if !program.subcommand.is_empty() {
         command.arg(program.subcommand);

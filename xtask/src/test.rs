@@ -12,10 +12,13 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::{cargo, engine, shim, soft, tidy, vm};
+use crate::cargo::Built;
+use crate::{cargo, engine, soft, tidy};
 
 /// The variable that names the file of skipped tests.
 const SKIP_LOG: &str = "TPLENS_SKIP_LOG";
+/// The variable that asks the tests for every seed, kill and mutation, and not for the few of each run.
+const FULL: &str = "TPLENS_FULL";
 
 /// How many checks and tests there were, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,7 +73,9 @@ impl Counts {
 }
 
 /// Runs everything, writes progress and counts, and tells whether nothing failed.
-pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
+///
+/// `full` asks for every seed, kill and mutation; a plain run takes a seeded few of each.
+pub(crate) fn run(out: &mut impl Write, full: bool) -> Result<bool> {
     let mut total = Counts::default();
     total.add(step(out, "format", |out| {
         tool(out, "fmt", &["--all", "--check"])
@@ -82,13 +87,11 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
             &["--workspace", "--all-targets", "--", "-D", "warnings"],
         )
     })?);
-    total.add(step(out, "soft libraries", |out| {
-        match soft::install(false).and_then(|_| shim::install(false)) {
-            Ok(_) => Ok(Counts::one(true)),
-            Err(error) => writeln!(out, "{error:#}")
-                .map(|()| Counts::one(false))
-                .map_err(Into::into),
-        }
+    total.add(step(out, "build", |out| match build() {
+        Ok(()) => Ok(Counts::one(true)),
+        Err(error) => writeln!(out, "{error:#}")
+            .map(|()| Counts::one(false))
+            .map_err(Into::into),
     })?);
     let mut python = None;
     total.add(step(out, "real engine", |out| {
@@ -106,8 +109,9 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
             }
         })
     })?);
-    total.add(step(out, "tests", |out| tests(out, python.as_deref()))?);
-    total.add(step(out, "emulated machines", emulated)?);
+    total.add(step(out, "tests", |out| {
+        tests(out, python.as_deref(), full)
+    })?);
     total.add(step(out, "tidy", |out| tidy::run(out).map(Counts::one))?);
     writeln!(
         out,
@@ -117,31 +121,10 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
     Ok(total.failed == 0)
 }
 
-/// Compares on emulated machines; what keeps them from being compared, such as a build that fails, is a failure.
-fn emulated(out: &mut impl Write) -> Result<Counts> {
-    let mut counts = Counts::default();
-    match vm::run(out, &vm::Options::default()) {
-        Ok(vm::Outcome::Compared(vm::Compared {
-            passed,
-            failed,
-            skipped,
-        })) => {
-            counts = Counts {
-                passed,
-                failed,
-                skipped,
-            };
-        }
-        Ok(vm::Outcome::Skipped(reason)) => {
-            writeln!(out, "skipped: {reason}")?;
-            counts.skipped = 1;
-        }
-        Err(error) => {
-            writeln!(out, "{error:#}")?;
-            counts.failed = 1;
-        }
-    }
-    Ok(counts)
+/// Builds all programs and tests once, and puts the simulated libraries and the shims where the tests look for them.
+fn build() -> Result<()> {
+    let folders = [soft::SOFT, soft::SHIM];
+    soft::place(&Built::tests()?, &cargo::target_directory()?, &folders)
 }
 
 /// Runs one step between a line that names it and a line with its counts and time.
@@ -190,13 +173,23 @@ fn tool(out: &mut impl Write, name: &str, arguments: &[&str]) -> Result<Counts> 
     Ok(Counts::one(status.success()))
 }
 
-/// Runs all tests of the workspace, doc tests too, passes their output on and adds up their results.
+/// Runs all tests of the workspace, passes their output on and adds up their results.
 ///
 /// `python` is the one that has the real engine; tests that need it skip themselves where there is none.
-fn tests(out: &mut impl Write, python: Option<&Path>) -> Result<Counts> {
+fn tests(out: &mut impl Write, python: Option<&Path>, full: bool) -> Result<Counts> {
     let log = cargo::target_directory()?.join(format!("skipped-{}", std::process::id()));
     fs::write(&log, "").with_context(|| format!("{} cannot be written", log.display()))?;
-    let mut command = cargo::command(&["test", "--workspace", "--no-fail-fast"])?;
+    let mut command = cargo::command(&[
+        "test",
+        "--workspace",
+        "--lib",
+        "--bins",
+        "--tests",
+        "--no-fail-fast",
+    ])?;
+    if full {
+        command.env(FULL, "1");
+    }
     if let Some(python) = python {
         command.env(engine::PYTHON, python);
     }

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 
 use boxfile::{BoxFile, Fault, WrongOp};
 
-use crate::common::{Scratch, TWO, can_run, checks};
+use crate::run::common::{Scratch, TWO, can_run, checks};
 
 /// A verdict with its reason.
 fn came(verdict: &str, code: &str) -> (String, String) {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use boxfile::Fault;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::common::{Came, Scratch, TWO, arguments, can_run, checks, wait_until};
-use crate::planted::Dice;
+use crate::run::common::{Came, Scratch, TWO, arguments, can_run, checks, wait_until};
+use crate::run::planted::Dice;
 
 /// How many runs are killed at a random moment.
 const KILLS: &str = "TPLENS_KILLS";

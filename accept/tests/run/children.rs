@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::common::{Ran, Scratch, TWO, arguments, can_run, checks, wait_until};
+use crate::run::common::{Ran, Scratch, TWO, arguments, can_run, checks, wait_until};
 
 /// `accept` in a folder of its own, with a `p2p-bw` that does `instead` for arguments that hold `pattern`, as `case` of a shell has it.
 pub(crate) fn beside_stand_in(scratch: &Scratch, cases: &[(&str, &str)]) -> PathBuf {
@@ -164,7 +164,7 @@ fn a_lost_monitor_leaves_a_box_open_whose_profile_demands_what_lives_on_it() {
         return;
     }
     let scratch = Scratch::new();
-    let described = crate::planted::seeded("r9700-x16", 3);
+    let described = crate::run::planted::seeded("r9700-x16", 3);
     let file = scratch.describe(&described, "box.toml");
     let accept = beside_stand_in(
         &scratch,
@@ -186,7 +186,7 @@ fn pages_that_an_amd_driver_retired_before_are_a_warning_by_its_own_file() {
         return;
     }
     let scratch = Scratch::new();
-    let mut described = crate::planted::seeded("r9700-x16", 3);
+    let mut described = crate::run::planted::seeded("r9700-x16", 3);
     described.fault.push(boxfile::Fault::RetiredPages {
         device: 1,
         retired: 2,
@@ -252,7 +252,7 @@ fn a_device_that_is_lost_in_a_collective_is_left_out_and_the_others_are_reduced_
         return;
     }
     let scratch = Scratch::new();
-    let mut described = crate::planted::seeded("l40x4", 7);
+    let mut described = crate::run::planted::seeded("l40x4", 7);
     // Each rank writes what it contributes once for each size: the second time its device is gone.
     described.fault.push(boxfile::Fault::DeviceLost {
         device: 1,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use boxfile::{BoxFile, Fault};
 use serde_json::Value;
 
-use crate::planted::{self, seeded};
+use crate::run::planted::{self, seeded};
 
 /// A folder for one test, removed at its end.
 pub(crate) struct Scratch(PathBuf);

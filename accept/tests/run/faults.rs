@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use boxfile::{BoxFile, Fault};
 
-use crate::common::{Came, Scratch, can_run, checks};
-use crate::planted::{self, seeded};
+use crate::run::common::{Came, Scratch, can_run, checks};
+use crate::run::planted::{self, seeded};
 
 /// The check that must tell a fault: its kind, a part of what it is about, and the codes that are right.
 pub(crate) type Wanted = (&'static str, &'static str, &'static [&'static str]);

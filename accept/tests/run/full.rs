@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::{Ran, Scratch, TWO, arguments, can_run, skipped};
+use crate::run::common::{Ran, Scratch, TWO, arguments, can_run, skipped};
 
 /// A small disk, unmounted at its end.
 struct Disk<'a>(&'a Path);

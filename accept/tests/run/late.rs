@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::children::{beside_stand_in, command, of};
-use crate::common::{Ran, Scratch, TWO, arguments, can_run, checks};
+use crate::run::children::{beside_stand_in, command, of};
+use crate::run::common::{Ran, Scratch, TWO, arguments, can_run, checks};
 
 /// Has the profile demand what lives on the monitor, as that of a careful buyer does.
 fn demand_throttle(scratch: &Scratch) {

@@ -4,9 +4,9 @@
 
 use boxfile::{BoxFile, Fault};
 
-use crate::common::{Scratch, can_run};
-use crate::faults::{Wanted, is_told, odd, run};
-use crate::planted::{self, seeded};
+use crate::run::common::{Scratch, can_run};
+use crate::run::faults::{Wanted, is_told, odd, run};
+use crate::run::planted::{self, seeded};
 
 /// How many boxes of each fault are run one by one.
 const SEEDS: &str = "TPLENS_FAULT_SEEDS";

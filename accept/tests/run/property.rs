@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use boxfile::{AllocSite, BoxFile, Direction, Fault, HangOp};
 
-use crate::common::{Scratch, TWO, can_run, checks};
-use crate::planted::{self, Dice, seeded};
-use crate::schema::Schema;
+use crate::run::common::{Scratch, TWO, can_run, checks};
+use crate::run::planted::{self, Dice, seeded};
+use crate::run::schema::Schema;
 
 /// How many cases run.
 const CASES: &str = "TPLENS_FAULT_CASES";

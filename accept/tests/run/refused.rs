@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::common::{Scratch, can_run};
+use crate::run::common::{Scratch, can_run};
 
 #[test]
 fn a_plan_says_commands_and_times_and_looks_at_nothing() {

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{Ran, Scratch, TWO, can_run, checks, skipped};
+use crate::run::common::{Ran, Scratch, TWO, can_run, checks, skipped};
 
 /// Everything but one copy and the server.
 const OTHERS: &str = "d2h_pinned,h2d_pageable,d2h_pageable,bidirectional,allreduce,p2p_staged,p2p,concurrent,symmetry,spread,peer_access,p2p_latency,numa_penalty";

@@ -3,7 +3,7 @@
 use boxfile::BoxFile;
 use serde_json::Value;
 
-use crate::common::{Ran, Scratch};
+use crate::program::common::{Ran, Scratch};
 
 /// What a run printed as JSON.
 fn json(ran: &Ran) -> Value {

@@ -2,7 +2,7 @@
 
 use measure::record::{Payload, Record, Status};
 
-use crate::common::Scratch;
+use crate::program::common::Scratch;
 
 #[test]
 fn the_devices_that_were_asked_for_are_listed_as_a_record_without_numbers() {

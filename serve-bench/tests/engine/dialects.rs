@@ -2,15 +2,15 @@
 
 use measure::record::TokenCount;
 
-use crate::common::Scratch;
-use crate::served::Served;
+use crate::engine::common::Scratch;
+use crate::engine::served::Served;
 
 const DIALECTS: [&str; 4] = ["vllm", "llama.cpp", "sglang", "transformers"];
 const ENDPOINTS: [&str; 2] = ["completions", "chat"];
 
 /// Runs four requests of eight prompt and nine output tokens, one after the other unless `more` says otherwise.
 #[track_caller]
-fn run(engine: &Served, more: &[&str]) -> crate::common::Ran {
+fn run(engine: &Served, more: &[&str]) -> crate::engine::common::Ran {
     let fixed = ["--requests", "4", "--output-tokens", "9"];
     let ran = Scratch::new().run(&engine.url, &[&fixed[..], more].concat());
     ran.expect(0);

@@ -7,8 +7,8 @@ use std::process::Stdio;
 use measure::record::RequestErrorKind as Kind;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-use crate::common::{Ran, Scratch};
-use crate::served::{Served, log};
+use crate::engine::common::{Ran, Scratch};
+use crate::engine::served::{Served, log};
 
 /// What a fault comes to.
 struct Case {

@@ -1,7 +1,7 @@
 //! The prefix cache as a client sees it. How blocks are kept is tested in the engine's crate.
 
-use crate::common::Scratch;
-use crate::served::Served;
+use crate::engine::common::Scratch;
+use crate::engine::served::Served;
 
 /// Four requests one after the other, whose prompts of 72 tokens begin with the same 64.
 const SHARED: [&str; 6] = [

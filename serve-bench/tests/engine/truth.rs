@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use measure::record::ServeRequest;
 use serde_json::Value;
 
-use crate::common::{Ran, Scratch};
-use crate::served::{Served, log};
+use crate::engine::common::{Ran, Scratch};
+use crate::engine::served::{Served, log};
 
 /// What nothing here takes beyond the truth, also on a busy machine, ms.
 const LONG_MS: f64 = 20_000.0;

@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::common::Scratch;
-use crate::mock::{Asked, Manner, Mock, Step, end, event, good, head, part, send, text, whole};
+use crate::load::common::Scratch;
+use crate::load::mock::{Asked, Manner, Mock, Step, end, event, good, head, part, send, text, whole};
 
 /// A key with what is written differently in URLs and in base64.
 const KEY: &str = "sk/canary+8=K9";

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Barrier};
 
-use crate::common::Scratch;
-use crate::mock::{Mock, Step, good};
+use crate::load::common::Scratch;
+use crate::load::mock::{Mock, Step, good};
 
 #[test]
 fn a_connection_that_the_server_keeps_is_used_again() {

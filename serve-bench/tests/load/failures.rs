@@ -6,8 +6,8 @@ use std::process::Stdio;
 use measure::record::{RequestErrorKind as Kind, Status};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::common::{Ran, Scratch};
-use crate::mock::{Manner, Mock, Step, end, event, gap, good, head, part, send, text, whole};
+use crate::load::common::{Ran, Scratch};
+use crate::load::mock::{Manner, Mock, Step, end, event, gap, good, head, part, send, text, whole};
 
 /// What the server does.
 type Steps = fn() -> Vec<Step>;

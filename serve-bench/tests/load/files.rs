@@ -3,8 +3,8 @@
 use measure::record::Record;
 use serde_json::Value;
 
-use crate::common::Scratch;
-use crate::mock::{Manner, Mock, good};
+use crate::load::common::Scratch;
+use crate::load::mock::{Manner, Mock, good};
 
 #[test]
 fn secrets_reach_the_server_and_no_file() {

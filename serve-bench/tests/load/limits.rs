@@ -11,8 +11,8 @@ use std::sync::Arc;
 use measure::record::RequestErrorKind as Kind;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-use crate::common::{Ran, Scratch};
-use crate::mock::{Manner, Mock, Step, good, head, send};
+use crate::load::common::{Ran, Scratch};
+use crate::load::mock::{Manner, Mock, Step, good, head, send};
 
 /// Addresses that the client may have, bytes.
 const ROOM: u64 = 1 << 30;

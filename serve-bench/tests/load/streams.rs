@@ -2,8 +2,8 @@
 
 use measure::record::TokenCount;
 
-use crate::common::Scratch;
-use crate::mock::{
+use crate::load::common::Scratch;
+use crate::load::mock::{
     Mock, delta, end, event, gap, good, head, part, send, text, usage_and_done, whole,
 };
 
@@ -270,7 +270,7 @@ fn a_stream_until_the_connection_closes_is_read() {
         vec![
             send("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"),
             send(&stream),
-            crate::mock::Step::Close,
+            crate::load::mock::Step::Close,
         ]
     });
     let scratch = Scratch::new();

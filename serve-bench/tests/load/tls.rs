@@ -6,7 +6,7 @@ mod front;
 
 #[cfg(not(feature = "tls"))]
 mod without {
-    use crate::common::Scratch;
+    use crate::load::common::Scratch;
 
     #[test]
     fn a_build_without_tls_refuses_an_https_address_and_says_why() {
@@ -28,8 +28,8 @@ mod with {
     use rustls::version::{TLS12, TLS13};
 
     use super::front::{Authority, Front, server};
-    use crate::common::{Ran, Scratch};
-    use crate::mock::{Mock, Step, end, good, head, part, send, text, usage_and_done};
+    use crate::load::common::{Ran, Scratch};
+    use crate::load::mock::{Mock, Step, end, good, head, part, send, text, usage_and_done};
 
     const HOST: &str = "127.0.0.1";
 

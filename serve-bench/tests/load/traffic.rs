@@ -5,8 +5,8 @@ use std::sync::{Arc, Barrier};
 use measure::record::{Arrivals, ServeRequest};
 use serde_json::Value;
 
-use crate::common::{Ran, Scratch};
-use crate::mock::{Mock, Step, good};
+use crate::load::common::{Ran, Scratch};
+use crate::load::mock::{Mock, Step, good};
 
 /// A run with these flags and a little of everything else.
 fn run(scratch: &Scratch, mock: &Mock, more: &[&str]) -> Ran {

@@ -6,8 +6,8 @@ use measure::import::serve;
 use measure::record::ServeRequest;
 use serde_json::Value;
 
-use crate::common::{Ran, Scratch};
-use crate::mock::{Mock, good};
+use crate::load::common::{Ran, Scratch};
+use crate::load::mock::{Mock, good};
 
 /// Runs a command line of vLLM's client with host and port of a mock.
 fn vllm(scratch: &Scratch, mock: &Mock, words: &str) -> Ran {

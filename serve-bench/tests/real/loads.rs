@@ -2,7 +2,7 @@
 
 use measure::record::{Arrivals, TokenCount};
 
-use crate::llama::Llama;
+use crate::real::llama::Llama;
 
 /// A kind of load, and how the record names it.
 type Case = (&'static [&'static str], fn(&Arrivals) -> bool);

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::llama::Llama;
-use crate::relay::Relay;
+use crate::real::llama::Llama;
+use crate::real::relay::Relay;
 
 /// Every `timings` in what a server said. Each stands whole within one HTTP chunk.
 fn timings(heard: &[String]) -> Vec<Value> {

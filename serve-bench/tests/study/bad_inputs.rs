@@ -1,6 +1,6 @@
 //! Inputs that are bad, missing, mixed or contradict each other: one clear sentence, exit code 2 or 3, and never a guess.
 
-use crate::common::{Ran, Scratch};
+use crate::study::common::{Ran, Scratch};
 
 /// 64 requests of 256 tokens, not streamed; `seconds` each on average.
 fn result(concurrency: u32, seconds: f64) -> serde_json::Value {

@@ -1,6 +1,6 @@
 //! Evidence that contradicts itself: a box that is not that of the files, sides that were not made alike, curves that cannot be.
 
-use crate::common::{Ran, Scratch};
+use crate::study::common::{Ran, Scratch};
 
 /// A streamed closed loop of 64 requests, 16 in flight, 89 tokens in and 256 out, in vLLM's keys; `step_ms` a token.
 fn served(step_ms: f64, more: &[(&str, serde_json::Value)]) -> String {

@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 
-use crate::common::{Scratch, can_study, own};
+use crate::study::common::{Scratch, can_study, own};
 
 #[test]
 fn the_list_has_every_shipped_box_with_its_sizes_and_times() {

@@ -1,6 +1,6 @@
 //! `explain` on the figures that others measured by hand, as files.
 
-use crate::common::{Ran, Scratch, bar, range};
+use crate::study::common::{Ran, Scratch, bar, range};
 
 /// A result of 64 requests of 256 tokens that were not streamed, 16 in flight.
 fn result(scratch: &Scratch, name: &str, numbers: [f64; 9]) -> String {

@@ -1,6 +1,6 @@
 //! Pages of `explain`: an ablation beside results, and names that would break a page if they became part of it.
 
-use crate::common::{Ran, Scratch};
+use crate::study::common::{Ran, Scratch};
 
 /// A name that would run, close or turn around something if it became markup: with a right-to-left override, and long.
 fn hostile() -> String {

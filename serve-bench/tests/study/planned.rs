@@ -1,6 +1,6 @@
 //! A study before anything is measured: its plan, what this machine lacks, and sizes that the GPUs' memory does not hold.
 
-use crate::common::{Scratch, can_study};
+use crate::study::common::{Scratch, can_study};
 
 /// 16 requests of 512 tokens on GPUs of 46068 MiB.
 const LINE: &str =

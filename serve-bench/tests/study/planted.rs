@@ -1,6 +1,6 @@
 //! Studies on soft boxes whose truth the test plants: an all-reduce unlike any default, and an engine that does none.
 
-use crate::common::{Scratch, bar, can_study, own, range, skipped};
+use crate::study::common::{Scratch, bar, can_study, own, range, skipped};
 
 /// The shipped box with another time of an all-reduce of 256 KiB, which is what the model sends at 16 sequences.
 fn box_with_all_reduce(us: &str) -> String {
@@ -12,7 +12,7 @@ fn box_with_all_reduce(us: &str) -> String {
 }
 
 /// Whether this machine was too busy for the load generator, so that the study's figures are not the server's; it says so and exits 3.
-fn was_starved(ran: &crate::common::Ran) -> bool {
+fn was_starved(ran: &crate::study::common::Ran) -> bool {
     let starved = ran.code == 3 && ran.stderr.contains("the load generator was the limit");
     if starved {
         skipped("the load generator was the limit: this machine is too busy");
@@ -21,7 +21,7 @@ fn was_starved(ran: &crate::common::Ran) -> bool {
 }
 
 /// A study of both sizes with few and short requests; `profile` is what the engine plays.
-fn study(scratch: &Scratch, box_file: &str, profile: &str) -> crate::common::Ran {
+fn study(scratch: &Scratch, box_file: &str, profile: &str) -> crate::study::common::Ran {
     let profile = scratch.write("profile.json", profile);
     scratch.run(&[
         "study",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::common::{Scratch, can_study, skipped};
+use crate::study::common::{Scratch, can_study, skipped};
 
 /// Tells which Python has the engine; `cargo xtask test` installs it.
 const PYTHON: &str = "TPLENS_LLAMA_PYTHON";

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Scratch, can_study};
+use crate::study::common::{Scratch, can_study};
 
 const STUDY: [&str; 13] = [
     "study",

@@ -1,6 +1,6 @@
 //! `explain --a --b` and TP2 against TP4 from files, and files that do not belong together.
 
-use crate::common::{Scratch, range};
+use crate::study::common::{Scratch, range};
 
 /// A result as vLLM's client keeps it: 16 in flight, 64 requests of 64 tokens in and 128 out.
 fn result(

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::common::{Scratch, can_study, own};
+use crate::study::common::{Scratch, can_study, own};
 
 /// A variable that every process below the one that a test starts inherits.
 const MARK: &str = "TPLENS_TEST_MARK";

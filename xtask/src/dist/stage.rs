@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cargo, shim, soft};
+use crate::cargo::{self, Built};
+use crate::soft;
 
 /// Shells for which completions are written, and the file that each looks for.
 const SHELLS: &[(&str, &str, &str)] = &[("bash", "", ""), ("zsh", "_", ""), ("fish", "", ".fish")];
@@ -33,15 +34,20 @@ const COPIED: &[(&str, &str, &[&str])] = &[
 pub(super) fn programs(root: &Path, packages: &[&str], release: bool) -> Result<Vec<PathBuf>> {
     let folder = root.join("bin");
     fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    let folders = [soft::SOFT, soft::SHIM];
+    let all: Vec<&str> = packages
+        .iter()
+        .copied()
+        .chain(soft::packages(&folders))
+        .collect();
+    let built = Built::packages(&all, release)?;
     let mut files = Vec::new();
     for package in packages {
-        let built = cargo::build(package, package, release)?;
         let file = folder.join(package);
-        copy(&built, &file)?;
+        copy(&built.file(package)?, &file)?;
         files.push(file);
     }
-    soft::install_into(&root.join("soft"), soft::LIBRARIES, release)?;
-    soft::install_into(&root.join("shim"), shim::SHIMS, release)?;
+    soft::place(&built, root, &folders)?;
     for file in elf_files(root)? {
         strip(&file)?;
     }
@@ -178,9 +184,6 @@ fn name(program: &Path) -> String {
 
 /// The packages whose code is in the archive.
 pub(super) fn built_packages(programs: &[&'static str]) -> Vec<&'static str> {
-    let libraries = soft::LIBRARIES
-        .iter()
-        .chain(shim::SHIMS)
-        .map(|library| library.package);
+    let libraries = soft::packages(&[soft::SOFT, soft::SHIM]);
     programs.iter().copied().chain(libraries).collect()
 }

@@ -10,6 +10,8 @@ mod collectives;
 mod copies;
 mod faults;
 mod graphs;
+mod host_sizes;
+mod host_threads;
 mod libraries;
 mod memory;
 mod nodes;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::boxes::{mean, nvidia, rtxpro6000_mig};
+use crate::advice::boxes::{mean, nvidia, rtxpro6000_mig};
 use explain::{Advice, Inputs, Rule, advise, attribute};
 use measure::record::{
     BackendFacts, Endpoint, KernelAccess, LinkDevice, LinkReading, LinkUse, Links, NamedQuantity,

@@ -1,6 +1,6 @@
 //! Which measurement comes first.
 
-use crate::boxes::{GRAPH_ALL_GATHER, mean, nvidia, point, rtxpro6000_mig};
+use crate::advice::boxes::{GRAPH_ALL_GATHER, mean, nvidia, point, rtxpro6000_mig};
 use explain::{Cause, DRAWS, Grade, Inputs, NextStep, Raises, attribute, next, text};
 use measure::import::{Trace, trace};
 use measure::record::{CallMode, CollectiveKind, PeerVerdict};

@@ -1,8 +1,8 @@
 //! For each rule of links a box where it fires, and one where it must not.
 
-use crate::made::*;
+use crate::advice::made::*;
 
-use crate::boxes::rtxpro6000_mig;
+use crate::advice::boxes::rtxpro6000_mig;
 use explain::{Rule, Variable, attribute, explain, text};
 use measure::record::PeerVerdict;
 use topology::{AcsPort, Crossing, Fact, IommuMode, LargeBar, PeerSurroundings};

@@ -1,8 +1,8 @@
 //! For each rule of the engine and its load a box where it fires, and one where it must not, and what every advice prints.
 
-use crate::made::*;
+use crate::advice::made::*;
 
-use crate::boxes::rtxpro6000_mig;
+use crate::advice::boxes::rtxpro6000_mig;
 use explain::{Effect, Range, Rule, attribute};
 use measure::record::{
     BackendFacts, MonitorCpu, MonitorHeader, MonitorLine, NodeUse, PeerVerdict, ServerMachine,

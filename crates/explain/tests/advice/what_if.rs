@@ -1,6 +1,6 @@
 //! What-ifs against arithmetic by hand.
 
-use crate::boxes::{GRAPH_ALL_GATHER, mean, nvidia, point, rtxpro6000_mig};
+use crate::advice::boxes::{GRAPH_ALL_GATHER, mean, nvidia, point, rtxpro6000_mig};
 use explain::{
     Answer, By, Cause, CommunicationFrom, DRAWS, Inputs, Range, Substituted, Substitution, WhatIf,
     attribute, explain_if, text, what_if,

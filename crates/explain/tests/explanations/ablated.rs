@@ -1,6 +1,6 @@
 //! What an explanation says with an ablation beside its runs: where arms, curve and runs contradict each other, and what the arms tell alone.
 
-use crate::text::{attributed, attribution, range};
+use crate::explanations::text::{attributed, attribution, range};
 use explain::{
     Ablation, Arm, Attribution, Cause, Change, Claim, CollectiveCost, Explanation, Gate, Grade,
     HalfModel, Launch, Measurement, NextStep, Outcome, Raises, VarianceShare, Verdict, answer,

@@ -1,7 +1,7 @@
 //! In which order advice stands: first about what takes most.
 
-use crate::boxes::rtxpro6000_mig;
-use crate::planted::{half, streamed};
+use crate::explanations::boxes::rtxpro6000_mig;
+use crate::explanations::planted::{half, streamed};
 use explain::{Cause, Rule, answer, explain};
 
 #[test]

@@ -1,8 +1,8 @@
 //! Files that do not belong together, and gates that had nothing to judge.
 
-use crate::boxes::{mean, rtxpro6000_mig};
-use crate::planted::streamed;
-use crate::said::gate;
+use crate::explanations::boxes::{mean, rtxpro6000_mig};
+use crate::explanations::planted::streamed;
+use crate::explanations::said::gate;
 use explain::{Inputs, Verdict, attribute, explain, gates, text};
 use measure::import::{gemm, trace};
 

@@ -1,7 +1,7 @@
 //! Gates on what stands beside the runs: clocks, transports and logs of servers; and what a difference of load looks like.
 
-use crate::boxes::{mean, rtxpro6000_mig};
-use crate::said::{says, verdict};
+use crate::explanations::boxes::{mean, rtxpro6000_mig};
+use crate::explanations::said::{says, verdict};
 use explain::{ServerLog, Verdict, attribute, explain, text};
 use measure::import::serve::Throttle;
 use measure::record::PeerVerdict;

@@ -1,9 +1,9 @@
 //! Runs that differ in what they were made with: refused where that is an engine or a machine, else told first and at the cost of a
 //! grade.
 
-use crate::boxes::rtxpro6000_mig;
-use crate::planted::{half, streamed};
-use crate::said::gate;
+use crate::explanations::boxes::rtxpro6000_mig;
+use crate::explanations::planted::{half, streamed};
+use crate::explanations::said::gate;
 use explain::{
     Cause, Explanation, Gate, Grade, Inputs, Outcome, Verdict, attribute, explain, gates, text,
 };

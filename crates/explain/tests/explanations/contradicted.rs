@@ -1,8 +1,8 @@
 //! A half-width model that a curve or an ablation contradicts: neither is believed, no cause leads, and both are run again.
 
-use crate::ablated::ablation;
-use crate::boxes::rtxpro6000_mig;
-use crate::planted::{half, streamed, with_curve};
+use crate::explanations::ablated::ablation;
+use crate::explanations::boxes::rtxpro6000_mig;
+use crate::explanations::planted::{half, streamed, with_curve};
 use explain::{
     Ablation, Change, Explanation, Grade, Inputs, Outcome, Raises, Rule, answer, explain, slope,
     text,

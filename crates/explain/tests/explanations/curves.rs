@@ -1,6 +1,6 @@
 //! Which curve is taken, in which mode, and what is said of it.
 
-use crate::boxes::{GRAPH_ALL_GATHER, nvidia, point, rtxpro6000_mig};
+use crate::explanations::boxes::{GRAPH_ALL_GATHER, nvidia, point, rtxpro6000_mig};
 use explain::{
     Attribution, Cause, Claim, Grade, Inputs, Outcome, Verdict, answer, attribute, explain, gates,
     not_one_curve, text,

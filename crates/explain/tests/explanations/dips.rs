@@ -1,7 +1,7 @@
 //! Curves that fall a little: warned of only where many calls of the step are read from that very curve.
 
-use crate::boxes::{GRAPH_ALL_GATHER, point, rtxpro6000_mig};
-use crate::planted::streamed;
+use crate::explanations::boxes::{GRAPH_ALL_GATHER, point, rtxpro6000_mig};
+use crate::explanations::planted::streamed;
 use explain::{Gate, Inputs, Verdict, gates};
 use measure::import::CurvePoint;
 use measure::record::{CallMode, CollectiveKind};

@@ -1,8 +1,8 @@
 //! What takes the place of priors: a half-width model, GEMM times.
 
-use crate::boxes::{mean, rtxpro6000_mig};
-use crate::planted::{SEEDS, Truth, count, half, holds, streamed, with_curve};
-use crate::said::{says, verdict};
+use crate::explanations::boxes::{mean, rtxpro6000_mig};
+use crate::explanations::planted::{SEEDS, Truth, count, half, holds, streamed, with_curve};
+use crate::explanations::said::{says, verdict};
 use explain::{
     Attribution, Cause, Claim, Grade, Inputs, KnownBox, Measurement, Verdict, attribute, explain,
     text,

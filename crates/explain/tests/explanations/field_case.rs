@@ -1,6 +1,6 @@
 //! A box that somebody benchmarked by hand, and what becomes of it where one thing is changed.
 
-use crate::boxes::{GRAPH_ALL_GATHER, mean, nvidia, point, rtxpro6000_mig};
+use crate::explanations::boxes::{GRAPH_ALL_GATHER, mean, nvidia, point, rtxpro6000_mig};
 use explain::{
     Cause, Claim, DRAWS, Explanation, Grade, Measurement, Range, Rule, advise, answer, attribute,
     explain, in_figures, next, text,

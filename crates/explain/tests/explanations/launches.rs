@@ -1,7 +1,7 @@
 //! Launches of one size that differ, and gains that are not told where communication is not.
 
-use crate::boxes::rtxpro6000_mig;
-use crate::planted::{streamed, with_curve};
+use crate::explanations::boxes::rtxpro6000_mig;
+use crate::explanations::planted::{streamed, with_curve};
 use explain::{
     Claim, Inputs, Substitution, Verdict, answer, attribute, explain, gates, text, what_if,
 };

@@ -1,8 +1,8 @@
 //! Where a curve ends, does not fit, or is contradicted; where ranges do not fit the step on one GPU.
 
-use crate::boxes::{GRAPH_ALL_GATHER, point, rtxpro6000_mig};
-use crate::planted::{half, streamed, with_curve};
-use crate::said::says;
+use crate::explanations::boxes::{GRAPH_ALL_GATHER, point, rtxpro6000_mig};
+use crate::explanations::planted::{half, streamed, with_curve};
+use crate::explanations::said::says;
 use explain::{Cause, Claim, Grade, Inputs, Outcome, Range, Timed, answer, attribute, explain};
 use measure::record::CollectiveKind;
 

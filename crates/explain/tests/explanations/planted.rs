@@ -1,6 +1,6 @@
 //! Steps made by arithmetic with a known cost of communication: what is planted is found, and what is not is not.
 
-use crate::boxes::{GRAPH_ALL_GATHER, mean, point, rtxpro6000_mig, run};
+use crate::explanations::boxes::{GRAPH_ALL_GATHER, mean, point, rtxpro6000_mig, run};
 use explain::{Attribution, Cause, Claim, Grade, Inputs, attribute};
 use measure::import::{ServeRun, Spread};
 use measure::record::CollectiveKind;

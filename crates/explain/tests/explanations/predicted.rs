@@ -1,6 +1,6 @@
 //! What a prediction says of the size that was measured. Other sizes are judged against published servers.
 
-use crate::boxes::{mean, rtxpro6000_mig};
+use crate::explanations::boxes::{mean, rtxpro6000_mig};
 use explain::{DESCRIBED, DRAWS, Grade, Link, PartName, PredictInputs, predict, prediction_text};
 use measure::import::{CurvePoint, Spread};
 use measure::record::{CallMode, CollectiveKind};

@@ -1,7 +1,7 @@
 //! Times per token without gaps between tokens: what other requests' prompts may take of them, and what that leaves to be claimed.
 
-use crate::boxes::{mean, rtxpro6000_mig};
-use crate::planted::{Truth, holds, streamed, with_curve};
+use crate::explanations::boxes::{mean, rtxpro6000_mig};
+use crate::explanations::planted::{Truth, holds, streamed, with_curve};
 use explain::{
     Attribution, Cause, Grade, Inputs, Verdict, answer, attribute, explain, gates, next, text,
 };

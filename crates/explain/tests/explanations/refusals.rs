@@ -1,8 +1,8 @@
 //! What cannot be explained is refused for the right reason.
 
-use crate::boxes::{mean, nvidia, rtxpro6000_mig, run};
-use crate::planted::streamed;
-use crate::said;
+use crate::explanations::boxes::{mean, nvidia, rtxpro6000_mig, run};
+use crate::explanations::planted::streamed;
+use crate::explanations::said;
 use explain::{Evidence, Inputs, KnownBox, Priors, Seen, Verdict, attribute, explain, gates, text};
 use measure::import::collectives::Trouble;
 use measure::import::{ServeRun, Spread};

@@ -1,8 +1,8 @@
 //! Traces of the engine: direct evidence where they are of decode steps by the plan's way, and D else.
 
-use crate::boxes::rtxpro6000_mig;
-use crate::planted::with_curve;
-use crate::said::says;
+use crate::explanations::boxes::rtxpro6000_mig;
+use crate::explanations::planted::with_curve;
+use crate::explanations::said::says;
 use explain::{Cause, Grade, attribute, explain, text};
 use measure::import::trace;
 

@@ -1,6 +1,6 @@
 //! Latencies whose prompts hold all-reduces that no curve tells: they are taken out all the same, within what the runs leave room for.
 
-use crate::boxes::{mean, rtxpro6000_mig};
+use crate::explanations::boxes::{mean, rtxpro6000_mig};
 use explain::{Attribution, Inputs, Override, attribute};
 use measure::import::{ServeFormat, ServeRun};
 use topology::PcieLink;

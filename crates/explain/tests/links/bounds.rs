@@ -1,6 +1,6 @@
 //! What refused cases still tell, and first tokens, on the figures that users reported.
 
-use crate::cases::{inputs, near, nvidia, point, run, timed};
+use crate::links::cases::{inputs, near, nvidia, point, run, timed};
 use explain::{Bounded, ChunkBound, Inputs, Outcome, bounded, explain, first_token, text};
 use measure::import::{ServeRun, Spread};
 use measure::record::CallMode;

@@ -1,6 +1,6 @@
 //! What one launch tells of two links: launches differ, curves are timed in modes, and a curve may lack what is sent.
 
-use crate::cases::{figures, inputs, near, nvidia, point, run, side};
+use crate::links::cases::{figures, inputs, near, nvidia, point, run, side};
 use explain::{LinkSide, LinkVerdict, PhysicalLink, compare_links, links_answer};
 use measure::record::CallMode;
 use tp_plan::{Surroundings, Vendor};

@@ -1,6 +1,6 @@
 //! One prompt at a time on x16 and on x8: the same pair of runs shows the link in the time to first token and not in the step.
 
-use crate::cases::{figures, inputs, near, nvidia, point, run, side};
+use crate::links::cases::{figures, inputs, near, nvidia, point, run, side};
 use explain::{LinkSide, LinkVerdict, compare_links, links_answer};
 use measure::record::CallMode;
 

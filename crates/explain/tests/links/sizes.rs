@@ -1,6 +1,6 @@
 //! TP2 against TP4 where there is no run of one GPU.
 
-use crate::cases::{inputs, near, nvidia, point, run};
+use crate::links::cases::{inputs, near, nvidia, point, run};
 use explain::{
     Claim, Grade, Inputs, SizeAttribution, SizeCause, SizeComparison, SizeOutcome, compare_sizes,
     sizes_answer, sizes_text,

@@ -1,6 +1,6 @@
 //! Differences between two links: planted ones, a published one, and pairs that cannot be compared.
 
-use crate::cases::{figures, inputs, near, nvidia, point, run, side};
+use crate::links::cases::{figures, inputs, near, nvidia, point, run, side};
 use explain::{
     LinkComparison, LinkOutcome, LinkSide, LinkVerdict, Override, PhysicalLink, TimeOf,
     compare_links, links_answer, links_text,
@@ -435,7 +435,7 @@ fn sizes_that_the_curves_lack_are_named_with_the_command_that_measures_them() {
         side
     };
     let comparison = compared(&bare("A", 40.0), &bare("B", 46.6));
-    let figures = crate::cases::figures(&comparison.outcome);
+    let figures = crate::links::cases::figures(&comparison.outcome);
     assert!(
         figures.next[0].contains("--prefill-chunk 1024"),
         "{:?}",

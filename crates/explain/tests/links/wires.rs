@@ -1,6 +1,6 @@
 //! Without curves: what bytes over x8 and x16 can differ by, and what that shows in.
 
-use crate::cases::{figures, inputs, near, nvidia, run, side};
+use crate::links::cases::{figures, inputs, near, nvidia, run, side};
 use explain::{
     LinkSide, LinkVerdict, ServerLog, TimeOf, Variable, WireDifference, compare_links,
     links_answer, links_text,

@@ -1,6 +1,6 @@
 //! Leave-one-out on the public curves: what a reading between octaves is worth beside fitted lines.
 
-use crate::fits::{Line, median, two_protocols};
+use crate::reality::fits::{Line, median, two_protocols};
 use explain::{Priors, PublishedAllReduce, between};
 
 /// The sizes that decoding sends, and so the ones that are judged.

@@ -1,8 +1,8 @@
 //! Measured sizes beside what is said of each: predictions, and two constants.
 
-use crate::fits::median;
-use crate::pairs::{Case, Gpu, SIZES, held, hockney, predicted, run_of_one};
-use crate::rows::Row;
+use crate::reality::fits::median;
+use crate::reality::pairs::{Case, Gpu, SIZES, held, hockney, predicted, run_of_one};
+use crate::reality::rows::Row;
 use explain::{Predicted, Range};
 
 /// One size of one load.

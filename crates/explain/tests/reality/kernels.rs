@@ -3,7 +3,7 @@
 use measure::import::CurvePoint;
 use measure::record::{CallMode, CollectiveKind};
 
-use crate::pairs::Gpu;
+use crate::reality::pairs::Gpu;
 
 /// An all-reduce of one GPU at one number of ranks.
 struct Kernel {

@@ -1,6 +1,6 @@
 //! The same model on two links, as published: what the curves' difference times the number of collectives predicts.
 
-use crate::rows::model;
+use crate::reality::rows::model;
 use measure::record::CollectiveKind;
 use tp_plan::{EngineFacts, Surroundings, Vendor, plan};
 

@@ -9,9 +9,9 @@ use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
 use measure::record::{CollectiveKind, CollectivePath, PeerVerdict};
 use tp_plan::{EngineFacts, Surroundings, Vendor};
 
-use crate::fits::Line;
-use crate::kernels::{points, times};
-use crate::rows::model;
+use crate::reality::fits::Line;
+use crate::reality::kernels::{points, times};
+use crate::reality::rows::model;
 use std::sync::OnceLock;
 
 pub(super) const SEED: u64 = 1;

@@ -1,8 +1,8 @@
 //! The table of pairs, and what can be said of all of them together.
 
-use crate::fits::median;
-use crate::judged::{Judged, error, fit_ratios, gains, holds, r9700, rtx_pro_6000, silicon};
-use crate::rows::{HELD_OUT, ROWS};
+use crate::reality::fits::median;
+use crate::reality::judged::{Judged, error, fit_ratios, gains, holds, r9700, rtx_pro_6000, silicon};
+use crate::reality::rows::{HELD_OUT, ROWS};
 use explain::Range;
 
 /// A way to say the time of a size.

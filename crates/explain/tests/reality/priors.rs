@@ -1,6 +1,6 @@
 //! The parts of a prediction against figures that others worked out by hand.
 
-use crate::pairs::{Case, Gpu, predicted};
+use crate::reality::pairs::{Case, Gpu, predicted};
 use explain::{Level, PartName};
 
 /// Qwen2.5-72B in FP8 on an RTX PRO 6000, 16 sequences: 58.5 ms of GEMMs by the tables of vLLM 0.19 and 49.2 ms by those of 0.24

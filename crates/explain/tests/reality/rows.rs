@@ -2,7 +2,7 @@
 
 use tp_plan::ModelFacts;
 
-use crate::pairs::{Case, Gpu, run_of_one};
+use crate::reality::pairs::{Case, Gpu, run_of_one};
 use measure::import::ServeRun;
 
 /// One load of a published table: engine, GPU, model, sequences in flight, prompt and output tokens, TTFT and TPOT on one GPU,

@@ -1,6 +1,6 @@
 //! What a prediction says of where its figures come from, and of inputs that it has no use for.
 
-use crate::pairs::{Case, DRAWS, Gpu, SEED, inputs, predicted, run_of_one};
+use crate::reality::pairs::{Case, DRAWS, Gpu, SEED, inputs, predicted, run_of_one};
 use explain::{Grade, Level, PartName, predict, prediction_text};
 
 /// Two R9700, of which there is no curve at all: the link's rate is all that is known.

@@ -1,6 +1,6 @@
 //! Arms of one GPU, delays of known length, and arms that change more than the link.
 
-use crate::made::{FIVE, Truth, USUAL, ablation, arm, links, step};
+use crate::slope::made::{FIVE, Truth, USUAL, ablation, arm, links, step};
 use explain::{Ablation, Change, NegativeControl, SlopeVerdict, slope};
 
 const DRAWS: u32 = 600;
@@ -9,7 +9,7 @@ const DRAWS: u32 = 600;
 fn with_one_gpu(seed: u64, moved_ms: f64) -> Ablation {
     let mut of = links(seed, USUAL, &FIVE, 161.0);
     let mut truth = Truth::of(seed + 1000);
-    let design = crate::made::Design {
+    let design = crate::slope::made::Design {
         step: 0.002,
         ..USUAL
     };
@@ -92,7 +92,7 @@ fn a_delay_tells_overlap_from_another_path() {
 #[test]
 fn numa_arms_are_laid_beside_with_one_gpu_taken_off() {
     let mut truth = Truth::of(7);
-    let design = crate::made::Design {
+    let design = crate::slope::made::Design {
         step: 0.001,
         collective: 0.01,
         launches: 5,

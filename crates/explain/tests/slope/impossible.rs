@@ -1,6 +1,6 @@
 //! Ablations that nobody measured: times that no clock gives, launches without a step, and one launch counted twice.
 
-use crate::made::{FIVE, PLANNED, USUAL, links};
+use crate::slope::made::{FIVE, PLANNED, USUAL, links};
 use explain::{Ablation, Launch, Range};
 
 fn ablation() -> Ablation {

@@ -1,6 +1,6 @@
 //! How well a planted number of collectives is recovered, over seeds.
 
-use crate::made::{Design, FIVE, Truth, USUAL, links};
+use crate::slope::made::{Design, FIVE, Truth, USUAL, links};
 use explain::{Slope, slope};
 
 const SEEDS: u64 = 200;

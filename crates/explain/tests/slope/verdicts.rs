@@ -1,6 +1,6 @@
 //! What is said of arms that follow, that follow less or more, and that do not tell.
 
-use crate::made::{Design, FIVE, Truth, USUAL, ablation, arm, links, step};
+use crate::slope::made::{Design, FIVE, Truth, USUAL, ablation, arm, links, step};
 use explain::{Ablation, Change, Range, Slope, SlopeVerdict, slope, slope_text};
 
 const SEEDS: u64 = 100;

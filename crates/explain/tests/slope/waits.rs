@@ -1,7 +1,7 @@
 //! A wait at each collective that no arm changes: no slope shows it, and a half-width model does.
 
-use crate::cases::{inputs, near, nvidia, point, run};
-use crate::made::{Design, Truth, ablation, arm};
+use crate::slope::cases::{inputs, near, nvidia, point, run};
+use crate::slope::made::{Design, Truth, ablation, arm};
 use explain::{
     Cause, Change, ConstantPart, Explanation, Grade, Outcome, Slope, explain, slope, slope_text,
 };

@@ -2,7 +2,7 @@
 
 use topology::PathType::{Same, Sys, Unknown, Xgmi};
 
-use crate::{captured, texts};
+use crate::captured::{captured, texts};
 
 #[test]
 fn rocm_tables_have_weight_hops_type_and_nodes() {

@@ -3,7 +3,7 @@
 use topology::PathType;
 use topology::captured::{Captured, read};
 
-use crate::{captured, texts};
+use crate::captured::{captured, texts};
 
 /// The error of a text; it is one line.
 fn refusal(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! Outputs of several machines in one text.
 
-use crate::{captured, texts};
+use crate::captured::{captured, texts};
 
 /// Two GPUs of four CPUs each, on nodes 0 and 5.
 const MATRIX: &str = "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\n\

@@ -4,7 +4,7 @@ use topology::EndKind;
 use topology::PathType::{Mx, Node, Pix, Same, Sys, Unknown};
 use topology::mx_smi::topo_m;
 
-use crate::{captured, classes, texts};
+use crate::captured::{captured, classes, texts};
 
 #[test]
 fn four_cards_on_metaxlink_are_all_mx() {

@@ -1,6 +1,6 @@
 //! `numactl -H` of machines that were emulated with known nodes.
 
-use crate::{captured, texts};
+use crate::captured::{captured, texts};
 
 #[test]
 fn two_nodes_have_cpus_memory_and_distances() {

@@ -4,7 +4,7 @@ use topology::EndKind;
 use topology::PathType::{Node, Nv, Phb, Pix, Pxb, Same, Sys, Unknown};
 use topology::captured::status_meaning;
 
-use crate::{captured, classes, texts};
+use crate::captured::{captured, classes, texts};
 
 #[test]
 fn the_l40_box_has_the_matrix_that_its_owner_reported() {

@@ -1,6 +1,6 @@
 //! What stands around outputs in pastes: prompts, several outputs, fences, mails, other line ends.
 
-use crate::{captured, texts};
+use crate::captured::{captured, texts};
 
 /// All of a box in one text.
 fn session() -> String {

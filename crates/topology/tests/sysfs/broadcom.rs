@@ -3,8 +3,8 @@
 
 use topology::{NcclTree, PciTree};
 
-use crate::fixture::{NVIDIA, Tree, at};
-use crate::matrices::classes;
+use crate::sysfs::fixture::{NVIDIA, Tree, at};
+use crate::sysfs::matrices::classes;
 
 /// Vendor, device, subsystem's vendor and device: Gen4 in both levels, Gen5 above and below. Of the last number the top four bits count.
 const GEN4: [u16; 4] = [0x1000, 0xc010, 0x1000, 0xa024];

@@ -2,7 +2,7 @@
 
 use topology::{GpuInstance, KfdLinkKind, KfdNode, MigGpu, PathType, Platform, gpu_name, xgmi};
 
-use crate::fixture::{AMD, NVIDIA, Tree, at};
+use crate::sysfs::fixture::{AMD, NVIDIA, Tree, at};
 
 const KFD: &str = "sys/class/kfd/kfd/topology/nodes";
 

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use topology::{AerCounters, Aspm, Fact, PciTree, PcieLink, PcieSettings};
 
-use crate::fixture::{AMD_HOST, BRIDGE, NVIDIA, Tree, at};
+use crate::sysfs::fixture::{AMD_HOST, BRIDGE, NVIDIA, Tree, at};
 
 const PORT: &str = "0000:20:01.1";
 const GPU: &str = "0000:21:00.0";

@@ -2,7 +2,7 @@
 
 use topology::{PcieLink, SlotLinkUnknown, links, max_payload_bytes, sample_current};
 
-use crate::fixture::{NVIDIA, Tree, at};
+use crate::sysfs::fixture::{NVIDIA, Tree, at};
 
 const GEN1: &str = "2.5 GT/s PCIe";
 const GEN4: &str = "16.0 GT/s PCIe";

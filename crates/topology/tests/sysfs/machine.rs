@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use topology::{Machine, Sysfs, TopologyError};
 
-use crate::fixture::{AMD, DISPLAY_3D, NVIDIA, Tree, VGA, at};
+use crate::sysfs::fixture::{AMD, DISPLAY_3D, NVIDIA, Tree, VGA, at};
 
 /// Two nodes with CPUs and one with memory only, numbered 0, 1 and 4.
 fn three_nodes() -> Tree {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use topology::{EndKind, Machine, Matrices, NcclTree, Nic, PathType, PciTree, Placed};
 
-use crate::fixture::{AMD_HOST, BRIDGE, NVIDIA, Tree, at};
+use crate::sysfs::fixture::{AMD_HOST, BRIDGE, NVIDIA, Tree, at};
 
 /// Base class of what has no class, and an Ethernet controller.
 const UNCLASSED: u32 = 0x00_ff00;

@@ -3,7 +3,7 @@
 use topology::mx_smi::{Matrix, list, topo_m};
 use topology::{Fabric, PathType, with_fabric};
 
-use crate::fixture::at;
+use crate::sysfs::fixture::at;
 
 /// A table of `topo -m`: cells are padded to eight columns, and the last two columns are affinities.
 fn table(names: &[&str], rows: &[Vec<&str>], attached: usize) -> String {

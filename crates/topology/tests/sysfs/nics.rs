@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use topology::{Gid, Nic};
 
-use crate::fixture::Tree;
+use crate::sysfs::fixture::Tree;
 
 const MELLANOX: u16 = 0x15b3;
 const VIRTIO: u16 = 0x1af4;

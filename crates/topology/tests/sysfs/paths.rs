@@ -2,7 +2,7 @@
 
 use topology::{Machine, PathType};
 
-use crate::fixture::{AMD, BRIDGE, DISPLAY_3D, NVIDIA, Tree, at};
+use crate::sysfs::fixture::{AMD, BRIDGE, DISPLAY_3D, NVIDIA, Tree, at};
 
 fn path(machine: &Machine, a: &str, b: &str) -> PathType {
     let there = machine.path_type(at(a), at(b));

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use topology::{Crossing, Fact, IommuMode, LargeBar, PeerSurroundings, peer_surroundings};
 
-use crate::fixture::{AMD, NVIDIA, Tree, at};
+use crate::sysfs::fixture::{AMD, NVIDIA, Tree, at};
 
 /// Two GPUs below one switch, and a third on the next root port.
 const SWITCH: &str = "pci0000:20/0000:20:01.1/0000:21:00.0";

@@ -9,7 +9,7 @@ use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};
 
-use crate::mock::Mock;
+use crate::load::mock::Mock;
 
 /// Who signs certificates.
 pub(super) struct Authority {

@@ -1,6 +1,6 @@
 //! What calls do and how long they take. Expected times are arithmetic in the test, expected bytes come from its own patterns.
 
-use crate::support::*;
+use crate::driver::support::*;
 use boxfile::{BoxFile, Figure, Noise, Peer};
 use softbox::{Code, SoftDriver, ordinals};
 

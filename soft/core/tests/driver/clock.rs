@@ -1,7 +1,7 @@
 //! The wall clock, by the text of the crate's head: what the box says takes at least that long. No upper limit is asserted, a
 //! busy machine has none.
 
-use crate::support::*;
+use crate::driver::support::*;
 use softbox::{
     Failure, Foreign, ForeignWork, Issued, Kernel, Outcome, SoftDriver, monotonic_ns, patiently,
 };

@@ -1,6 +1,6 @@
 //! What every injected fault does, and what it leaves alone.
 
-use crate::support::*;
+use crate::driver::support::*;
 use boxfile::{AllocSite, Direction, Fault, HangOp, Link, sysfs};
 use softbox::{Code, Failure, SoftDriver, ordinals};
 

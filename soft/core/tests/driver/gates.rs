@@ -1,7 +1,7 @@
 //! Gates, and the noise of kernels, by the text of the crate's head. Expected times are arithmetic in the test.
 
-use crate::kernels::{BYTES, copy, kernel_us};
-use crate::support::*;
+use crate::driver::kernels::{BYTES, copy, kernel_us};
+use crate::driver::support::*;
 use boxfile::Noise;
 use softbox::{Kernel, SoftDriver, Step};
 

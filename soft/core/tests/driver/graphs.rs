@@ -1,6 +1,6 @@
 //! Graphs, and work of another library: what they take, what they refuse, and who is made to wait.
 
-use crate::support::*;
+use crate::driver::support::*;
 use softbox::{CaptureState, Code, Failure, Foreign, ForeignWork, Issued};
 use std::sync::Arc;
 use std::sync::Mutex;

@@ -1,6 +1,6 @@
 //! What kernels do and how long they take, by the text of the crate's head. Expected times are arithmetic in the test.
 
-use crate::support::*;
+use crate::driver::support::*;
 use boxfile::{BoxFile, Fault, Figure, HangOp, Peer, WrongOp};
 use softbox::{Code, Failure, Kernel, KernelName, SoftDriver};
 

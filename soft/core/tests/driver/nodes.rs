@@ -1,6 +1,6 @@
 //! Host memory and threads on nodes of the box. Expected times are arithmetic in the test.
 
-use crate::support::*;
+use crate::driver::support::*;
 use boxfile::{BoxFile, Far, Fault, Figure, PageableUpTo};
 use softbox::SoftDriver;
 
@@ -205,7 +205,7 @@ fn placing_is_refused_as_the_kernel_refuses_it() {
     assert_eq!(driver.run_on(Some(2)), Err(EINVAL));
     described.node[1].cpus = String::new();
     assert_eq!(
-        crate::support::driver(&described).run_on(Some(1)),
+        crate::driver::support::driver(&described).run_on(Some(1)),
         Err(EINVAL)
     );
 }

@@ -1,4 +1,4 @@
-//! On which CPU a host device's copies are made. A program of its own, because it looks at all threads of its process.
+//! On which CPU a host device's copies are made. A process of its own, because it looks at all threads of its process.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::BTreeSet;
@@ -6,6 +6,11 @@ use std::fs;
 
 use device::host::Host;
 use device::{Backend, Device};
+
+use crate::process::again;
+
+/// Set in the process that holds this test alone.
+const ALONE: &str = "TPLENS_DEVICE_TEST_ALONE";
 
 /// The threads of this process, by their kernel's id.
 fn threads() -> BTreeSet<String> {
@@ -31,6 +36,21 @@ fn cpus_of_new_thread<T>(start: impl FnOnce() -> T) -> (T, String) {
 
 #[test]
 fn the_first_stream_of_a_device_works_on_the_cpu_that_its_description_names() {
+    if std::env::var_os(ALONE).is_none() {
+        let name = "host_threads::the_first_stream_of_a_device_works_on_the_cpu_that_its_description_names";
+        let alone = again()
+            .args(["--exact", name, "--nocapture", "--test-threads=1"])
+            .env(ALONE, "1")
+            .output()
+            .unwrap();
+        let out = String::from_utf8_lossy(&alone.stdout);
+        assert!(
+            alone.status.success() && out.contains("1 passed"),
+            "{out}{}",
+            String::from_utf8_lossy(&alone.stderr)
+        );
+        return;
+    }
     let host = Host::open().unwrap();
     for description in host.devices() {
         let device = host.device(description.ordinal).unwrap();

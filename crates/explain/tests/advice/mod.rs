@@ -2,10 +2,10 @@
 //! changed in one thing.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-#[path = "../explanations/boxes.rs"]
-mod boxes;
 mod made;
 mod next;
 mod rules;
 mod rules_of_engine;
 mod what_if;
+
+use crate::explanations::boxes;

@@ -5,7 +5,7 @@ mod ablated;
 mod advised;
 mod belonging;
 mod beside;
-mod boxes;
+pub(crate) mod boxes;
 mod conditions;
 mod contradicted;
 mod curves;

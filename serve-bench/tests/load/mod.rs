@@ -4,12 +4,12 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod canary;
-mod common;
+pub(crate) mod common;
 mod connections;
 mod failures;
 mod files;
 mod limits;
-mod mock;
+pub(crate) mod mock;
 mod streams;
 mod tls;
 mod traffic;

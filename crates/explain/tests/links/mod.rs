@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod bounds;
-mod cases;
+pub(crate) mod cases;
 mod launches;
 mod one_prompt;
 mod sizes;

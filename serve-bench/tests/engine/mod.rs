@@ -3,11 +3,11 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-#[path = "../load/common.rs"]
-mod common;
 mod dialects;
 mod faults;
 mod prefix;
 mod program;
 mod served;
 mod truth;
+
+use crate::load::common;

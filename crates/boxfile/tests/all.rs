@@ -1,0 +1,6 @@
+//! All tests of this package that use it from outside, in one program: linking each alone takes longer than running them.
+
+mod collectives;
+mod nodes;
+mod reading;
+mod tree;

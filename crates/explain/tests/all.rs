@@ -1,0 +1,7 @@
+//! All tests of this package that use it from outside, in one program: linking each alone takes longer than running them.
+
+mod advice;
+mod explanations;
+mod links;
+mod reality;
+mod slope;

@@ -1,0 +1,4 @@
+//! All tests of this package that use it from outside, in one program: linking each alone takes longer than running them.
+
+mod captured;
+mod sysfs;

@@ -1,0 +1,15 @@
+//! All tests of this package that use it from outside, in one program: linking each alone takes longer than running them.
+
+mod ablate;
+mod beside;
+mod compare;
+mod engine;
+mod load;
+mod page;
+mod predict;
+mod real;
+mod selftest;
+mod slo;
+mod study;
+mod sweep;
+mod sweep_report;
