@@ -23,6 +23,11 @@ const SOON: Timespec = Timespec {
     tv_nsec: 0,
 };
 
+/// Whether `cargo xtask test --full` runs: every seed and kill, and not the few of each run.
+pub(crate) fn full() -> bool {
+    std::env::var_os("TPLENS_FULL").is_some()
+}
+
 /// A folder for one test, removed at its end.
 pub(crate) struct Scratch(PathBuf);
 

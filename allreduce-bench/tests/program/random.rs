@@ -9,7 +9,7 @@ use boxfile::{
 };
 
 use super::boxes::told;
-use super::common::{Ran, Scratch};
+use super::common::{Ran, Scratch, full};
 use super::dice::Dice;
 use super::known::{Errors, Limited, WITH_NOISE, WITHOUT_NOISE};
 
@@ -17,7 +17,9 @@ use super::known::{Errors, Limited, WITH_NOISE, WITHOUT_NOISE};
 const SEED: u64 = 20_261_122;
 
 /// How many boxes are drawn.
-const BOXES: u64 = 20;
+fn boxes() -> u64 {
+    if full() { 20 } else { 4 }
+}
 
 /// The operations by their words on the command line.
 const OPERATIONS: [(CollectiveKind, &str); 5] = [
@@ -155,7 +157,7 @@ fn curve(dice: &mut Dice) -> Vec<(u64, f64)> {
 fn drawn_boxes_take_the_times_of_their_points() {
     told(&format!("seed {SEED}"));
     let (mut exact, mut noisy) = (Errors::default(), Errors::default());
-    for number in 0..BOXES {
+    for number in 0..boxes() {
         let drawn = draw(number);
         let (errors, limit) = match drawn.described.noise {
             None => (&mut exact, WITHOUT_NOISE),
@@ -185,5 +187,5 @@ fn drawn_boxes_take_the_times_of_their_points() {
     told(&format!("drawn without noise: {}", exact.words()));
     told(&format!("drawn with noise: {}", noisy.words()));
     // Four sizes in three modes, of two operations where these differ.
-    assert!(exact.count + noisy.count >= 12 * usize::try_from(BOXES).unwrap());
+    assert!(exact.count + noisy.count >= 12 * usize::try_from(boxes()).unwrap());
 }

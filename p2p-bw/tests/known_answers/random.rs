@@ -29,9 +29,20 @@ use super::program::{compared, measured, ordinal, verdict};
 use super::shapes::{SHAPES, Shape};
 use super::solver::Solver;
 
-/// Boxes of each vendor with noise, and without.
-const BOXES: usize = 50;
-const QUIET_BOXES: usize = 15;
+/// Whether `cargo xtask test --full` runs: as many boxes as shares of them are judged by.
+fn full() -> bool {
+    std::env::var_os("TPLENS_FULL").is_some()
+}
+
+/// Boxes of each vendor with noise.
+fn boxes() -> usize {
+    if full() { 50 } else { 4 }
+}
+
+/// Boxes of each vendor without noise.
+fn quiet_boxes() -> usize {
+    if full() { 15 } else { 3 }
+}
 
 /// Rounding of event times, single-precision milliseconds, and of sums.
 const EXACT: f64 = 1e-5;
@@ -238,8 +249,8 @@ fn count(found: &[(&Shape, Found)], shape: &Shape, case: &str) -> usize {
 }
 
 #[test]
-fn fifty_random_boxes_of_each_vendor_are_measured_within_one_percent() {
-    let found = sweep(0x7e57_0b0e, BOXES, true);
+fn random_boxes_of_each_vendor_are_measured_within_one_percent() {
+    let found = sweep(0x7e57_0b0e, boxes(), true);
     let all: Vec<Comparison> = found
         .iter()
         .flat_map(|(_, (_, some))| some)
@@ -258,7 +269,7 @@ fn fifty_random_boxes_of_each_vendor_are_measured_within_one_percent() {
     println!("{}", distribution("what noise does not move", &steady));
     println!("{}", distribution("what noise moves", &shifted));
     println!("{}", distribution("what chance decides", &chance));
-    for case in CASES {
+    for case in CASES.into_iter().filter(|_| full()) {
         let counts = SHAPES.each_ref().map(|shape| count(&found, shape, case));
         println!("{case}: measured {counts:?} times");
         // No kernel runs where there is no compiler.
@@ -296,7 +307,7 @@ fn fifty_random_boxes_of_each_vendor_are_measured_within_one_percent() {
     // 1 in 20, 1 in 50.
     let few = shifted.len() * 20 <= all.len() && chance.len() * 50 <= all.len();
     assert!(
-        few,
+        few || !full(),
         "{} and {} of {}:\n{text}",
         shifted.len(),
         chance.len(),
@@ -306,13 +317,13 @@ fn fifty_random_boxes_of_each_vendor_are_measured_within_one_percent() {
 
 #[test]
 fn random_boxes_without_noise_are_measured_exactly() {
-    let found = sweep(0x0571_11e5, QUIET_BOXES, false);
+    let found = sweep(0x0571_11e5, quiet_boxes(), false);
     let all: Vec<Comparison> = found.into_iter().flat_map(|(_, (_, some))| some).collect();
     println!(
         "{}",
         distribution("without noise", &all.iter().collect::<Vec<_>>())
     );
-    for case in CASES {
+    for case in CASES.into_iter().filter(|_| full()) {
         assert!(all.iter().any(|one| one.case == case), "{case}");
     }
     assert_near(all.iter().map(|one| (one, one.expected, EXACT)));

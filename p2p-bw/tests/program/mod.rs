@@ -8,6 +8,7 @@ mod common;
 mod compare;
 mod compare_changed;
 mod doctor;
+mod emulated;
 mod faults;
 mod files;
 mod formats;

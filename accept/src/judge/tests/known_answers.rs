@@ -1,4 +1,4 @@
-//! Known answers over 200 seeds: good boxes are accepted, and each planted fault is rejected, or left open, for its own reason.
+//! Known answers over many seeds: good boxes are accepted, and each planted fault is rejected, or left open, for its own reason.
 //!
 //! Samples have a coefficient of variation of 1%, one in twenty takes 15% longer, devices of a model differ by 0.3%. Each seed is a box
 //! of its own: other devices, other samples.
@@ -8,8 +8,14 @@ use topology::PcieLink;
 use super::{Plant, Played, baseline, profile, run, told, verdict};
 use crate::report::{BoxVerdict, ReasonCode as R};
 
-/// Boxes that are played for each answer.
-const SEEDS: u64 = 200;
+/// Boxes that are played for each answer: 200 by `cargo xtask test --full`.
+fn seeds() -> u32 {
+    if std::env::var_os("TPLENS_FULL").is_some() {
+        200
+    } else {
+        20
+    }
+}
 
 fn link(generation: u8, width: u8) -> PcieLink {
     PcieLink::new(generation, width).unwrap()
@@ -24,7 +30,7 @@ struct Tally {
     without_reason: Vec<u64>,
 }
 
-/// Judges 200 boxes with these faults; the reason is the kind of check, a word of what it is about, and the code.
+/// Judges boxes with these faults; the reason is the kind of check, a word of what it is about, and the code.
 fn tally(
     name: (&str, &str),
     plants: &[Plant],
@@ -34,7 +40,7 @@ fn tally(
     let (box_name, profile_name) = name;
     let profile = profile(profile_name);
     let mut tally = Tally::default();
-    for seed in 0..SEEDS {
+    for seed in 0..u64::from(seeds()) {
         let mut played = Played::new(box_name, seed, &[]).idle();
         // The baseline is of the same devices before the fault, from samples of their own.
         let known = with_baseline.then(|| {
@@ -66,7 +72,7 @@ fn tally(
 fn is_rejected(name: (&str, &str), plant: Plant, kind: &str, about: &str, code: R) {
     let tally = tally(name, &[plant], &[(kind, about, &[code])], false);
     let expected = Tally {
-        rejected: 200,
+        rejected: seeds(),
         ..Tally::default()
     };
     assert_eq!(tally, expected, "{name:?} {plant:?}");
@@ -76,7 +82,7 @@ const L40: (&str, &str) = ("l40x4", "l40x4");
 
 #[test]
 fn a_good_box_is_accepted_every_time() {
-    // At most 1% may stay open, that is 2 of 200.
+    // At most 1% may stay open.
     for name in [
         "l40x4",
         "rtxpro6000-mig",
@@ -85,8 +91,11 @@ fn a_good_box_is_accepted_every_time() {
         "r9700-x8",
     ] {
         let tally = tally((name, name), &[], &[], false);
-        assert!(tally.rejected == 0 && tally.open <= 2, "{name}: {tally:?}");
-        assert_eq!(tally.accepted + tally.open, 200, "{name}");
+        assert!(
+            tally.rejected == 0 && tally.open * 100 <= seeds(),
+            "{name}: {tally:?}"
+        );
+        assert_eq!(tally.accepted + tally.open, seeds(), "{name}");
     }
 }
 
@@ -94,7 +103,10 @@ fn a_good_box_is_accepted_every_time() {
 fn a_good_box_is_accepted_every_time_beside_its_own_baseline() {
     for name in ["l40x4", "rtxpro6000-bare"] {
         let tally = tally((name, name), &[], &[], true);
-        assert!(tally.rejected == 0 && tally.open <= 2, "{name}: {tally:?}");
+        assert!(
+            tally.rejected == 0 && tally.open * 100 <= seeds(),
+            "{name}: {tally:?}"
+        );
     }
 }
 
@@ -123,7 +135,7 @@ fn eight_lanes_in_place_of_sixteen_are_told_at_the_slot() {
         &[("link", "GPU0", &[R::LinkDegraded])],
         false,
     );
-    assert_eq!((tally.rejected, tally.without_reason), (200, vec![]));
+    assert_eq!((tally.rejected, tally.without_reason), (seeds(), vec![]));
 }
 
 #[test]
@@ -170,13 +182,13 @@ fn a_slow_pair_of_two_devices_is_told_by_a_baseline_and_by_nothing_else() {
     assert_eq!(
         with,
         Tally {
-            rejected: 200,
+            rejected: seeds(),
             ..Tally::default()
         }
     );
     // 50.5 * 0.9 = 45.5 GB/s are 0.79 of 57.61, above the floor of 0.55 across sockets: nothing is odd about it by itself.
     let without = tally(bare, &slow, &[], false);
-    assert_eq!(without.accepted, 200, "{without:?}");
+    assert_eq!(without.accepted, seeds(), "{without:?}");
 }
 
 #[test]
@@ -204,7 +216,7 @@ fn peer_copies_that_drop_data_are_told_as_data_and_as_peer_access() {
         ("peer_access", "GPU1->GPU3", &[R::DataMismatch]),
     ];
     let tally = tally(L40, &plant, &wanted, false);
-    assert_eq!((tally.rejected, tally.without_reason), (200, vec![]));
+    assert_eq!((tally.rejected, tally.without_reason), (seeds(), vec![]));
 }
 
 #[test]
@@ -290,7 +302,7 @@ fn an_all_reduce_of_twice_the_time_is_told() {
     assert_eq!(
         tally,
         Tally {
-            rejected: 200,
+            rejected: seeds(),
             ..Tally::default()
         }
     );
@@ -311,7 +323,12 @@ fn one_device_of_four_that_is_six_percent_slow_is_told() {
         false,
     );
     assert_eq!((tally.accepted, tally.without_reason), (0, vec![]));
-    assert!(tally.rejected >= 190, "{} {}", tally.rejected, tally.open);
+    assert!(
+        tally.rejected * 20 >= seeds() * 19,
+        "{} {}",
+        tally.rejected,
+        tally.open
+    );
 }
 
 #[test]
@@ -320,10 +337,13 @@ fn how_much_slower_one_of_four_must_be() {
     // nothing decides, and hardly any box is.
     let of = |part: f64| tally(L40, &[Plant::SlowDevice { device: 2, part }], &[], false);
     let (three, five, seven) = (of(0.97), of(0.95), of(0.93));
-    assert!(three.accepted >= 198 && three.rejected == 0, "{three:?}");
+    assert!(
+        three.accepted * 100 >= seeds() * 99 && three.rejected == 0,
+        "{three:?}"
+    );
     assert!(
         five.open > five.accepted && five.open > five.rejected,
         "{five:?}"
     );
-    assert_eq!(seven.rejected, 200, "{seven:?}");
+    assert_eq!(seven.rejected, seeds(), "{seven:?}");
 }
