@@ -44,7 +44,10 @@ fn main() -> ExitCode {
         }
         (Some("test"), []) => verdict(test::run(&mut stdout(), false)),
         (Some("test"), [full]) if full == "--full" => verdict(test::run(&mut stdout(), true)),
-        (Some("tidy"), []) => verdict(tidy::run(&mut stdout())),
+        (Some("tidy"), []) => verdict(tidy::run(&mut stdout(), tidy::Mode::Check)),
+        (Some("tidy"), [tighten]) if tighten == "--tighten" => {
+            verdict(tidy::run(&mut stdout(), tidy::Mode::Tighten))
+        }
         (Some("help" | "--help" | "-h"), _) => stdout()
             .write_all(usage().as_bytes())
             .map(|()| 0)
@@ -91,7 +94,7 @@ fn usage() -> String {
            shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \
            soft [--release]   build the soft vendor libraries into target/soft\n  \
            test [--full]      format, lints, all tests, tidy; ends with the counts; --full: every seed, kill and mutation\n  \
-           tidy               check the rules of the repository that no compiler checks\n",
+           tidy [--tighten]   check the rules that no compiler checks; lower the ceilings to today's values\n",
     );
     text
 }

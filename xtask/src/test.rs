@@ -112,7 +112,9 @@ pub(crate) fn run(out: &mut impl Write, full: bool) -> Result<bool> {
     total.add(step(out, "tests", |out| {
         tests(out, python.as_deref(), full)
     })?);
-    total.add(step(out, "tidy", |out| tidy::run(out).map(Counts::one))?);
+    total.add(step(out, "tidy", |out| {
+        tidy::run(out, tidy::Mode::Check).map(Counts::one)
+    })?);
     writeln!(
         out,
         "{} passed, {} failed, {} skipped",

@@ -1,10 +1,13 @@
 //! `cargo xtask tidy`: the rules of the repository that no compiler checks.
 //!
-//! It only reads. The rules are in the files below this one, as functions over text, so that each is tested with good
-//! and bad text; here the repository is walked and the findings are written.
+//! It writes nothing but the table of ceilings, where that is asked for. The rules are in the files below this one, as
+//! functions over text, so that each is tested with good and bad text; here the repository is walked and the findings are
+//! written.
 
 mod code;
+mod finding;
 mod manifest;
+mod ratchet;
 mod rust;
 mod text;
 
@@ -14,30 +17,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use self::finding::Finding;
+use self::ratchet::{Lines, Repository, Table};
 use crate::cargo;
 
-/// A rule that a file breaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Finding {
-    /// Line from 1, absent where the file as a whole is meant.
-    line: Option<usize>,
-    what: String,
-}
-
-impl Finding {
-    fn at(index: usize, what: impl Into<String>) -> Finding {
-        Finding {
-            line: Some(index + 1),
-            what: what.into(),
-        }
-    }
-
-    fn whole(what: impl Into<String>) -> Finding {
-        Finding {
-            line: None,
-            what: what.into(),
-        }
-    }
+/// What happens to the table of ceilings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It is compared with what is counted.
+    Check,
+    /// Its ceilings fall to what is counted before they are compared.
+    Tighten,
 }
 
 /// Folders that hold nothing of ours.
@@ -47,20 +37,22 @@ const FOREIGN: &[&str] = &[".git", "target", "tplens-results"];
 const TEXT: &[&str] = &["rs", "toml", "md", "cu", "h", "html", "css", "js"];
 
 /// Checks all files, writes what breaks a rule and tells whether nothing does.
-pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
+pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
     let root = cargo::root()?;
     let mut files = Vec::new();
     collect(&root, &mut files)?;
     files.sort();
-    let mut clean = true;
-    for file in &files {
-        let path = file
-            .strip_prefix(&root)
-            .unwrap_or(file)
-            .to_string_lossy()
-            .into_owned();
+    let relative = |file: &PathBuf| {
+        let path = file.strip_prefix(&root).unwrap_or(file);
+        path.to_string_lossy().into_owned()
+    };
+    let paths: Vec<String> = files.iter().map(relative).collect();
+    let mut repository = Repository::new(&paths);
+    let (mut clean, mut long) = (true, 0);
+    for (file, path) in files.iter().zip(&paths) {
         let text =
             fs::read_to_string(file).with_context(|| format!("{path} cannot be read as text"))?;
+        repository.add(path, &text);
         let siblings = |name: &str| {
             file.parent()
                 .map(|folder| folder.join(name))
@@ -68,10 +60,8 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
         };
         let mut findings = text::check(&text);
         if path.ends_with(".rs") {
-            findings.extend(rust::check(&path, &text));
-            if let Some(lines) = rust::long(&text) {
-                writeln!(out, "tidy: note: {path} has {lines} lines; look for a seam")?;
-            }
+            findings.extend(rust::check(path, &text));
+            long += usize::from(rust::is_long(&text));
         }
         if path.ends_with("Cargo.toml") {
             findings.extend(manifest::check(&text));
@@ -101,13 +91,57 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
         clean = false;
         writeln!(out, "tidy: CHANGELOG.md: {}", finding.what)?;
     }
+    for finding in ceilings(out, &root, &repository, mode)? {
+        clean = false;
+        writeln!(out, "tidy: {}: {}", ratchet::FILE, finding.what)?;
+    }
+    let Lines {
+        code,
+        comments,
+        tests,
+    } = repository.lines();
     writeln!(
         out,
-        "tidy: {} files, {}",
+        "tidy: {} files, {long} of them long; {code} lines of code, {comments} of comments, {tests} of tests; {}",
         files.len(),
         if clean { "clean" } else { "not clean" }
     )?;
     Ok(clean)
+}
+
+/// Compares the table of ceilings with what is counted, or lowers it first.
+fn ceilings(
+    out: &mut impl Write,
+    root: &Path,
+    repository: &Repository,
+    mode: Mode,
+) -> Result<Vec<Finding>> {
+    let file = root.join(ratchet::FILE);
+    let mut text = fs::read_to_string(&file).unwrap_or_default();
+    let mut table = Table::parse(&text).context(ratchet::FILE)?;
+    let counts = repository.counts();
+    let room: Vec<String> = table
+        .room(&counts)
+        .iter()
+        .map(|(what, room)| format!("{what} by {room}"))
+        .collect();
+    let verb = match mode {
+        Mode::Check => "can fall (`cargo xtask tidy --tighten`)",
+        Mode::Tighten => "fell",
+    };
+    if !room.is_empty() {
+        writeln!(out, "tidy: note: ceilings {verb}: {}", room.join(", "))?;
+    }
+    if mode == Mode::Tighten {
+        table = table.tightened(&counts);
+        text = table.render();
+        fs::write(&file, &text).context(ratchet::FILE)?;
+    }
+    let mut findings = table.check(&counts);
+    if let Some(before) = ratchet::committed(root, &text) {
+        findings.extend(table.check_raises(&before));
+    }
+    Ok(findings)
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {

@@ -45,7 +45,7 @@ fn help_is_a_result_and_names_every_command() {
         "  kernels [--check]",
         "  soft [--release]",
         "  test [--full] ",
-        "  tidy ",
+        "  tidy [--tighten]",
     ] {
         assert!(text.contains(command), "{command} in {text}");
     }

@@ -113,12 +113,21 @@ fn continues_a_word(bytes: &[u8], at: usize) -> bool {
 
 /// Tells whether the line holds the word, not as a part of a longer one.
 pub(crate) fn has_word(line: &str, word: &str) -> bool {
-    let part = |character: Option<char>| {
-        character.is_some_and(|found| found.is_alphanumeric() || found == '_')
-    };
-    line.match_indices(word).any(|(start, _)| {
-        !part(line[..start].chars().next_back()) && !part(line[start + word.len()..].chars().next())
-    })
+    word_starts(line, word).next().is_some()
+}
+
+/// Where the word stands in the text, not as a part of a longer one.
+pub(crate) fn word_starts<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> {
+    text.match_indices(word)
+        .map(|(start, _)| start)
+        .filter(|start| {
+            !text[..*start].ends_with(in_word) && !text[start + word.len()..].starts_with(in_word)
+        })
+}
+
+/// Tells whether the character can stand in a name.
+pub(crate) fn in_word(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
 }
 
 #[cfg(test)]

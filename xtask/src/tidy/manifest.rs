@@ -2,7 +2,7 @@
 //!
 //! Which crate may use which is not judged here: that is the layer test.
 
-use super::Finding;
+use super::finding::Finding;
 
 /// Folders whose crates may hold `unsafe`.
 const UNSAFE_CRATES: &[&str] = &[

@@ -2,8 +2,8 @@
 //!
 //! What clippy and rustc can check is left to the lints in the root manifest.
 
-use super::Finding;
 use super::code::{code_only, has_word};
+use super::finding::Finding;
 
 /// From this many lines on a file should be looked at.
 const LONG: usize = 400;
@@ -73,9 +73,9 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Returns the number of lines of a file that is long and not yet too long.
-pub(crate) fn long(text: &str) -> Option<usize> {
-    Some(text.lines().count()).filter(|lines| (LONG..=TOO_LONG).contains(lines))
+/// Tells whether a file is long and not yet too long.
+pub(crate) fn is_long(text: &str) -> bool {
+    (LONG..=TOO_LONG).contains(&text.lines().count())
 }
 
 #[cfg(test)]
@@ -154,7 +154,7 @@ mod tests {
         // A head of one line and 599 more are 600 lines; one more is too many.
         let at_limit = format!("//! Head.\n{}", "\n".repeat(599));
         assert_eq!(check(PATH, &at_limit), []);
-        assert_eq!(long(&at_limit), Some(600));
+        assert!(is_long(&at_limit));
         let beyond = format!("{at_limit}\n");
         assert!(first(PATH, &beyond).unwrap().1.starts_with("601 lines: "));
         let reasoned = beyond.replace(

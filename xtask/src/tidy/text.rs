@@ -2,7 +2,7 @@
 //!
 //! It does not check spelling, links or the README's tables; the programs' own tests compare those.
 
-use super::Finding;
+use super::finding::Finding;
 
 /// First parts of paths that exist on one person's machine only.
 const PRIVATE: &[&str] = &["home", "root", "Users", "work", "tmp"];

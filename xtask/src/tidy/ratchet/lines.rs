@@ -1,0 +1,110 @@
+//! What the lines of a source file are: product code, comments or tests.
+//!
+//! It reads text line by line and knows no Rust: braces in literals of a test count, too.
+
+/// How many lines are what; blank ones count only in tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lines {
+    /// Neither blank, comment nor test.
+    pub(crate) code: usize,
+    /// Begin with `//`.
+    pub(crate) comments: usize,
+    /// Stand below `#[cfg(test)]`, or in a file of tests.
+    pub(crate) tests: usize,
+}
+
+impl Lines {
+    pub(super) fn plus(self, more: Lines) -> Lines {
+        Lines {
+            code: self.code + more.code,
+            comments: self.comments + more.comments,
+            tests: self.tests + more.tests,
+        }
+    }
+}
+
+/// What the next line belongs to.
+#[derive(Clone, Copy)]
+enum Part {
+    Product,
+    /// `#[cfg(test)]` was read, the item that it stands before was not.
+    Attribute,
+    /// Inside the braces of a test item, so many deep.
+    Tests(isize),
+}
+
+impl Part {
+    fn after_test_line(self, line: &str) -> Part {
+        let depth = match self {
+            Part::Product => return Part::Attribute,
+            Part::Attribute if line.ends_with(';') => return Part::Product,
+            Part::Attribute if !line.ends_with('{') => return Part::Attribute,
+            Part::Attribute => 0,
+            Part::Tests(depth) => depth,
+        };
+        match depth + line.matches('{').count().cast_signed()
+            - line.matches('}').count().cast_signed()
+        {
+            depth @ 1.. => Part::Tests(depth),
+            _ => Part::Product,
+        }
+    }
+}
+
+/// Counts a file's lines and returns its product code with them.
+pub(super) fn split(text: &str) -> (Lines, String) {
+    let (mut lines, mut product, mut part) = (Lines::default(), String::new(), Part::Product);
+    // Not `lines()`: a test item that never closes reaches to the end of the file, and that is a line.
+    for line in text.split('\n') {
+        let bare = line.trim();
+        if !matches!(part, Part::Product) || bare.starts_with("#[cfg(test)]") {
+            lines.tests += 1;
+            part = part.after_test_line(bare);
+        } else if bare.starts_with("//") {
+            lines.comments += 1;
+        } else if !bare.is_empty() {
+            lines.code += 1;
+            product.push_str(line);
+            product.push('\n');
+        }
+    }
+    (lines, product)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(text: &str) -> [usize; 3] {
+        let (lines, product) = split(text);
+        assert_eq!(product.lines().count(), lines.code, "{text}");
+        [lines.code, lines.comments, lines.tests]
+    }
+
+    #[test]
+    fn blank_lines_count_in_tests_only() {
+        for (text, expected) in [
+            ("", [0, 0, 0]),
+            (
+                "fn f() {}\n\n  // Why.\n/// What.\nfn g() {} // Not a line of its own.\n",
+                [2, 2, 0],
+            ),
+            // A module of 4 lines, one of them blank, and its attribute.
+            (
+                "a\n#[cfg(test)]\nmod tests {\n    fn t() {\n\n    }\n}\nb\n",
+                [2, 0, 6],
+            ),
+            // Attributes between the mark and the item; an item that ends with a semicolon.
+            (
+                "#[cfg(test)]\n#[path = \"x.rs\"]\nmod tests;\na\n",
+                [1, 0, 3],
+            ),
+            // Never closed: to the end, and the empty line after the last end counts.
+            ("#[cfg(test)]\nmod tests {\na\n", [0, 0, 4]),
+            // Other conditions are no tests.
+            ("#[cfg(not(test))]\na\n", [2, 0, 0]),
+        ] {
+            assert_eq!(counted(text), expected, "{text}");
+        }
+    }
+}
