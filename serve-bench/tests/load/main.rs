@@ -8,6 +8,7 @@ mod common;
 mod connections;
 mod failures;
 mod files;
+mod hostile;
 mod limits;
 mod mock;
 mod streams;
