@@ -125,6 +125,11 @@ pub enum Caveat {
         /// Why the time says too little of the box to be judged; `None` where it may be.
         not_judged: Option<String>,
     },
+    /// The run ended before its time, since a record that can be read back holds no more.
+    RecordFull {
+        /// Requests that ended until then.
+        requests: usize,
+    },
     /// Something else that the reader should know.
     Note {
         /// The text, with what to try.
@@ -290,6 +295,10 @@ impl std::fmt::Display for Caveat {
                     None => Ok(()),
                 }
             }
+            Self::RecordFull { requests } => write!(
+                f,
+                "ended after {requests} requests: a record holds no more; those in flight are not counted; ask for less"
+            ),
             Self::Note { text } => write!(f, "{text}"),
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use measure::exit;
 use measure::import::links::is_of_nvbandwidth;
-use measure::record::{Record, Status, load, write_whole};
+use measure::record::{Record, Status, load, record_json, write_whole};
 
 use crate::compare::Compared;
 use crate::places::Place;
@@ -223,9 +223,9 @@ pub fn told(error: &anyhow::Error) -> String {
 
 /// The record as JSON text.
 fn json(record: &Record) -> Result<String, String> {
-    serde_json::to_string_pretty(record)
-        .map(|text| text + "\n")
-        .map_err(|error| error.to_string())
+    let json = record_json(record).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(json).map_err(|error| error.to_string())?;
+    Ok(text + "\n")
 }
 
 /// Writes a file whole or not at all, says what went wrong, and gives the exit code.

@@ -63,19 +63,27 @@ impl<P: Growing> Recorder<P> {
     /// Adds an event; it is in memory even where the disk refuses.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The disk refuses, or the record is full ([`FolderError::Full`]): then it is nowhere.
     pub fn add(&mut self, event: P::Event) -> Result<(), FolderError> {
-        self.payload.grow(event.clone());
-        self.journal.append(&P::line(event))
+        let kept = self.journal.append(&P::line(event.clone()));
+        self.grow(event, kept)
     }
 
     /// Adds one of very many events: written at once, so that a killed program has it, and flushed to the disk each second.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// As for `add`.
     pub fn add_soon(&mut self, event: P::Event) -> Result<(), FolderError> {
-        self.payload.grow(event.clone());
-        self.journal.append_soon(&P::line(event))
+        let kept = self.journal.append_soon(&P::line(event.clone()));
+        self.grow(event, kept)
+    }
+
+    /// What is printed comes from memory, and what is read back must say the same.
+    fn grow(&mut self, event: P::Event, kept: Result<(), FolderError>) -> Result<(), FolderError> {
+        if !matches!(kept, Err(FolderError::Full(_))) {
+            self.payload.grow(event);
+        }
+        kept
     }
 
     /// Ends a run that could measure nothing: exit 3.

@@ -3,7 +3,10 @@
 //! What is not a sample is passed over: a server's page of counters may hold anything. Labels are not read, but quoted values
 //! in them may hold brackets and blanks. Kinds and help texts are of no use here.
 
-/// Name and value of each sample with a finite value.
+/// No counter of a serving engine is larger; sums and means of those that are not stay finite.
+const MAX_VALUE: f64 = 1e15;
+
+/// Name and value of each sample that may be one of a serving engine.
 pub(super) fn samples(text: &str) -> impl Iterator<Item = (&str, f64)> {
     text.lines().filter_map(sample)
 }
@@ -25,7 +28,7 @@ fn sample(line: &str) -> Option<(&str, f64)> {
         None => return None,
     };
     let value: f64 = rest.split_whitespace().next()?.parse().ok()?;
-    value.is_finite().then_some((name, value))
+    (value.abs() <= MAX_VALUE).then_some((name, value))
 }
 
 /// Where the text goes on behind the bracket that ends the labels.
@@ -75,6 +78,7 @@ mod tests {
             "9a 1",
             "a NaN",
             "a +Inf",
+            "a 1e300",
             "a-b 1",
             "\u{0} 1",
             "ä 1",

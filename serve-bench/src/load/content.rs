@@ -3,12 +3,14 @@
 //! Runs behind each read, after its instant was taken; it keeps instants and counts, and no text. A chunk carries the instant of
 //! the read that completed it.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::time::Instant;
 
 use measure::record::RequestErrorKind;
 use openai::{Carries, Event, LineTooLong, MAX_LINE_BYTES, Reader, Seen, Usage, look, words};
 
+use super::MAX_MODEL_BYTES;
 use super::reply::Broke;
 
 /// Bytes that are kept of what may not be a stream.
@@ -22,7 +24,7 @@ const ERROR_BYTES: usize = 64 << 10;
 const MAX_HELD_BYTES: usize = 256 << 20;
 
 /// Bytes that a reply may keep whatever the others do: the chunks of serving engines are smaller.
-const PART_BYTES: usize = 1 << 20;
+const PART_BYTES: usize = 64 << 10;
 
 thread_local! {
     /// What all replies of the thread keep.
@@ -180,6 +182,16 @@ impl Content {
         }
     }
 
+    /// Chunks with tokens so far.
+    pub(super) fn chunks(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Whether the stream said that nothing follows.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     /// The body has ended, or there will be no more of it.
     pub(super) fn end(&mut self, at: Instant) {
         if self.form == Form::Object {
@@ -224,7 +236,7 @@ impl Content {
                 .map(|words| Failure(RequestErrorKind::InStream, words));
             self.is_complete = seen.finished || seen.carries > Carries::Nothing;
             self.usage = seen.usage;
-            self.model = seen.model.map(|name| name.into_owned());
+            self.model = seen.model.map(short);
         }
         self.kept = kept;
     }
@@ -349,7 +361,7 @@ impl Content {
         if let Some(model) = seen.model
             && self.model.as_deref() != Some(&*model)
         {
-            self.model = Some(model.into_owned());
+            self.model = Some(short(model));
         }
     }
 
@@ -374,6 +386,14 @@ impl Content {
                 ),
             ),
         }
+    }
+}
+
+/// The name of a model; one that is longer than any that is asked for is cut.
+fn short(model: Cow<'_, str>) -> String {
+    match model.len() {
+        ..=MAX_MODEL_BYTES => model.into_owned(),
+        _ => words(&model),
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) enum Heard {
     Ended(Sent),
     /// Nothing can be measured.
     Refused(String),
+    /// The record holds no more.
+    Full,
     /// It broke off.
     Stopped,
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use openai::{Body, Head, NotHttp};
+use openai::{Body, Head, NotHttp, words};
 
 use super::reply::Broke;
 
@@ -102,6 +102,7 @@ impl Intake {
         if let Some(coding) =
             coding.filter(|it| !it.is_empty() && !it.eq_ignore_ascii_case("identity"))
         {
+            let coding = words(coding);
             return Err(Broke::NotHttp(format!(
                 "the reply is compressed ({coding}), which was not asked for; switch that off in the server or the proxy before it"
             )));

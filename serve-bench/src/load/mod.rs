@@ -1,6 +1,7 @@
 //! `serve-bench run`: the load generator.
 
 mod args;
+mod budget;
 mod caveats;
 mod client;
 mod clock;
@@ -33,8 +34,10 @@ pub(crate) use secrets::without_headers;
 /// The header with which the embedded engine says which soft box it plays.
 const SOFT_BOX_HEADER: &str = "x-tplens-soft-box";
 
-/// Instants of chunks in one run at most: at 20 bytes each they stay well below the 256 MiB up to which a journal is read.
-const MAX_CHUNKS: u64 = 10_000_000;
+/// Bytes of a model's id at most: it stands in every request, and in every result.
+const MAX_MODEL_BYTES: usize = 256;
 
+#[cfg(test)]
+mod full;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 use std::time::Instant;
 
 use measure::record::{RequestError, RequestErrorKind, ServeRequest, TokenCount};
+use openai::words;
 
 use super::content::Failure;
 use super::reply::{Broke, Reply};
@@ -65,6 +66,12 @@ pub(super) fn read(reply: &Reply, asked: &AskedFor, start: Instant) -> Read {
             _ => None,
         }
     });
+    // A count per chunk that is more than that of the reply is none.
+    let told: u64 = chunks.tokens.iter().map(|tokens| u64::from(*tokens)).sum();
+    let chunk_tokens = match output_tokens {
+        Some(count) if told <= u64::from(count) => chunks.tokens,
+        _ => Vec::new(),
+    };
     let ms = |instant: Instant| instant.saturating_duration_since(start).as_secs_f64() * 1e3;
     let cached_tokens = usage.and_then(|usage| usage.cached_tokens);
     Read {
@@ -75,7 +82,7 @@ pub(super) fn read(reply: &Reply, asked: &AskedFor, start: Instant) -> Read {
             ended_ms: ms(reply.ended),
             first_chunk_ms: content.first.filter(|_| streamed && succeeded).map(ms),
             token_chunks_ms: chunks.instants.into_iter().map(ms).collect(),
-            chunk_tokens: chunks.tokens,
+            chunk_tokens,
             cached_tokens,
             input_tokens: usage.and_then(|usage| usage.prompt_tokens),
             output_tokens,
@@ -108,8 +115,8 @@ fn ended(reply: &Reply, streamed: bool) -> Option<Failure> {
         Some(Broke::Cut(_) | Broke::TimedOut(_) | Broke::Stalled(_)) if is_complete && streamed => {
             return None;
         }
-        Some(Broke::Refused(why)) => (RequestErrorKind::Refused, why.clone()),
-        Some(Broke::Connect(why)) => (RequestErrorKind::Connect, why.clone()),
+        Some(Broke::Refused(why)) => (RequestErrorKind::Refused, words(why)),
+        Some(Broke::Connect(why)) => (RequestErrorKind::Connect, words(why)),
         Some(Broke::TimedOut(limit)) => (
             RequestErrorKind::TimedOut,
             format!("not done after {} s (--timeout)", limit.as_secs_f64()),
@@ -118,9 +125,13 @@ fn ended(reply: &Reply, streamed: bool) -> Option<Failure> {
             RequestErrorKind::TimedOut,
             format!("no byte for {} s (--stall-timeout)", limit.as_secs_f64()),
         ),
-        Some(Broke::NotHttp(why)) => (RequestErrorKind::Garbled, why.clone()),
+        Some(Broke::NotHttp(why)) => (RequestErrorKind::Garbled, words(why)),
         Some(Broke::TooLarge(what)) => (RequestErrorKind::Garbled, (*what).to_owned()),
-        Some(Broke::Cut(why)) => (RequestErrorKind::CutShort, why.clone()),
+        Some(Broke::TooLong(most)) => (
+            RequestErrorKind::ReplyTooLong,
+            format!("more than {most} chunks of tokens came, four for each that was asked for"),
+        ),
+        Some(Broke::Cut(why)) => (RequestErrorKind::CutShort, words(why)),
         None if is_complete => return None,
         None if streamed => (
             RequestErrorKind::CutShort,

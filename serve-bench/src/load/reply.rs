@@ -73,6 +73,8 @@ pub(super) enum Broke {
     NotHttp(String),
     /// More came than any reply can be; what is larger than what.
     TooLarge(&'static str),
+    /// More chunks with tokens came than these.
+    TooLong(usize),
 }
 
 impl Reply {

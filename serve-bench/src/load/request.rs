@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::args::{Args, Endpoint};
+use super::budget::most_chunks;
 use super::data::{Data, Item, Prompt};
 use super::read::AskedFor;
 
@@ -19,20 +20,29 @@ const BODIES_BY_TIME: usize = 1 << 16;
 /// Numbers of warm-up prompts begin here, so that a warm-up leaves nothing in a cache that a measured prompt begins with.
 const FIRST_WARMUP: u64 = 1 << 32;
 
+/// One request as it is sent.
+#[derive(Debug, Clone)]
+pub(super) struct Request {
+    /// Its body.
+    pub(super) body: Bytes,
+    /// Chunks with tokens that its reply may have, where the tokens are known that it asks for.
+    pub(super) most_chunks: Option<usize>,
+}
+
 /// The bodies of a run.
 #[derive(Debug)]
 pub(super) struct Bodies {
     /// Warm-up requests.
-    pub(super) warmups: Vec<Bytes>,
+    pub(super) warmups: Vec<Request>,
     /// Measured requests; a run that needs more begins anew.
-    pub(super) measured: Vec<Bytes>,
+    pub(super) measured: Vec<Request>,
     /// Output tokens that each measured one asks for.
     pub(super) output_tokens: Vec<u32>,
 }
 
 impl Bodies {
-    /// The body of a measured request.
-    pub(super) fn measured(&self, number: u32) -> Bytes {
+    /// A measured request by its number.
+    pub(super) fn measured(&self, number: u32) -> Request {
         self.measured[number as usize % self.measured.len()].clone()
     }
 }
@@ -49,20 +59,25 @@ pub(super) fn bodies(
     is_exact: bool,
 ) -> Result<Bodies, String> {
     let mut room = MAX_BYTES;
+    let limit = asked_for(args, model).max_tokens;
+    let request = |item: Item| Request {
+        most_chunks: most_chunks(limit.map(|limit| own_or(limit, item.output_tokens))),
+        body: body(args, model, item),
+    };
     let warmups = (0..u64::from(args.traffic.warmups()))
         .map(|number| {
-            let body = body(args, model, data.warmup(FIRST_WARMUP + number));
-            room = room.checked_sub(body.len()).ok_or_else(too_large)?;
-            Ok(body)
+            let request = request(data.warmup(FIRST_WARMUP + number));
+            room = room.checked_sub(request.body.len()).ok_or_else(too_large)?;
+            Ok(request)
         })
-        .collect::<Result<Vec<Bytes>, String>>()?;
+        .collect::<Result<Vec<Request>, String>>()?;
     let (mut measured, mut output_tokens, mut bytes) = (Vec::new(), Vec::new(), 0);
     for number in 0..u64::from(requests) {
         let item = data.item(number);
         output_tokens.push(item.output_tokens);
-        let body = body(args, model, item);
-        bytes += body.len();
-        measured.push(body);
+        let request = request(item);
+        bytes += request.body.len();
+        measured.push(request);
         if bytes > room {
             return Err(too_large());
         }
@@ -80,6 +95,11 @@ pub(super) fn bodies(
 fn too_large() -> String {
     "the requests are more than 4 GiB together; ask for fewer --num-prompts or a shorter --input-len"
         .to_owned()
+}
+
+/// The limit of every body, or that of the request where each has its own.
+pub(super) fn own_or(limit: u32, own: u32) -> u32 {
+    if limit == u32::MAX { own } else { limit }
 }
 
 /// What every body asks for, with what `--extra-body` put over it; a limit of `u32::MAX` is that of the request.
@@ -155,7 +175,7 @@ mod tests {
         let line = Line::parse_from(fixed.iter().chain(arguments));
         let data = Data::of(&line.args.data, line.args.endpoint(), 5).unwrap();
         let bodies = bodies(&line.args, &data, "m", 1, true).unwrap();
-        let read = |body: &Bytes| serde_json::from_slice(body).unwrap();
+        let read = |request: &Request| serde_json::from_slice(&request.body).unwrap();
         (read(&bodies.measured[0]), read(&bodies.warmups[0]))
     }
 

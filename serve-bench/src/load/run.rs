@@ -13,6 +13,7 @@ use serde_json::Value;
 use supervisor::Interrupt;
 
 use super::args::{Args, Backend, Format};
+use super::budget::Budget;
 use super::session;
 use crate::{RENDERING, page};
 
@@ -32,7 +33,8 @@ pub(crate) fn run(args: &Args) -> u8 {
             return exit::INTERNAL;
         }
     };
-    match session::run(args, &interrupt, &|line| say!("{line}")) {
+    let say = |line: &str| say!("{line}");
+    match session::run(args, &interrupt, &say, Budget::default()) {
         Ok(ended) => {
             let record = &ended.record;
             let mut codes = vec![exported(args, record)];

@@ -8,20 +8,21 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use measure::caveat::Caveat;
 use measure::exit;
-use measure::record::{Goals, Serve, ServeEvent, ServeServer, ServeTarget, summarise};
+use measure::record::{FolderError, Goals, Serve, ServeEvent, ServeServer, ServeTarget, summarise};
 use program::{Break, Ended, Recorder, Stop, result_folder, seed_of_now};
 use supervisor::Interrupt;
 use tokio::sync::oneshot;
 use topology::{Machine, Sysfs};
 
 use super::args::Args;
+use super::budget::{self, Budget};
 use super::caveats::caveats;
 use super::client::{self, SendLags};
-use super::dispatch::{self, Pace, Sent, Told, Work};
+use super::dispatch::{self, Ending, Pace, Sent, Told, Work};
 use super::heard::{Heard, KEPT, failures, next, refusal};
 use super::progress::{self, LoadProgress};
 use super::read::{AskedFor, read};
-use super::request::asked_for;
+use super::request::{asked_for, own_or};
 use super::secrets::Secrets;
 use super::setup::{self, Plan};
 use super::simulated;
@@ -34,11 +35,24 @@ use crate::beside::{self, Beside};
 const BROKEN_OFF: &str = "requests that were in flight when it was broken off are in no number, so that long ones are fewer than they \
                           were, and how busy the load's thread was is not known";
 
-/// Runs what the command line asks for.
+/// Why nothing was measured where the warm-up alone was more than a run takes in.
+const FULL_BEFORE: &str =
+    "the replies to warm up were more than a run takes in; ask for fewer --num-warmups or tokens";
+
+/// What became of counters that no record holds.
+const NO_ROOM: &str =
+    "the server's counters are left out: with them the record could not be read back";
+
+/// Runs what the command line asks for, and takes in no more than the budget.
 ///
 /// # Errors
 /// What ended it before there was anything to keep.
-pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Result<Ended, Stop> {
+pub(super) fn run(
+    args: &Args,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+    budget: Budget,
+) -> Result<Ended, Stop> {
     let folder = result_folder(args.results.outputs.out.as_deref(), "serve");
     // It ends with this function.
     let (_engine, url) = match &args.sim {
@@ -80,7 +94,7 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
     if !answers.models.is_empty() && !answers.models.contains(&model) {
         say(&format!(
             "the server names {} and not {model}; without --model the first of its own is asked",
-            answers.models.join(", ")
+            answers.first_models()
         ));
     }
     let seed = args.data.seed.unwrap_or_else(seed_of_now);
@@ -123,6 +137,7 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
             trust,
             timeout: args.timeout,
             stall: args.stall_timeout,
+            budget,
         },
         bodies,
         pace,
@@ -141,6 +156,7 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
         lags: SendLags::default(),
         beside,
         began: None,
+        tokens: 0,
     };
     let outcome = session.measure(work, notes);
     let Session { recorder, .. } = session;
@@ -154,9 +170,10 @@ pub(super) fn run(args: &Args, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Res
 /// Failed requests, none that completed, or times that are the client's own leave a run inconclusive.
 fn exit_code(serve: &Serve) -> u8 {
     let all_succeeded = serve.requests.iter().all(|request| request.error.is_none());
+    let is_full = |caveat: &Caveat| matches!(caveat, Caveat::RecordFull { .. });
     let client = serve.client.as_ref();
     let is_valid = client.is_none_or(|client| client.invalid.is_empty());
-    if all_succeeded && is_valid && serve.summary.is_some() {
+    if all_succeeded && is_valid && serve.summary.is_some() && !serve.caveats.iter().any(is_full) {
         exit::DONE
     } else {
         exit::INCONCLUSIVE
@@ -182,6 +199,8 @@ struct Session<'a> {
     beside: Beside,
     /// When the measured part began.
     began: Option<Instant>,
+    /// Tokens that chunks are said to hold.
+    tokens: u64,
 }
 
 impl Session<'_> {
@@ -219,11 +238,24 @@ impl Session<'_> {
         let ran = thread
             .join()
             .map_err(|_| Stop::Internal(anyhow!("the load's thread crashed")))?;
-        ran.context("starting the network runtime")
+        let ending = ran
+            .context("starting the network runtime")
             .map_err(Stop::Internal)?;
-        match heard? {
+        let heard = match heard? {
+            Heard::Stopped if ending == Ending::Spent => Heard::Full,
+            heard => heard,
+        };
+        match heard {
             Heard::Refused(reason) => Ok(Some(reason)),
             Heard::Ended(sent) => self.sum_up(&sent, server).map(|()| None),
+            Heard::Full if self.began.is_none() => Ok(Some(FULL_BEFORE.to_owned())),
+            Heard::Full => {
+                let requests = self.recorder.payload.requests.len();
+                let caveat = Caveat::RecordFull { requests };
+                (self.say)(&caveat.to_string());
+                self.recorder.add(ServeEvent::Caveat { caveat })?;
+                self.sum_up(&Sent::of_unfinished(), server).map(|()| None)
+            }
             Heard::Stopped => {
                 self.keep(server)?;
                 self.judge_unfinished()?;
@@ -280,6 +312,9 @@ impl Session<'_> {
                 Told::Warmup(reply) => {
                     let mut read = read(&reply, &self.asked, start);
                     self.secrets.hide_in(&mut read);
+                    // Nobody asks when its tokens came.
+                    read.request.token_chunks_ms = Vec::new();
+                    read.request.chunk_tokens = Vec::new();
                     warmups.push(read);
                 }
                 Told::WarmedUp => {
@@ -301,8 +336,11 @@ impl Session<'_> {
                     self.began = Some(instant);
                     progress.begin(instant);
                 }
-                Told::Reply(reply) => {
+                Told::Reply(mut reply) => {
                     rest = KEPT;
+                    if let Some(name) = &mut reply.soft_box {
+                        self.secrets.hide(name);
+                    }
                     let mut read = read(&reply, &self.asked_of(reply.id), start);
                     let ms = |instant: Instant| {
                         instant.saturating_duration_since(start).as_secs_f64() * 1e3
@@ -312,9 +350,20 @@ impl Session<'_> {
                     self.tally.add(&reply, &read);
                     self.lags.add(&reply);
                     progress.add(&read.request);
-                    self.recorder.add_soon(ServeEvent::Request {
+                    if read.request.error.is_none() {
+                        let tokens = read.request.chunk_tokens.iter();
+                        self.tokens += tokens.map(|tokens| u64::from(*tokens)).sum::<u64>();
+                    }
+                    if budget::is_too_much(self.tokens) {
+                        return Ok(Heard::Full);
+                    }
+                    let kept = self.recorder.add_soon(ServeEvent::Request {
                         request: Box::new(read.request),
-                    })?;
+                    });
+                    match kept {
+                        Err(FolderError::Full(_)) => return Ok(Heard::Full),
+                        kept => kept?,
+                    }
                 }
                 Told::Ended(sent) => return Ok(Heard::Ended(sent)),
             }
@@ -326,9 +375,8 @@ impl Session<'_> {
     fn asked_of(&self, id: u32) -> AskedFor {
         let mut asked = self.asked.clone();
         // What `--extra-body` says holds for all; else each has its own length.
-        if asked.max_tokens == Some(u32::MAX) {
-            asked.max_tokens = Some(self.output_tokens[id as usize % self.output_tokens.len()]);
-        }
+        let own = self.output_tokens[id as usize % self.output_tokens.len()];
+        asked.max_tokens = asked.max_tokens.map(|limit| own_or(limit, own));
         asked
     }
 
@@ -382,10 +430,13 @@ impl Session<'_> {
 
     /// Keeps what was read of the server.
     fn keep(&mut self, server: Option<ServeServer>) -> Result<(), Break> {
-        if let Some(server) = server.map(Box::new) {
-            self.recorder.add(ServeEvent::Server { server })?;
+        let Some(server) = server.map(Box::new) else {
+            return Ok(());
+        };
+        match self.recorder.add(ServeEvent::Server { server }) {
+            Err(FolderError::Full(_)) => self.note(NO_ROOM.to_owned()),
+            kept => Ok(kept?),
         }
-        Ok(())
     }
 
     fn note(&mut self, text: String) -> Result<(), Break> {

@@ -9,8 +9,9 @@ use program::{Recorder, Stop};
 use supervisor::Interrupt;
 use topology::Machine;
 
-use super::MAX_CHUNKS;
+use super::MAX_MODEL_BYTES;
 use super::args::Args;
+use super::budget;
 use super::data::Data;
 use super::dispatch::{Pace, schedule};
 use super::request::{Bodies, bodies};
@@ -25,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// Requests of a run that only a time ends, at most.
-const MOST_BY_TIME: u64 = 10_000_000;
+const MOST_BY_TIME: u32 = 10_000_000;
 
 /// What a run is going to do.
 pub(super) struct Plan {
@@ -63,20 +64,15 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
                 .to_owned(),
         );
     }
-    let each = data.output_tokens.unwrap_or(1);
-    let by_time = u32::try_from(MAX_CHUNKS.min(MOST_BY_TIME) / u64::from(each)).unwrap_or(1);
     let requests = match arrivals {
-        Arrivals::ClosedLoop => traffic.asked().unwrap_or(by_time.max(1)),
+        Arrivals::ClosedLoop => traffic.asked().unwrap_or(MOST_BY_TIME),
         _ => u32::try_from(instants.len()).unwrap_or(u32::MAX),
     };
     let is_exact = arrivals.is_open_loop() || traffic.asked().is_some();
     let bodies = bodies(args, &data, model, requests, is_exact)?;
-    let chunks: u64 = bodies.output_tokens.iter().map(|n| u64::from(*n)).sum();
-    if is_exact && !args.no_stream && chunks > MAX_CHUNKS {
-        return Err(format!(
-            "{requests} requests of {chunks} tokens together are more instants than the {MAX_CHUNKS} that a record can hold and be \
-             read back with; ask for fewer --num-prompts, or use --no-stream"
-        ));
+    if is_exact {
+        let tokens = bodies.output_tokens.iter().map(|n| u64::from(*n)).sum();
+        budget::check(requests, tokens, !args.no_stream)?;
     }
     let mut notes = data.notes.clone();
     if args.insecure && args.url().starts_with("https") {
@@ -183,13 +179,21 @@ pub(super) fn ask(
 
 /// The model that requests carry.
 pub(super) fn model(args: &Args, answers: &Answers) -> Result<String, String> {
-    let first = answers.models.first();
-    args.named_model().or(first).cloned().ok_or_else(|| {
+    if let Some(name) = args.named_model() {
+        return Ok(name.clone());
+    }
+    let first = answers.models.first().ok_or_else(|| {
         format!(
             "the server names no model at /v1/models ({}); give --model",
             answers.no_models.as_deref().unwrap_or("it lists none")
         )
-    })
+    })?;
+    match first.len() {
+        ..=MAX_MODEL_BYTES => Ok(first.clone()),
+        bytes => Err(format!(
+            "the server's model id has {bytes} bytes, {MAX_MODEL_BYTES} at most; serve the model under a shorter name"
+        )),
+    }
 }
 
 /// The record's header; values of `--header` may be secrets and are left out.

@@ -8,15 +8,17 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, StatusCode, Uri};
 
 use super::SOFT_BOX_HEADER;
+use super::budget::Budget;
 use super::connection::{Connection, Written};
 use super::intake::{End, Intake, broken};
 use super::reply::{Broke, Reply};
+use super::request::Request;
 use super::tls::Trust;
+use openai::words;
 
 /// A server that did not look at a request closes its connection this soon after it arrived; one that closes later may have worked
 /// on it.
@@ -24,6 +26,9 @@ const UNREAD: Duration = Duration::from_millis(10);
 
 /// A connection that is found closed this soon after a reply was closed because of that reply, not for idleness.
 const CLOSED_AFTER_REPLY: Duration = Duration::from_secs(1);
+
+/// How long the end of a body is waited for behind the stream's own end: all that counts is there.
+const BEHIND_END: Duration = Duration::from_secs(2);
 
 /// Where and how a request is sent.
 #[derive(Debug)]
@@ -40,6 +45,8 @@ pub(super) struct Destination {
     pub(super) timeout: Duration,
     /// How long a reply may bring no byte, where that is limited.
     pub(super) stall: Option<Duration>,
+    /// What the run may still take in.
+    pub(super) budget: Budget,
 }
 
 impl Destination {
@@ -113,11 +120,11 @@ impl Slot {
     }
 
     /// Sends a request and reads its reply to the end.
-    pub(super) async fn ask(&mut self, id: u32, body: Bytes) -> Reply {
+    pub(super) async fn ask(&mut self, id: u32, request: &Request) -> Reply {
         let mut reply = Reply::begin(id);
         reply.reconnects = std::mem::take(&mut self.made_ahead);
         let limit = self.to.timeout;
-        let broke = match tokio::time::timeout(limit, self.exchange(&body, &mut reply)).await {
+        let broke = match tokio::time::timeout(limit, self.exchange(request, &mut reply)).await {
             Ok(ended) => ended.err(),
             Err(_) => Some(Broke::TimedOut(limit)),
         };
@@ -133,27 +140,31 @@ impl Slot {
         reply.turnaround = self
             .free_since
             .map(|free| reply.sent.saturating_duration_since(free));
-        self.free_since = Some(reply.ended);
+        // An end that was waited for in vain kept the place.
+        self.free_since = Some(match broke {
+            Some(_) => Instant::now(),
+            None => reply.ended,
+        });
         reply.broke = broke;
         reply
     }
 
-    async fn exchange(&mut self, body: &[u8], reply: &mut Reply) -> Result<(), Broke> {
-        let length = format!("{}\r\n\r\n", body.len());
+    async fn exchange(&mut self, request: &Request, reply: &mut Reply) -> Result<(), Broke> {
+        let length = format!("{}\r\n\r\n", request.body.len());
         let mut first = None;
         loop {
             let used = self.connect(&mut reply.reconnects).await?;
             let Some(connection) = &self.connection else {
                 return Err(Broke::Cut("the connection was lost".to_owned()));
             };
-            let request = [&self.head[..], length.as_bytes(), body];
+            let parts = [&self.head[..], length.as_bytes(), &request.body];
             let mut intake = Intake::default();
             let mut sent = reply.sent;
-            let written = connection.send(request, &mut sent).await;
+            let written = connection.send(parts, &mut sent).await;
             // A request that is sent again took all that time.
             reply.sent = *first.get_or_insert(sent);
             let ended = match written {
-                Ok(written) => receive(connection, self.to.stall, &mut intake, reply)
+                Ok(written) => receive(connection, &self.to, request, &mut intake, reply)
                     .await
                     .map(|end| end.keep && written == Written::All),
                 Err(error) => Err(broken(&error)),
@@ -212,11 +223,14 @@ impl Slot {
 /// Reads a reply to its end.
 async fn receive(
     connection: &Connection,
-    stall: Option<Duration>,
+    to: &Destination,
+    request: &Request,
     intake: &mut Intake,
     reply: &mut Reply,
 ) -> Result<End, Broke> {
+    let mut over_since = None;
     loop {
+        let before = reply.content.chunks();
         let received = connection.receive(|bytes, arrival| {
             reply.reads.add(&arrival);
             // Not before it was asked for, which the two clocks' noise could make it.
@@ -227,14 +241,20 @@ async fn receive(
                 content.take(part, at, (200..300).contains(&head.status))
             })
         });
-        let received = match stall {
+        let left = |since: Instant| BEHIND_END.saturating_sub(since.elapsed());
+        let received = match over_since.map(left).or(to.stall) {
             None => received.await,
-            // A timer for each read, for those only who ask for it.
+            // A timer for each read, for those only who ask for it, and for what comes behind the end.
             Some(limit) => match tokio::time::timeout(limit, received).await {
                 Ok(received) => received,
                 Err(_) => return Err(Broke::Stalled(limit)),
             },
         };
+        to.budget.spend(reply.content.chunks() - before);
+        if to.budget.is_spent() {
+            // The run ends here, and what is in flight with it.
+            return std::future::pending().await;
+        }
         let end = match received {
             Ok(Some(taken)) => taken,
             Ok(None) => intake.closed().map(Some),
@@ -244,10 +264,18 @@ async fn receive(
             && let Some(head) = intake.head()
         {
             reply.status = StatusCode::from_u16(head.status).ok();
-            reply.soft_box = head.header(SOFT_BOX_HEADER).map(str::to_owned);
+            reply.soft_box = head.header(SOFT_BOX_HEADER).map(words);
+        }
+        if let Some(most) = request.most_chunks
+            && reply.content.chunks() > most
+        {
+            return Err(Broke::TooLong(most));
         }
         if let Some(end) = end? {
             return Ok(end);
+        }
+        if over_since.is_none() && reply.content.is_over() {
+            over_since = Some(Instant::now());
         }
     }
 }
@@ -268,13 +296,18 @@ mod tests {
             trust: None,
             timeout: Duration::from_secs(60),
             stall: None,
+            budget: Budget::default(),
         };
         drop(listener);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        let reply = runtime.block_on(Slot::new(Rc::new(to)).ask(0, Bytes::new()));
+        let request = Request {
+            body: bytes::Bytes::new(),
+            most_chunks: None,
+        };
+        let reply = runtime.block_on(Slot::new(Rc::new(to)).ask(0, &request));
         assert!(matches!(reply.broke, Some(Broke::Refused(_))), "{reply:?}");
     }
 }

@@ -29,6 +29,16 @@ pub(super) struct Tally {
     pub(super) read_lags_ns: Vec<u32>,
 }
 
+/// Names that are kept at most: a server may tell another one with each reply.
+const NAMES: usize = 16;
+
+/// Keeps a name, where there is room for it.
+fn keep(names: &mut BTreeSet<String>, name: Option<&String>) {
+    if names.len() < NAMES {
+        names.extend(name.cloned());
+    }
+}
+
 impl Tally {
     /// Adds a reply.
     pub(super) fn add(&mut self, reply: &Reply, read: &Read) {
@@ -38,8 +48,8 @@ impl Tally {
         if let Some(cached) = read.cached_tokens {
             *self.cached_tokens.get_or_insert(0) += u64::from(cached);
         }
-        self.soft_boxes.extend(reply.soft_box.clone());
-        self.other_models.extend(read.other_model.clone());
+        keep(&mut self.soft_boxes, reply.soft_box.as_ref());
+        keep(&mut self.other_models, read.other_model.as_ref());
         self.reads += u64::from(reply.reads.count);
         self.read_lags_ns.extend_from_slice(&reply.reads.lags_ns);
     }

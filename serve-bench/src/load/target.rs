@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, SERVER};
 use hyper::{Method, StatusCode, Uri};
-use openai::Head;
+use openai::{Head, words as cut};
 use serde_json::Value;
 
 use super::SOFT_BOX_HEADER;
@@ -23,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes of an answer that are read.
 const MAX_ANSWER_BYTES: usize = 4 << 20;
+
+/// Models that are named at most.
+const MODELS: usize = 3;
 
 /// `Server` headers that name a web framework and not an engine.
 const FRAMEWORKS: [&str; 3] = ["uvicorn", "hypercorn", "nginx"];
@@ -161,6 +164,14 @@ pub(super) struct Answers {
     pub(super) soft_box: Option<String>,
 }
 
+impl Answers {
+    /// The first of the models, for a line of text.
+    pub(super) fn first_models(&self) -> String {
+        let names = self.models.iter().take(MODELS).map(|name| cut(name));
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// Asks a server for its models and its version; each question may take `timeout`, and half a minute at most.
 ///
 /// # Errors
@@ -200,7 +211,7 @@ pub(super) async fn ask(
             answers.models = list.iter().filter_map(name).collect();
             owner = list
                 .first()
-                .and_then(|model| model["owned_by"].as_str().map(str::to_owned));
+                .and_then(|model| model["owned_by"].as_str().map(cut));
             if answers.models.is_empty() {
                 answers.no_models = Some("it lists none".to_owned());
             }
@@ -215,9 +226,9 @@ pub(super) async fn ask(
     let version = match version {
         Ok((StatusCode::OK, Some(version))) => {
             if let Some(name) = version["tplens_soft_box"].as_str() {
-                answers.soft_box = Some(name.to_owned());
+                answers.soft_box = Some(cut(name));
             }
-            version["version"].as_str().map(str::to_owned)
+            version["version"].as_str().map(cut)
         }
         _ => None,
     };
@@ -278,7 +289,7 @@ impl Server<'_> {
                 .await
                 .map_err(|broke| Silence::Nothing(format!("{path}: {}", words(broke))))?;
             if let Some(name) = head.header(SOFT_BOX_HEADER) {
-                answers.soft_box = Some(name.to_owned());
+                answers.soft_box = Some(cut(name));
             }
             answers.server = head
                 .header(SERVER.as_str())
@@ -287,7 +298,7 @@ impl Server<'_> {
                         .iter()
                         .any(|framework| name.starts_with(framework))
                 })
-                .map(str::to_owned)
+                .map(cut)
                 .or(answers.server.take());
             let status = StatusCode::from_u16(head.status).map_err(|_| {
                 Silence::Nothing(format!("{path} answers with the status {}", head.status))
@@ -343,6 +354,7 @@ fn words(broke: Broke) -> String {
             format!("not done after {} s", limit.as_secs_f64())
         }
         Broke::TooLarge(what) => what.to_owned(),
+        Broke::TooLong(most) => format!("more than {most} chunks of tokens came"),
     }
 }
 

@@ -206,7 +206,7 @@ fn a_wrong_command_line_is_refused_before_anything_is_asked() {
         // 100001 x 100 is above 1e7.
         (
             &["--requests", "100001", "--output-tokens", "100"],
-            "10000100 instants",
+            "10000100 tokens are more than a record holds",
         ),
         (&["--concurrency", "0"], "'0'"),
         (&["--detailed"], "--vllm-json"),

@@ -21,7 +21,7 @@ const ROOM: u64 = 1 << 30;
 const OFFERED: usize = 1100;
 
 /// Runs a load in little memory.
-fn run(scratch: &Scratch, url: &str, more: &[&str]) -> Ran {
+pub(crate) fn run(scratch: &Scratch, url: &str, more: &[&str]) -> Ran {
     let child = scratch
         .load(url, more)
         .stdout(Stdio::piped())

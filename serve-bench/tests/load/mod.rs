@@ -8,6 +8,7 @@ pub(crate) mod common;
 mod connections;
 mod failures;
 mod files;
+mod hostile;
 mod limits;
 pub(crate) mod mock;
 mod streams;

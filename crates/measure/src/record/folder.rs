@@ -18,6 +18,12 @@ use super::envelope::{Line, Record, RecordError};
 /// Records and journals above this are refused, so that a hostile file cannot exhaust memory.
 const MAX_BYTES: u64 = 256 << 20;
 
+/// Bytes of a journal that lines which come by the thousand take at most; the rest of 256 MiB is for what sums them up.
+pub const JOURNAL_ROOM: u64 = 240 << 20;
+
+/// A record above this is written without blanks: with them it may be eight times as large, and more than is read.
+const MAX_PRETTY_BYTES: usize = 32 << 20;
+
 /// Lines that may come soon are flushed this often.
 const FLUSHED: Duration = Duration::from_secs(1);
 
@@ -45,6 +51,9 @@ pub enum FolderError {
     /// Too large to be one of ours.
     #[error("{0} is larger than 256 MiB, which no record of ours is")]
     TooLarge(PathBuf),
+    /// One more line would make a journal that no reader takes; it is not written.
+    #[error("{0} is full: no more than 256 MiB can be read back")]
+    Full(PathBuf),
     /// A text that is not in UTF-8.
     #[error("{0} is {1} text; save it as UTF-8")]
     OtherEncoding(PathBuf, &'static str),
@@ -143,6 +152,7 @@ impl ResultFolder {
             path,
             file,
             flushed: Instant::now(),
+            bytes: 0,
         })
     }
 
@@ -152,7 +162,7 @@ impl ResultFolder {
     /// The journal cannot be read, or the record not written.
     pub fn write_record(&self) -> Result<Record, FolderError> {
         let record = load(&self.journal_path())?;
-        let json = serde_json::to_vec_pretty(&record).map_err(|source| FolderError::Encode {
+        let json = record_json(&record).map_err(|source| FolderError::Encode {
             what: "the record",
             source,
         })?;
@@ -167,15 +177,17 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     flushed: Instant,
+    /// Bytes of all whole lines.
+    bytes: u64,
 }
 
 impl Journal {
     /// Appends one line and flushes it to the disk.
     ///
     /// # Errors
-    /// The line cannot be written or flushed: the disk is full or failing.
+    /// The line cannot be written or flushed: the disk is full or failing, or the journal would be too large to be read.
     pub fn append(&mut self, line: &Line) -> Result<(), FolderError> {
-        self.write(line)?;
+        self.write(line, MAX_BYTES)?;
         self.flush()
     }
 
@@ -184,7 +196,7 @@ impl Journal {
     /// # Errors
     /// As for `append`.
     pub fn append_soon(&mut self, line: &Line) -> Result<(), FolderError> {
-        self.write(line)?;
+        self.write(line, JOURNAL_ROOM)?;
         if self.flushed.elapsed() < FLUSHED {
             return Ok(());
         }
@@ -197,20 +209,38 @@ impl Journal {
         flushed.map_err(io_error("cannot flush", &self.path))
     }
 
-    fn write(&mut self, line: &Line) -> Result<(), FolderError> {
+    /// Writes a line, where the journal holds no more than `room` bytes with it.
+    fn write(&mut self, line: &Line, room: u64) -> Result<(), FolderError> {
         let mut text = serde_json::to_vec(line).map_err(|source| FolderError::Encode {
             what: "a journal line",
             source,
         })?;
         text.push(b'\n');
-        let before = self.file.metadata().map(|file| file.len());
+        let bytes = self.bytes + text.len() as u64;
+        if bytes > room {
+            return Err(FolderError::Full(self.path.clone()));
+        }
         if let Err(source) = self.file.write_all(&text) {
             // Half a line must not stand before a later one; where it cannot be cut off, it is the last.
-            drop(before.and_then(|length| self.file.set_len(length)));
+            drop(self.file.set_len(self.bytes));
             return Err(io_error("cannot append to", &self.path)(source));
         }
+        self.bytes = bytes;
         Ok(())
     }
+}
+
+/// A record as a file holds it: laid out for people unless it is large.
+///
+/// # Errors
+/// It cannot be encoded.
+pub fn record_json(record: &Record) -> serde_json::Result<Vec<u8>> {
+    let json = serde_json::to_vec(record)?;
+    if json.len() > MAX_PRETTY_BYTES {
+        return Ok(json);
+    }
+    drop(json);
+    serde_json::to_vec_pretty(record)
 }
 
 /// Loads a record from a record file, a journal, or a result folder (its journal first).
@@ -316,6 +346,32 @@ fn sync_folder(folder: &Path) -> Result<(), FolderError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_journal_that_no_reader_takes_is_not_written() {
+        let path = std::env::temp_dir().join(format!("tplens-full-{}", std::process::id()));
+        let folder = ResultFolder::create(&path).unwrap();
+        let mut journal = folder.begin_journal().unwrap();
+        let line = Line::End {
+            status: crate::record::Status::Complete,
+            exit_code: 0,
+        };
+        journal.append(&line).unwrap();
+        let one = journal.bytes;
+        let full = |written| matches!(written, Err(FolderError::Full(_)));
+        // The last line of many that fits, and one behind it; what sums up has its own room, up to what is read.
+        journal.bytes = JOURNAL_ROOM - one;
+        journal.append_soon(&line).unwrap();
+        assert!(full(journal.append_soon(&line)));
+        journal.append(&line).unwrap();
+        journal.bytes = MAX_BYTES - one;
+        journal.append(&line).unwrap();
+        assert!(full(journal.append(&line)));
+        // Four lines, and nothing of the two that were refused.
+        let length = fs::metadata(folder.journal_path()).unwrap().len();
+        fs::remove_dir_all(&path).unwrap();
+        assert_eq!(length, 4 * one);
+    }
 
     #[test]
     fn a_record_or_a_journal_alone_takes_a_folder() {

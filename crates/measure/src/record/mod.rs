@@ -30,7 +30,9 @@ pub use encoding::{other_encoding, read_text};
 pub use envelope::{
     Growing, Header, Line, Payload, Record, RecordError, SCHEMA, Simulated, Status,
 };
-pub use folder::{FolderError, Journal, ResultFolder, load, write_whole};
+pub use folder::{
+    FolderError, JOURNAL_ROOM, Journal, ResultFolder, load, record_json, write_whole,
+};
 pub use links::{Links, LinksEvent, PairPath};
 pub use monitor::{
     MONITOR_SCHEMA, MonitorCpu, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate,

@@ -213,6 +213,8 @@ pub enum RequestErrorKind {
     Garbled,
     /// Fewer or more output tokens than asked for with the end of sequence ignored.
     WrongLength,
+    /// More than four times the chunks of the tokens asked for came, and the reply was cut.
+    ReplyTooLong,
 }
 
 impl std::fmt::Display for RequestErrorKind {
@@ -226,6 +228,7 @@ impl std::fmt::Display for RequestErrorKind {
             Self::CutShort => "cut short",
             Self::Garbled => "not understood",
             Self::WrongLength => "wrong length",
+            Self::ReplyTooLong => "reply too long",
         })
     }
 }

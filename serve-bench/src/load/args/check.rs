@@ -3,7 +3,7 @@
 use program::outputs::check_file;
 
 use super::{Args, Backend, DatasetName, Endpoint, PromptArg};
-use crate::load::MAX_CHUNKS;
+use crate::load::{MAX_MODEL_BYTES, budget};
 
 impl Args {
     /// Refuses what cannot be run.
@@ -13,11 +13,28 @@ impl Args {
     pub(in crate::load) fn check(&self) -> Result<(), String> {
         self.foreign.check()?;
         self.traffic.arrivals()?;
+        self.check_model()?;
         self.check_endpoint()?;
         self.check_data()?;
         self.check_body()?;
         self.check_size()?;
         self.check_files()
+    }
+
+    fn check_model(&self) -> Result<(), String> {
+        let named = [
+            ("--model", &self.model),
+            ("--served-model-name", &self.served_model_name),
+        ];
+        for (flag, name) in named {
+            let bytes = name.as_ref().map_or(0, String::len);
+            if bytes > MAX_MODEL_BYTES {
+                return Err(format!(
+                    "{flag} has {bytes} bytes, {MAX_MODEL_BYTES} at most; serve the model under a shorter name"
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn check_endpoint(&self) -> Result<(), String> {
@@ -76,14 +93,8 @@ impl Args {
         let Some(requests) = self.traffic.asked() else {
             return Ok(());
         };
-        let chunks = u64::from(requests) * u64::from(tokens);
-        if !self.no_stream && chunks > MAX_CHUNKS {
-            return Err(format!(
-                "{requests} requests of {tokens} tokens are {chunks} instants, more than the {MAX_CHUNKS} that a record can hold \
-                 and be read back with; ask for fewer --num-prompts, or use --no-stream"
-            ));
-        }
-        Ok(())
+        let tokens = u64::from(requests) * u64::from(tokens);
+        budget::check(requests, tokens, !self.no_stream)
     }
 
     fn check_files(&self) -> Result<(), String> {

@@ -28,7 +28,11 @@ The parts of the time on and without a CPU are judged from one second on.
 No server can hold the client or fill its memory: a request takes --timeout at most, and one without a byte for --stall-timeout is given \
 up; a question before the load takes 30 s at most, and its answer has 4 MiB; the head of a reply has 64 KiB and 100 lines, a line or \
 event of a stream 16 MiB, a reply that is not streamed 16 MiB, an error's body 16 MiB of which 64 KiB are kept, any reply 1 GiB; and all \
-replies in flight keep 256 MiB of what has no end yet, and 1 MiB each. What goes beyond is a failed request, not understood.";
+replies in flight keep 256 MiB of what has no end yet, and 64 KiB each. What goes beyond is a failed request, not understood. A reply of \
+more than four chunks for each token that was asked for is cut: reply too long.
+
+A run ends early, exits with 3 and keeps what it measured when more came than a record holds that can be read back: 10,000,000 chunks, \
+or a journal of 240 MiB.";
 
 /// What to ask a server for, and where the result goes. Flags are spelled like those of `vllm bench serve`.
 #[derive(Debug, Clone, ClapArgs)]

@@ -5,25 +5,24 @@ use std::rc::Rc;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-use bytes::Bytes;
 use tokio::task::spawn_local;
 
 use super::{Numbered, Told, join};
 use crate::load::reply::Reply;
-use crate::load::request::Bodies;
+use crate::load::request::{Bodies, Request};
 use crate::load::slot::Slot;
 
 /// Sends the warm-up requests.
 pub(super) async fn warm_up(
     slots: Vec<Slot>,
-    bodies: Vec<Bytes>,
+    requests: Vec<Request>,
     tell: &Sender<Told>,
 ) -> Vec<Slot> {
     let next = Cell::new(0);
     let take = move || {
         let number = next.replace(next.get() + 1);
-        let body = bodies.get(number)?.clone();
-        Some((u32::try_from(number).ok()?, body))
+        let request = requests.get(number)?.clone();
+        Some((u32::try_from(number).ok()?, request))
     };
     loops(slots, Rc::new(take), tell, Told::Warmup).await
 }
@@ -59,8 +58,8 @@ async fn loops(
     let tasks = slots.into_iter().map(|mut slot| {
         let (take, tell) = (Rc::clone(&take), tell.clone());
         spawn_local(async move {
-            while let Some((number, body)) = take() {
-                let reply = slot.ask(number, body).await;
+            while let Some((number, request)) = take() {
+                let reply = slot.ask(number, &request).await;
                 drop(tell.send(as_told(reply)));
             }
             slot

@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use supervisor::Interrupt;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::oneshot;
@@ -24,7 +23,7 @@ use tokio::task::spawn_local;
 pub(super) use self::schedule::schedule;
 use super::own::{CpuTime, Own};
 use super::reply::Reply;
-use super::request::Bodies;
+use super::request::{Bodies, Request};
 use super::slot::{Destination, Slot};
 
 /// How often a signal is looked for.
@@ -136,7 +135,17 @@ impl Pace {
     }
 }
 
-/// Runs the load to its end, or until a signal or `stop`; then requests in flight are dropped.
+/// How a load came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// By itself, or by a signal or `stop`.
+    Usual,
+    /// More came than a run takes in.
+    Spent,
+}
+
+/// Runs the load to its end, or until a signal or `stop`, or until more came than a run takes in; then requests in flight are
+/// dropped.
 ///
 /// # Errors
 /// The system refuses the runtime.
@@ -146,15 +155,17 @@ pub(super) fn run(
     stop: &Arc<AtomicBool>,
     go: oneshot::Receiver<()>,
     tell: &Sender<Told>,
-) -> std::io::Result<()> {
+) -> std::io::Result<Ending> {
     allow_files();
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build_local(LocalOptions::default())?;
     let still = Cell::new(Duration::ZERO);
-    runtime.block_on(async {
+    let to = Rc::new(work.to);
+    let is_stopped = || interrupt.signal().is_some() || stop.load(Ordering::Relaxed);
+    Ok(runtime.block_on(async {
         let stopped = async {
-            while interrupt.signal().is_none() && !stop.load(Ordering::Relaxed) {
+            while !is_stopped() && !to.budget.is_spent() {
                 let slept = Instant::now();
                 tokio::time::sleep(LOOK).await;
                 let late = slept.elapsed().saturating_sub(LOOK);
@@ -164,11 +175,13 @@ pub(super) fn run(
             }
         };
         tokio::select! {
-            () = phases(work, go, tell, &still) => {}
-            () = stopped => {}
+            () = phases(Rc::clone(&to), work.bodies, work.pace, go, tell, &still) => Ending::Usual,
+            () = stopped => match to.budget.is_spent() {
+                true => Ending::Spent,
+                false => Ending::Usual,
+            },
         }
-    });
-    Ok(())
+    }))
 }
 
 /// Raises the number of open files to what the system allows: each request in flight is one.
@@ -185,30 +198,32 @@ fn allow_files() {
 }
 
 async fn phases(
-    work: Work,
+    to: Rc<Destination>,
+    bodies: Bodies,
+    pace: Pace,
     go: oneshot::Receiver<()>,
     tell: &Sender<Told>,
     still: &Cell<Duration>,
 ) {
-    let to = Rc::new(work.to);
-    let slots: Vec<Slot> = (0..work.pace.places())
+    let slots: Vec<Slot> = (0..pace.places())
         .map(|_| Slot::new(Rc::clone(&to)))
         .collect();
     // That nobody listens any more is seen by `stop`.
-    let (warming, resting) = split(slots, work.bodies.warmups.len());
+    let (warming, resting) = split(slots, bodies.warmups.len());
     let warming = prepare(warming).await;
-    let mut slots = closed::warm_up(warming, work.bodies.warmups.clone(), tell).await;
+    let mut slots = closed::warm_up(warming, bodies.warmups.clone(), tell).await;
     slots.extend(resting);
     drop(tell.send(Told::WarmedUp));
     if go.await.is_err() {
         return;
     }
     let slots = prepare(slots).await;
-    let bodies = Rc::new(work.bodies);
+    to.budget.renew();
+    let bodies = Rc::new(bodies);
     let (cpu, still_before) = (CpuTime::of_this_thread(), still.get());
     let start = Instant::now();
     drop(tell.send(Told::Began(start)));
-    let (backlog, connections_made) = match work.pace {
+    let (backlog, connections_made) = match pace {
         Pace::Closed {
             requests, duration, ..
         } => {
@@ -260,5 +275,5 @@ async fn join(tasks: Vec<tokio::task::JoinHandle<Slot>>) -> Vec<Slot> {
     slots
 }
 
-/// A request's body by its number, and its number as it is recorded.
-type Numbered = (u32, Bytes);
+/// A request and its number as it is recorded.
+type Numbered = (u32, Request);

@@ -79,8 +79,8 @@ impl Pool {
     /// Sends a request, and those that waited meanwhile.
     async fn serve(self: Rc<Self>, mut slot: Slot, mut due: Due) {
         loop {
-            let body = self.bodies.measured(due.number);
-            let mut reply = slot.ask(due.number, body).await;
+            let request = self.bodies.measured(due.number);
+            let mut reply = slot.ask(due.number, &request).await;
             reply.intended = Some(due.intended);
             // That nobody listens any more is seen elsewhere.
             drop(self.tell.send(Told::Reply(reply)));

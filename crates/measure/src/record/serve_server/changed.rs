@@ -107,10 +107,9 @@ fn grown(from: Option<f64>, to: Option<f64>) -> Option<f64> {
 fn mean(from: Option<ServerSum>, to: Option<ServerSum>) -> Option<ServerMean> {
     let (from, to) = (from.unwrap_or_default(), to?);
     let (seconds, count) = (to.seconds - from.seconds, to.count - from.count);
-    (count > 0.0 && seconds >= 0.0).then(|| ServerMean {
-        mean_ms: seconds / count * 1e3,
-        count,
-    })
+    let mean_ms = seconds / count * 1e3;
+    // A count that is next to nothing has no mean that a record can hold.
+    (count > 0.0 && seconds >= 0.0 && mean_ms.is_finite()).then_some(ServerMean { mean_ms, count })
 }
 
 #[cfg(test)]
