@@ -1,6 +1,6 @@
 //! `p2p-bw numa prove` on the machine that runs the tests, and with calls refused as a container does.
 //!
-//! Emulated machines with several nodes are `cargo xtask vm-test`'s.
+//! Machines with several nodes are tested where there are some.
 
 use numa::{Binding, HostPages, MemoryPolicy, NumaError, Placement};
 use serde_json::Value;
