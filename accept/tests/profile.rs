@@ -60,3 +60,24 @@ fn a_profile_is_printed_whole_as_toml() {
         assert!(whole.lines().any(|own| own == line), "{line}\n{whole}");
     }
 }
+
+#[test]
+fn a_name_or_a_key_draws_nothing_on_a_terminal() {
+    // Sets a title, clears the screen with a CSI of one byte, and turns the line around.
+    let name = "x\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}";
+    let path = std::env::temp_dir().join(format!("accept-words-{}.toml", std::process::id()));
+    for text in [
+        format!("schema = \"accept-profile/1\"\n\"{name}\" = 3\n"),
+        format!("schema = \"accept-profile/1\"\nname = '{name}'\nfail = 3\n"),
+        format!("[{name}"),
+    ] {
+        std::fs::write(&path, text).expect("a file for a test");
+        for words in [name, &path.display().to_string()] {
+            let (code, told, said) = profile(&["check", words]);
+            let is_hostile = |c: char| measure::control::is_unseen(c) && !matches!(c, '\n' | '\t');
+            assert!(!said.contains(is_hostile) && told.is_empty(), "{said:?}");
+            assert_eq!(code, Some(2), "{said}");
+        }
+    }
+    std::fs::remove_file(&path).expect("the file was made");
+}

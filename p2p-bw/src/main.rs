@@ -19,7 +19,6 @@ mod pictures;
 mod selection;
 mod topo;
 
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -143,10 +142,7 @@ fn watch(args: &MonitorArgs) -> u8 {
         Err(code) => return code,
     };
     // A reader gets each line when it is written.
-    let mut sink = |line: &str| {
-        let mut stdout = io::stdout().lock();
-        writeln!(stdout, "{line}").and_then(|()| stdout.flush())
-    };
+    let mut sink = |line: &str| outputs::printed(&format!("{line}\n"));
     monitor::run(args, &interrupt, &|line| say!("{line}"), &mut sink)
         .unwrap_or_else(|stop| outputs::stopped(&stop))
 }

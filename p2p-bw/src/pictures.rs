@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use measure::control::file_word;
 use measure::quantity::Quantity;
 use measure::record::{Endpoint, Links, Outcome, Payload, Point, Record, Verification};
 use measure::render::text::direction;
@@ -39,18 +40,12 @@ pub(crate) fn of(record: &Record) -> Vec<Picture> {
             ("sweep", sweep.map(|sweep| sweep.svg_file())),
         ] {
             if let Some(svg) = svg.filter(|svg| !svg.is_empty()) {
-                let file = format!("{kind}-{}.svg", file_name(key));
+                let file = format!("{kind}-{}.svg", file_word(key, 80));
                 pictures.push(Picture { file, svg });
             }
         }
     }
     pictures
-}
-
-/// A case's key as part of a file's name: a record of somebody else may hold anything.
-fn file_name(key: &str) -> String {
-    let part = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    key.chars().take(80).map(part).collect()
 }
 
 /// The number of small copies that a heat map shows.
@@ -338,10 +333,5 @@ mod tests {
         let all: Vec<((), Vec<SweepPoint>)> =
             (0..10).map(|n| ((), vec![value(f64::from(n))])).collect();
         assert_eq!(worth_a_name(&all), BTreeSet::from([0, 1, 2, 7, 8, 9]));
-    }
-
-    #[test]
-    fn a_case_cannot_name_a_file_elsewhere() {
-        assert_eq!(file_name("../../x y"), "______x_y");
     }
 }

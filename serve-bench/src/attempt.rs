@@ -84,7 +84,7 @@ pub(crate) fn measure(
     if let Some(whole) = left(&parts, &name) {
         return adopt(&whole, folder).map(Ok);
     }
-    std::fs::create_dir_all(&parts)
+    measure::private::make_folders(&parts)
         .with_context(|| format!("cannot make the folder {}", parts.display()))?;
     let part = part(&parts, &name);
     let own = std::env::current_exe().context("looking for this program")?;

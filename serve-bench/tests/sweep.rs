@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -80,6 +81,22 @@ fn ended(output: &Output, code: i32) -> String {
     said
 }
 
+/// Folders and files below one that others than their owner may open.
+fn open_to_others(folder: &Path) -> Vec<PathBuf> {
+    let mut open = Vec::new();
+    let mut left = vec![folder.to_owned()];
+    while let Some(path) = left.pop() {
+        let found = path.symlink_metadata().unwrap();
+        if found.permissions().mode() & 0o077 != 0 && !found.is_symlink() {
+            open.push(path.clone());
+        }
+        if found.is_dir() {
+            left.extend(path.read_dir().unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    open
+}
+
 /// What each cell asked for and got, by its name: everything of it that is not a time.
 fn cells(sweep: &Path) -> BTreeMap<String, Value> {
     let entries = std::fs::read_dir(sweep.join("cells")).unwrap();
@@ -124,6 +141,9 @@ fn a_sweep_that_is_killed_again_and_again_ends_with_the_cells_of_an_unbroken_one
     let whole = scratch.sweep("whole").output().unwrap();
     ended(&whole, 0);
     let took = begun.elapsed();
+    // A server may print its key.
+    let open = open_to_others(&scratch.0.join("whole"));
+    assert!(open.is_empty(), "{open:?}");
     let expected = cells(&scratch.0.join("whole"));
     let names: Vec<&String> = expected.keys().collect();
     assert_eq!(

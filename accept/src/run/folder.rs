@@ -1,11 +1,11 @@
 //! The result folder of a run: one's own, mode 0700, never reached through a symbolic link.
 
-use std::fs::DirBuilder;
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use measure::private;
 use program::Stop;
 use rustix::fs::{Mode, OFlags};
 
@@ -34,11 +34,9 @@ impl Folder {
             .parent()
             .filter(|parent| !parent.as_os_str().is_empty())
         {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o700);
-            builder.create(parent).map_err(failed)?;
+            private::make_folders(parent).map_err(failed)?;
         }
-        let is_new = match DirBuilder::new().mode(0o700).create(path) {
+        let is_new = match private::make_new_folder(path) {
             Ok(()) => true,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
             Err(error) => return Err(failed(error)),
@@ -116,9 +114,7 @@ impl Folder {
     /// The system refuses.
     pub(crate) fn make(&self, name: &str) -> Result<PathBuf, Stop> {
         let path = self.join(name);
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700);
-        builder.create(&path).map_err(|error| {
+        private::make_folders(&path).map_err(|error| {
             Stop::Internal(anyhow!(
                 "cannot make the folder {}: {error}",
                 path.display()

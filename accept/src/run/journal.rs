@@ -10,6 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use measure::private;
 use program::hold::Held;
 use program::{Stop, say};
 use rustix::fs::OFlags;
@@ -112,12 +113,7 @@ impl Journal {
     /// The disk refuses.
     pub(crate) fn begin(folder: &Path, key: &Key, report: &Report) -> Result<Self, Stop> {
         let path = folder.join(FILE);
-        let file = OpenOptions::new()
-            .create_new(true)
-            .append(true)
-            .mode(0o600)
-            .open(&path);
-        let file = match file {
+        let file = match private::append_new(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 return Err(Stop::Usage(format!(
                     "another accept began a run in {} meanwhile; choose another folder with --out",

@@ -4,9 +4,8 @@
 //! Where it dies or falls silent the rest of the run stands; only what it would have seen is missing.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -14,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use measure::private;
 use measure::record::{MonitorLine, MonitorSample};
 use program::others::last_error;
 use supervisor::{Event, Interrupt, Ladder, LineSink, Worker};
@@ -82,11 +82,7 @@ impl Monitor {
         file: &Path,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let opened = OpenOptions::new()
-            .create_new(true)
-            .append(true)
-            .mode(0o600)
-            .open(file)
+        let opened = private::append_new(file)
             .with_context(|| format!("cannot write {}", file.display()))?;
         let seen = Arc::new(Mutex::new(Seen {
             file: opened,

@@ -4,9 +4,7 @@
 //! What it measured is in its own folder; only its words are kept here, in a log. A process that no signal ends is left behind.
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use measure::private;
 use supervisor::{
     Ending, Event, Interrupt, Ladder, LineSink, Patience, Signal, Silence, Worker, WorkerSpec,
 };
@@ -28,6 +27,12 @@ const LADDER: Ladder = Ladder {
     abort: Duration::from_millis(10),
     term: Duration::from_secs(14),
     kill: Duration::from_secs(5),
+};
+
+/// Ends a program that stands still, as one does that was stopped: SIGTERM would wait until it goes on.
+const LADDER_OF_STOPPED: Ladder = Ladder {
+    term: Duration::from_millis(10),
+    ..LADDER
 };
 
 /// How often it is looked whether a program goes on.
@@ -54,6 +59,8 @@ pub(crate) struct Program<'a> {
 pub(crate) struct Limits {
     /// Without progress.
     pub(crate) silent: Duration,
+    /// Standing still because somebody stopped it: it no longer ends by itself what hangs.
+    pub(crate) stopped: Duration,
     /// In all.
     pub(crate) total: Duration,
 }
@@ -140,6 +147,7 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
     let begun = Instant::now();
     let mut mark = (0, 0);
     let mut patience = Patience::of_program(limits.silent, worker.id());
+    let mut stands: Option<Instant> = None;
     loop {
         match worker.next::<serde_json::Value>(LOOK, interrupt) {
             Event::Exited(status) => {
@@ -162,6 +170,7 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
         if now != mark {
             mark = now;
             patience.heard();
+            stands = None;
         }
         if begun.elapsed() >= limits.total {
             let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
@@ -177,8 +186,17 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
                 true => Ended::OutOfTime { is_left_behind },
             });
         }
-        if let Some(silence) = patience.over() {
-            let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
+        stands = worker
+            .is_stopped()
+            .then(|| stands.unwrap_or_else(Instant::now));
+        let stood = stands.map(|since| since.elapsed());
+        let stopped = stood.filter(|stood| *stood >= limits.stopped);
+        let (over, ladder) = match stopped {
+            Some(waited) => (Some(stopped_for(waited)), LADDER_OF_STOPPED),
+            None => (patience.over(), LADDER),
+        };
+        if let Some(silence) = over {
+            let is_left_behind = worker.end(ladder) == Ending::HangUnkillable;
             return Ok(Ended::Silent {
                 silence,
                 said: worker.tail(),
@@ -188,18 +206,23 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
     }
 }
 
+/// The silence of a program that somebody stopped.
+fn stopped_for(waited: Duration) -> Silence {
+    Silence {
+        waited,
+        for_cpu: Duration::ZERO,
+        is_starved: false,
+        is_stopped: true,
+    }
+}
+
 fn length(path: &Path) -> u64 {
     path.metadata().map_or(0, |found| found.len())
 }
 
 /// A sink that appends lines to a file, and the count of lines that came.
 fn log(path: &Path) -> Result<(LineSink, Arc<AtomicU64>)> {
-    let file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(path)
-        .with_context(|| format!("cannot write {}", path.display()))?;
+    let file = private::append(path).with_context(|| format!("cannot write {}", path.display()))?;
     let file = Mutex::new(file);
     let count = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&count);

@@ -274,6 +274,7 @@ fn listing(
     };
     let limits = Limits {
         silent: LOOKING,
+        stopped: LOOKING,
         total: LOOKING,
     };
     match process::run(&program, limits, interrupt)? {

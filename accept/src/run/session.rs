@@ -288,6 +288,7 @@ impl Session<'_> {
         };
         let limits = Limits {
             silent: self.bench.args.deadline.saturating_mul(DEADLINES) + BESIDE,
+            stopped: self.bench.args.deadline,
             total: left,
         };
         Ok(process::run(&program, limits, self.interrupt)?)

@@ -297,3 +297,38 @@ fn a_device_that_is_lost_in_a_collective_is_left_out_and_the_others_are_reduced_
             .is_file()
     );
 }
+
+#[test]
+fn a_step_that_was_stopped_is_ended_after_its_deadline() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.two(vec![]);
+    let accept = beside_stand_in(
+        &scratch,
+        &[(
+            "*h2d_pinned_ce*",
+            "[ -e was-stopped ] || { touch was-stopped; kill -STOP $$; }",
+        )],
+    );
+    let ran = Ran::of(command(&scratch, &accept).args(["--deadline", "5s"]));
+    ran.expect(3);
+    let report = scratch.json("out/report.json");
+    let found = checks(&report);
+    let lost = ("inconclusive".to_owned(), "worker_failed".to_owned());
+    assert_eq!(found["h2d_pinned box"], lost, "{found:?}");
+    assert_eq!(found["p2p GPU0->GPU1"].0, "pass", "{found:?}");
+    let journal = std::fs::read_to_string(scratch.join("out/journal.jsonl")).unwrap();
+    let steps = journal.lines().filter_map(|line| {
+        let entry: serde_json::Value = serde_json::from_str(line).unwrap();
+        let step = entry.get("step")?;
+        (step["name"] == "host-links").then(|| step["took_s"].as_f64().unwrap())
+    });
+    let took_s: Vec<f64> = steps.collect();
+    // Three deadlines and 90 s are 105 s.
+    assert!(
+        matches!(took_s[..], [took_s] if (5.0..60.0).contains(&took_s)),
+        "{took_s:?}"
+    );
+}

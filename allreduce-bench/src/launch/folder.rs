@@ -3,9 +3,9 @@
 //! Anything in it that does not belong to this user is refused: the id of a communicator lets its holder join.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -149,7 +149,7 @@ pub(super) fn did_not_come(rank: u32, waited: Duration, folder: &Path) -> String
 
 /// Makes a folder that only this user can open.
 pub(super) fn make(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(folder)
+    measure::private::make_new_folder(folder)
 }
 
 /// Removes what is in the folder; what cannot be removed has no say, because its token is another.

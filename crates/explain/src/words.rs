@@ -1,6 +1,4 @@
-//! Words that every text of this crate has alike: the mark of a soft box, what was read, what to do first, and what a terminal may show.
-
-use measure::control::is_unseen;
+//! Words that every text of this crate has alike: the mark of a soft box, what was read, and what to do first.
 
 use crate::explanation::InputSource;
 use crate::gates::{Gate, Verdict, in_plain_words};
@@ -66,11 +64,6 @@ pub(crate) fn what_to_run_first(gates: &[Gate], otherwise: &str) -> String {
 pub(crate) fn warned(judged: bool, gates: &[Gate]) -> String {
     let line = warning(gates, &[]).filter(|_| judged);
     line.map_or_else(String::new, |line| format!("{line}\n"))
-}
-
-/// Names come from files of others; an escape sequence in one must not reach a terminal, nor turn its line around.
-pub(crate) fn printable(text: &str) -> String {
-    text.replace(|c: char| is_unseen(c) && c != '\n', "\u{fffd}")
 }
 
 #[cfg(test)]

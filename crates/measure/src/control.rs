@@ -1,6 +1,45 @@
 //! Control characters out of texts that others wrote: an escape sequence or a line break in a name could else draw what was
 //! never measured.
 
+use std::borrow::Cow;
+
+/// The text as a terminal may get it: characters that [`is_unseen`], but line ends and tabs, as `\u001b`, which is their escape in JSON,
+/// too.
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_escaped = |c: char| is_unseen(c) && !matches!(c, '\n' | '\t');
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_escaped(c) {
+            // All of them are below U+10000.
+            true => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// A word as a part of a file's name: `-` for a slash and `_` for what [`is_unseen`], cut to so many bytes; a whole name has 255.
+#[must_use]
+pub fn file_word(word: &str, most_bytes: usize) -> String {
+    let mut kept = String::new();
+    for c in word.chars() {
+        let c = match c {
+            '/' => '-',
+            unseen if is_unseen(unseen) => '_',
+            other => other,
+        };
+        if kept.len() + c.len_utf8() > most_bytes {
+            break;
+        }
+        kept.push(c);
+    }
+    kept
+}
+
 /// The text with line breaks as spaces and other control characters as U+FFFD.
 #[must_use]
 pub fn replaced(text: &str) -> String {
@@ -55,6 +94,30 @@ pub fn is_unseen(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_control_and_nothing_that_turns_a_line() {
+        assert!(matches!(visible("Qwen2.5 · ü\n\t"), Cow::Borrowed(_)));
+        // ESC, CSI in one byte, NUL, DEL, a carriage return, and a right-to-left override.
+        assert_eq!(
+            visible("a\u{1b}[2J\u{9b}\0\u{7f}\r\u{202e}b\n"),
+            "a\\u001b[2J\\u009b\\u0000\\u007f\\u000d\\u202eb\n"
+        );
+        // A string of JSON stays what it is.
+        let name = "m\u{202e}\u{9b}";
+        let json = serde_json::to_string(name).unwrap();
+        assert!(json.contains('\u{202e}'));
+        let read: String = serde_json::from_str(&visible(&json)).unwrap();
+        assert_eq!(read, name);
+    }
+
+    #[test]
+    fn a_word_in_a_file_name_leads_nowhere_and_draws_nothing() {
+        assert_eq!(file_word("Qwen2.5-72B", 100), "Qwen2.5-72B");
+        assert_eq!(file_word("../a\u{1b}\0\u{202e}b\n", 100), "..-a___b_");
+        // 50 of two bytes each.
+        assert_eq!(file_word(&"ü".repeat(200), 101), "ü".repeat(50));
+    }
 
     #[test]
     fn what_a_message_quotes_is_cut_and_says_what_is_left_out() {

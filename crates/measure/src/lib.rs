@@ -16,6 +16,7 @@ pub mod import;
 pub mod metric;
 pub mod near;
 pub mod plan;
+pub mod private;
 pub mod quantity;
 pub mod record;
 pub mod render;

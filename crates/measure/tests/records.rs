@@ -225,6 +225,17 @@ fn a_file_for_vllm_is_named_as_vllm_names_it() {
     // Python writes 4.0; a label's slash would be a folder.
     assert_eq!(
         name(&named, &labelled),
-        "x_y-4.0qps-qwen2.5-72b-20260102-030405.json"
+        "x-y-4.0qps-qwen2.5-72b-20260102-030405.json"
     );
+    // What a server calls its model; a file system takes 255 bytes.
+    let hostile = VllmForm {
+        model: Some(format!("\u{1b}]0;owned\u{7}\u{202e}{}", "ü".repeat(125))),
+        ..labelled
+    };
+    let name = name(&named, &hostile);
+    assert!(
+        name.starts_with("x-y-4.0qps-_]0;owned__ü") && name.ends_with("ü-20260102-030405.json"),
+        "{name}"
+    );
+    assert!(name.len() < 240, "{name}");
 }

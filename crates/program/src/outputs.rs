@@ -1,11 +1,16 @@
 //! What a run leaves beside its folder: the tables on standard output, and the JSON and CSV that were asked for.
+//!
+//! Nothing else writes to a terminal ([`print`], [`printed`], [`line`]): names and words of others pass [`visible`] first.
 
-use std::io::{ErrorKind, Write};
+use std::fmt;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use measure::control::visible;
 use measure::exit;
 use measure::import::links::is_of_nvbandwidth;
+use measure::private;
 use measure::record::{Record, Status, load, record_json, write_whole};
 
 use crate::compare::Compared;
@@ -18,12 +23,15 @@ pub use crate::places::{check_apart, check_file, check_folder, check_not_read, m
 /// A line on standard error. That nobody reads it must not end a run, as `eprintln!` would.
 #[macro_export]
 macro_rules! say {
-    ($($what:tt)*) => {{
-        let _ = ::std::io::Write::write_fmt(
-            &mut ::std::io::stderr(),
-            ::std::format_args!("{}\n", ::std::format_args!($($what)*)),
-        );
-    }};
+    ($($what:tt)*) => {
+        $crate::outputs::line(::std::format_args!($($what)*))
+    };
+}
+
+/// What [`say!`] does.
+pub fn line(words: fmt::Arguments<'_>) {
+    let text = format!("{words}\n");
+    drop(io::stderr().write_all(visible(&text).as_bytes()));
 }
 
 /// Where a run's results go.
@@ -246,7 +254,7 @@ pub fn write(path: &Path, text: Result<String, String>) -> u8 {
 #[must_use]
 pub fn pictures(folder: Option<&Path>, pictures: Vec<(PathBuf, String)>) -> u8 {
     if let Some(folder) = folder
-        && let Err(error) = std::fs::create_dir_all(folder)
+        && let Err(error) = private::make_folders(folder)
     {
         say!(
             "error: cannot make the folder {}: {error}",
@@ -282,17 +290,23 @@ pub fn compared(compared: anyhow::Result<Compared>) -> u8 {
 /// A reader that went away, as with `| head`, is no failure; a full disk behind standard output is.
 #[must_use]
 pub fn print(text: &str) -> u8 {
-    let mut stdout = std::io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match printed(text) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             say!("error: cannot write to standard output: {error}");
             exit::INTERNAL
         }
         _ => exit::DONE,
     }
+}
+
+/// Writes a text on standard output, at once.
+///
+/// # Errors
+/// The reader went away, or the disk behind it is full.
+pub fn printed(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(visible(text).as_bytes())?;
+    stdout.flush()
 }
 
 #[cfg(test)]

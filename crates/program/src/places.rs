@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf, absolute};
 
 use anyhow::anyhow;
+use measure::private;
 
 use crate::stop::Stop;
 
@@ -73,7 +74,7 @@ pub fn check_folder(flag: &str, path: &Path) -> Result<(), String> {
 /// It cannot be made: the command line's matter ([`Stop::Usage`]), but for a full disk.
 pub fn make_folder(flag: &str, folder: &Path) -> Result<(), Stop> {
     check_folder(flag, folder).map_err(Stop::Usage)?;
-    std::fs::create_dir_all(folder).map_err(|error| {
+    private::make_folders(folder).map_err(|error| {
         let why = format!("cannot make the folder {}: {error}", folder.display());
         match is_full(&error) {
             true => Stop::Internal(anyhow!(why)),

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use measure::control::replaced;
 
 /// Progress over the points of a run.
 pub struct Progress<'a> {
@@ -35,7 +36,7 @@ impl<'a> Progress<'a> {
     /// A point begins; the first of a group has a line of its own where there is no bar.
     pub fn begin(&mut self, group: &str, what: &str) {
         match &self.bar {
-            Some(bar) => bar.set_message(format!("{group} {what}")),
+            Some(bar) => bar.set_message(replaced(&format!("{group} {what}"))),
             None if group != self.group => {
                 (self.say)(&format!("[{}/{}] {group}", self.done + 1, self.total));
             }

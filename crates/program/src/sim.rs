@@ -3,15 +3,14 @@
 //! Which of them a program needs, the program says; nothing here loads one.
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, anyhow};
 use boxfile::{BoxFile, Vendor};
+use measure::private;
 use measure::record::{FolderError, ResultFolder};
 
 use crate::recorder::OTHER_FOLDER;
@@ -106,17 +105,14 @@ impl Made {
             ))
         };
         if let Some(parent) = results.parent() {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o700);
-            builder.create(parent).map_err(failed)?;
+            private::make_folders(parent).map_err(failed)?;
         }
-        let make = |folder: &Path| DirBuilder::new().mode(0o700).create(folder);
-        let is_new = match make(results) {
+        let is_new = match private::make_new_folder(results) {
             Ok(()) => true,
             Err(_) if results.is_dir() => false,
             Err(error) => return Err(failed(error)),
         };
-        match make(&sim) {
+        match private::make_new_folder(&sim) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 return Err(Stop::Usage(format!(

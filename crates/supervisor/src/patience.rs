@@ -9,7 +9,8 @@ mod threads;
 
 use std::time::{Duration, Instant};
 
-use processes::{is_stopped, parents, tree};
+pub(crate) use processes::is_stopped;
+use processes::{parents, tree};
 pub use silence::{Silence, WENT_ON};
 use threads::{Threads, had, threads};
 

@@ -19,6 +19,7 @@ use serde::de::DeserializeOwned;
 use crate::child::PARENT_VARIABLE;
 use crate::interrupt::{Interrupt, Signal};
 use crate::ladder::{Climbed, Ending, Ladder, climb};
+use crate::patience::is_stopped;
 use crate::poll;
 use crate::pump::{self, Found, Shared};
 
@@ -220,6 +221,12 @@ impl Worker {
     /// Complete once an exit was seen. It may hold what a vendor library printed: redact before it is recorded.
     pub fn tail(&self) -> String {
         self.shared.tail()
+    }
+
+    /// Returns whether it stands still now because somebody stopped it (SIGSTOP or a debugger): it can do nothing about its own
+    /// workers, nor heed SIGTERM.
+    pub fn is_stopped(&self) -> bool {
+        self.shared.exit().is_none() && is_stopped(self.id())
     }
 
     /// Returns whether it was stopped from outside (SIGSTOP) and went on, since this was asked last: what it timed meanwhile is not to

@@ -40,10 +40,10 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// The wall clock at the start; `None` before 1970.
+    /// The wall clock at the start; `None` before 1970 and after 2554.
     pub(super) fn started_unix_ns(&self) -> Option<u64> {
         let since = self.started.duration_since(SystemTime::UNIX_EPOCH);
-        since.ok().map(ns)
+        u64::try_from(since.ok()?.as_nanos()).ok()
     }
 
     /// Time since the start.

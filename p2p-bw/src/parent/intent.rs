@@ -3,12 +3,13 @@
 //! A peer copy can hang a whole machine (seen with R9700). An intent is on the disk before each probe and each measured
 //! point; one that has no end and stems from another boot means that the machine went down on that pair.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use measure::private;
 use measure::record::{LinkDevice, write_whole};
 use serde::{Deserialize, Serialize};
 
@@ -179,10 +180,7 @@ impl Intents {
     /// # Errors
     /// The folder cannot be made, or the file not be read or written.
     pub(super) fn open(folder: &Path, host: &str, boot_id: &str) -> Result<Self> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
+        private::make_folders(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
         // Where everybody may make folders, one that another user made could lead anywhere.
         let owner = std::fs::symlink_metadata(folder).map(|folder| folder.uid());
@@ -233,11 +231,7 @@ impl Intents {
 }
 
 fn append(file: &Path, bytes: &[u8]) -> Result<()> {
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(file)
+    private::append(file)
         .and_then(|mut open| open.write_all(bytes).and_then(|()| open.sync_all()))
         .with_context(|| format!("cannot append to {}", file.display()))
 }

@@ -323,3 +323,38 @@ fn without_the_soft_libraries_the_command_that_makes_them_is_named() {
     );
     assert!(!scratch.join("out").exists());
 }
+
+#[test]
+fn a_path_draws_nothing_on_a_terminal() {
+    let scratch = Scratch::new();
+    // Sets a title, clears the screen with a CSI of one byte, and turns the line around.
+    let name = "x\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}";
+    for words in [
+        &["show", name][..],
+        &["compare", name, name],
+        &["topo", "--from", name],
+        &["doctor", "--only", name],
+        &["--backend", "host", "--cases", name],
+        &["--list", "--sim", name],
+        &[name],
+    ] {
+        let ran = scratch.run(words);
+        let is_hostile = |c: char| measure::control::is_unseen(c) && !matches!(c, '\n' | '\t');
+        assert!(
+            !ran.stdout.contains(is_hostile),
+            "{words:?}: {:?}",
+            ran.stdout
+        );
+        assert!(
+            !ran.stderr.contains(is_hostile),
+            "{words:?}: {:?}",
+            ran.stderr
+        );
+        assert!(
+            ran.stderr.contains(r"\u009b2J\u202e"),
+            "{words:?}: {}",
+            ran.stderr
+        );
+        assert_eq!(ran.code, 2, "{words:?}");
+    }
+}

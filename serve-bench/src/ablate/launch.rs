@@ -104,7 +104,7 @@ impl Launcher<'_> {
         let name = folder(number, arm);
         let folder = self.above.join(&name);
         step::set_aside(&folder)?;
-        std::fs::create_dir_all(&folder)
+        measure::private::make_folders(&folder)
             .map_err(|error| anyhow!("cannot make the folder {}: {error}", folder.display()))?;
         let order = u32::try_from(number).unwrap_or(u32::MAX);
         let boxes = self.boxes(arm, order, &folder)?;

@@ -148,7 +148,7 @@ fn saved(args: &Args, record: &Record, form: &VllmForm) -> Result<PathBuf, Strin
     let Some(folder) = &results.result_dir else {
         return Ok(name);
     };
-    std::fs::create_dir_all(folder).map_err(|error| {
+    measure::private::make_folders(folder).map_err(|error| {
         format!(
             "--result-dir: cannot make the folder {}: {error}; name another one",
             folder.display()

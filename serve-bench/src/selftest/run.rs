@@ -99,7 +99,7 @@ impl Folder {
             || std::env::temp_dir().join(format!("tplens-selftest-{}", std::process::id())),
             Path::to_path_buf,
         );
-        std::fs::create_dir(&path).map_err(|error| {
+        measure::private::make_new_folder(&path).map_err(|error| {
             Stop::Usage(format!(
                 "cannot make the folder {}: {error}; choose another with --out",
                 path.display()

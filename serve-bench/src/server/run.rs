@@ -1,7 +1,6 @@
 //! The server from its first line to the signal that ends it.
 
 use std::convert::Infallible;
-use std::io::Write;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +10,9 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use measure::exit;
+use program::outputs::printed;
+use program::provenance::is_clock_set;
+use program::say;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
@@ -32,10 +34,15 @@ const ENDING: [(SignalKind, u8); 3] = [
 
 /// Serves until SIGINT, SIGTERM or SIGHUP and returns the exit code: 130, 143 or 129 then, 2 for bad input.
 pub(crate) fn run(args: &Args) -> u8 {
+    // A date that it cannot write is a panic to hyper.
+    if !is_clock_set() {
+        say!("error: this machine's clock is before 1970 or after 9999; set it");
+        return exit::USAGE;
+    }
     let setup = match Setup::of(args) {
         Ok(setup) => setup,
         Err(error) => {
-            say(&format!("error: {error:#}"));
+            say!("error: {error:#}");
             return exit::USAGE;
         }
     };
@@ -46,7 +53,7 @@ pub(crate) fn run(args: &Args) -> u8 {
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            say(&format!("error: cannot start the runtime: {error}"));
+            say!("error: cannot start the runtime: {error}");
             return exit::INTERNAL;
         }
     };
@@ -57,7 +64,7 @@ pub(crate) fn run(args: &Args) -> u8 {
         match listener {
             Ok(listener) => serve(setup, listener).await,
             Err(error) => {
-                say(&format!("error: {error:#}"));
+                say!("error: {error:#}");
                 Ok(exit::USAGE)
             }
         }
@@ -65,7 +72,7 @@ pub(crate) fn run(args: &Args) -> u8 {
     // Open connections end with the runtime; whoever still reads sees the stream cut short.
     runtime.shutdown_background();
     outcome.unwrap_or_else(|error| {
-        say(&format!("error: {error:#}"));
+        say!("error: {error:#}");
         exit::INTERNAL
     })
 }
@@ -76,17 +83,16 @@ async fn serve(setup: Setup, listener: TcpListener) -> anyhow::Result<u8> {
     let address = listener.local_addr()?;
     let soft_box = setup.soft_box.clone();
     let shared = Arc::new(Shared::start(setup)?);
-    say(&format!(
+    say!(
         "simulated box {soft_box}: durations are computed and replies mean nothing; prompt tokens are words"
-    ));
+    );
     // That nobody reads the line must not end the server.
-    let mut stdout = std::io::stdout();
-    let _ = writeln!(stdout, "listening on http://{address}").and_then(|()| stdout.flush());
+    drop(printed(&format!("listening on http://{address}\n")));
     let code = tokio::select! {
         code = ended => code,
         () = accept(listener, &shared) => exit::INTERNAL,
     };
-    say(&shared.counters().lag_line());
+    say!("{}", shared.counters().lag_line());
     Ok(code)
 }
 
@@ -154,9 +160,4 @@ fn raise_open_files() {
             maximum: limit.maximum,
         },
     );
-}
-
-/// A line on standard error. That nobody reads it must not end the server.
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
 }

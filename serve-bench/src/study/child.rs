@@ -1,7 +1,6 @@
 //! The other programs of this repository as processes: found beside this one, run to their end, their words kept in a log.
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -48,11 +47,8 @@ pub(crate) fn run(
     is_kept: fn(&str) -> bool,
     interrupt: &Interrupt,
 ) -> Result<Ended> {
-    let file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(log)
-        .with_context(|| format!("cannot write {}", log.display()))?;
+    let file =
+        measure::private::append(log).with_context(|| format!("cannot write {}", log.display()))?;
     let file = Arc::new(Mutex::new(file));
     // Watched over, because a program that outlived the study would write into the folder of the next one.
     let words = [OsString::from(watcher::STEP), program.into()]

@@ -1,7 +1,6 @@
 //! A model server as a process: started, waited for until it answers, ended with everything it started.
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -52,10 +51,7 @@ impl Server {
         interrupt: &Interrupt,
     ) -> Result<Self, Failed> {
         let start = || -> Result<Worker> {
-            let file = OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(log)
+            let file = measure::private::append(log)
                 .with_context(|| format!("cannot write {}", log.display()))?;
             let file = Arc::new(Mutex::new(file));
             let arguments = [watcher::SERVER]

@@ -65,7 +65,7 @@ impl<'a> Done<'a> {
     /// Takes a cell's result out of the sweep, so that it is measured again; gives where it is kept.
     pub(super) fn put_aside(&self, cell: &Cell) -> Result<PathBuf, Stop> {
         let aside = self.folder.join(ASIDE);
-        std::fs::create_dir_all(&aside)
+        measure::private::make_folders(&aside)
             .with_context(|| format!("cannot make the folder {}", aside.display()))?;
         let mut number = 1;
         let kept = loop {

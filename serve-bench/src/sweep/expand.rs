@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use measure::control::file_word;
+
 use super::plan::{Matrix, Plan, numbers};
+
+/// The most bytes of a cell's name, and of a server's.
+const NAME: usize = 200;
 
 /// A server of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +23,8 @@ pub(crate) struct Group {
 impl Group {
     /// Its name in files.
     pub(super) fn name(&self) -> String {
-        format!("{}_{}_TP{}", self.config, self.model, self.tp).replace('/', "-")
+        let name = format!("{}_{}_TP{}", self.config, self.model, self.tp);
+        file_word(&name, NAME)
     }
 }
 
@@ -168,7 +174,7 @@ fn named(template: &str, cell: &Cell) -> Result<String, String> {
         name = name.replace(&format!("{{{key}}}"), &value);
     }
     // A model's name may hold a slash.
-    let name = name.replace('/', "-");
+    let name = file_word(&name, NAME);
     if name.contains(['{', '}']) || name.is_empty() || name.starts_with('.') {
         return Err(format!(
             "the name `{template}` becomes `{name}`; its places are {{config}}, {{model}}, {{tp}}, {{input}}, {{output}}, {{n}}, {{concurrency}}, {{rate}}"

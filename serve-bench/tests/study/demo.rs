@@ -1,6 +1,7 @@
 //! Studies of more than two sizes, the demonstration's list, and what is refused before anything is measured.
 
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::study::common::{Scratch, can_study, own};
@@ -130,6 +131,17 @@ fn a_study_of_three_sizes_explains_each_of_them_with_its_servers_log_and_its_abl
         );
     }
     assert!(page.len() < 1 << 20, "{} bytes", page.len());
+
+    // Nobody else reads the logs, into which a server may print its key.
+    let study_folder = scratch.join("study");
+    let entries = study_folder.read_dir().unwrap();
+    for path in entries
+        .map(|entry| entry.unwrap().path())
+        .chain([study_folder.clone()])
+    {
+        let mode = path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}", path.display());
+    }
 
     // An ablation of another box is left out with the reason, and all else is explained as before.
     let arms = r#"{"schema": 1, "simulated": "other", "model": "llama-3.1-8b", "tp": 2, "batch": 8, "engine": null, "planned": 65, "arms": []}"#;

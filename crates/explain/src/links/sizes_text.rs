@@ -5,9 +5,7 @@ use super::sizes_result::{SizeAttribution, SizeCause, SizeComparison, SizeOutcom
 use crate::attribute::{Claim, Grade, Refusal};
 use crate::range::Range;
 use crate::text::{Topic, gates, lines, list};
-use crate::words::{
-    first_reasons, inputs, or_unknown, printable, simulated, warned, what_to_run_first,
-};
+use crate::words::{first_reasons, inputs, or_unknown, simulated, warned, what_to_run_first};
 
 /// The comparison as text; lines are not wrapped.
 #[must_use]
@@ -40,7 +38,7 @@ pub fn sizes_text(comparison: &SizeComparison) -> String {
         ));
     }
     text.push_str(&inputs(&comparison.inputs));
-    printable(&text)
+    text
 }
 
 /// The answer in two sentences, and one more each where files may be mixed up, and of a size between both.

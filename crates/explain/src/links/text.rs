@@ -7,9 +7,7 @@ use super::verdict::{LinkVerdict, MIXED_UP};
 use crate::attribute::{Refusal, StepFrom};
 use crate::range::Range;
 use crate::text::{Topic, gates, lines, list};
-use crate::words::{
-    ABSENT, first_reasons, inputs, printable, simulated, warned, what_to_run_first,
-};
+use crate::words::{ABSENT, first_reasons, inputs, simulated, warned, what_to_run_first};
 
 /// The comparison as text; lines are not wrapped.
 #[must_use]
@@ -42,7 +40,7 @@ pub fn links_text(comparison: &LinkComparison) -> String {
         text.push_str(&gates(&comparison.gates));
     }
     text.push_str(&inputs(&comparison.inputs));
-    printable(&text)
+    text
 }
 
 /// What was compared, in a line.

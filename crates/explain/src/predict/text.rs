@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use super::result::{Predicted, Prediction};
 use crate::range::Range;
 use crate::text::{Topic, lines, list};
-use crate::words::{ABSENT, inputs, printable, simulated};
+use crate::words::{ABSENT, inputs, simulated};
 
 /// The prediction as text; lines are not wrapped.
 #[must_use]
@@ -43,7 +43,7 @@ pub fn prediction_text(prediction: &Prediction) -> String {
     text.push_str(&inputs(&prediction.inputs));
     // Tables are padded to their widest cell, which is a source of a hundred characters here.
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    printable(&format!("{}\n", lines.join("\n").trim_end()))
+    format!("{}\n", lines.join("\n").trim_end())
 }
 
 fn table(header: &[&str]) -> Table {

@@ -6,12 +6,12 @@ use super::arms::Change;
 use super::constant::ConstantPart;
 use super::result::{NegativeControl, Slope, SlopeFit, SlopeVerdict};
 use crate::range::Range;
-use crate::words::{ABSENT, printable, simulated};
+use crate::words::{ABSENT, simulated};
 
 /// The test as text; lines are not wrapped.
 #[must_use]
 pub fn slope_text(slope: &Slope) -> String {
-    printable(&(simulated(slope.simulated.as_deref()) + &slope_body(slope)))
+    simulated(slope.simulated.as_deref()) + &slope_body(slope)
 }
 
 /// The same without the mark of a soft box, for a text that has one.

@@ -12,7 +12,7 @@ use crate::attribute::Attribution;
 use crate::bounded::Bounded;
 use crate::explanation::Explanation;
 use crate::slope::slope_body;
-use crate::words::{inputs, printable, simulated};
+use crate::words::{inputs, simulated};
 
 /// The explanation as text; lines are not wrapped.
 #[must_use]
@@ -26,7 +26,7 @@ pub fn text(explanation: &Explanation) -> String {
     for topic in Topic::ALL {
         text.push_str(&told(topic, explanation));
     }
-    printable(&text)
+    text
 }
 
 /// The line below the answer where the runs differ in more than the number of GPUs; empty where they do not, or nothing is claimed.

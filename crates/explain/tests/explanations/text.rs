@@ -369,19 +369,6 @@ fn gates_that_passed_are_counted_in_one_line_and_the_others_stand_alone() {
 }
 
 #[test]
-fn a_name_cannot_turn_a_line_around_or_draw_on_the_terminal() {
-    let mut shown = attributed(attribution());
-    shown.model = format!("m\u{202e}\u{1b}[2J{}", "x".repeat(300));
-    shown.gpu = Some("g\u{2066}".to_owned());
-    let words = text(&shown);
-    assert!(
-        !words.contains(['\u{202e}', '\u{1b}', '\u{2066}']),
-        "{words}"
-    );
-    assert!(words.contains("m\u{fffd}\u{fffd}[2Jxxx"), "{words}");
-}
-
-#[test]
 fn a_refusal_with_many_reasons_names_two_and_counts_the_rest() {
     let reasons = ["a: 1", "b: 2", "c: 3", "d: 4"].map(str::to_owned).to_vec();
     let shown = explanation(Outcome::Refused {

@@ -4,9 +4,8 @@
 //! renamed over it, and the folder flushed. A journal line is on the disk before its writer goes on, or, where lines come by the
 //! thousand, within about a second: a killed program loses nothing by that, only a machine that loses its power does.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use thiserror::Error;
 
 use super::encoding::{other_encoding, without_mark};
 use super::envelope::{Line, Record, RecordError};
+use crate::private;
 
 /// Records and journals above this are refused, so that a hostile file cannot exhaust memory.
 const MAX_BYTES: u64 = 256 << 20;
@@ -91,11 +91,7 @@ impl ResultFolder {
     /// # Errors
     /// It cannot be made or written, or holds a journal or a record already.
     pub fn create(path: &Path) -> Result<Self, FolderError> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(path)
-            .map_err(io_error("cannot make the folder", path))?;
+        private::make_folders(path).map_err(io_error("cannot make the folder", path))?;
         let folder = Self {
             path: path.to_owned(),
         };
@@ -141,12 +137,7 @@ impl ResultFolder {
     /// The file exists or cannot be made.
     pub fn begin_journal(&self) -> Result<Journal, FolderError> {
         let path = self.journal_path();
-        let file = OpenOptions::new()
-            .create_new(true)
-            .append(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(io_error("cannot begin", &path))?;
+        let file = private::append_new(&path).map_err(io_error("cannot begin", &path))?;
         sync_folder(&self.path)?;
         Ok(Journal {
             path,
@@ -317,12 +308,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
             .map_err(io_error("cannot write", path));
     }
     let new = folder.join(format!(".{name}.{}.new", std::process::id()));
-    let written = OpenOptions::new()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(&new)
+    let written = private::create(&new)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&new, path));
     if let Err(source) = written {

@@ -1,7 +1,7 @@
 //! Processes as `/proc/PID/stat` shows them: who stands still, and what comes of a program. It sends no signal.
 
 /// Whether a process stands still for a signal or a debugger.
-pub(super) fn is_stopped(process: u32) -> bool {
+pub(crate) fn is_stopped(process: u32) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok();
     text.as_deref()
         .and_then(state_in)

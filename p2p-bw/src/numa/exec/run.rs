@@ -202,10 +202,7 @@ fn watched(
     say!("{}", text::table(report).trim_end());
     if let Some(path) = &args.report {
         let json = serde_json::to_string_pretty(report).context("writing JSON")?;
-        if let Err(error) = std::fs::write(path, json + "\n") {
-            say!("error: cannot write {}: {error}", path.display());
-            return Ok(exit::fold([code, exit::INTERNAL]));
-        }
+        return Ok(exit::fold([code, outputs::write(path, Ok(json + "\n"))]));
     }
     Ok(code)
 }

@@ -1,12 +1,12 @@
 //! The server from its command line to its end by a signal.
 
-use std::io::Write;
 use std::net::TcpListener;
 use std::num::NonZeroU64;
 
 use anyhow::{Context, Result};
 use measure::exit;
 use nix::sys::socket::{Backlog, listen};
+use program::outputs::printed;
 use program::say;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::set_current_timer_slack;
@@ -45,8 +45,7 @@ fn serve(args: &ServerArgs) -> Result<()> {
         Some(outbox) => outbox.send(&url)?,
         None => {
             // That nobody reads the line must not end the server.
-            let mut stdout = std::io::stdout();
-            let _ = writeln!(stdout, "listening on {url}").and_then(|()| stdout.flush());
+            drop(printed(&format!("listening on {url}\n")));
         }
     }
     turns.run().context("waiting for sockets")

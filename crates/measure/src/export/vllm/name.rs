@@ -2,7 +2,11 @@
 
 use super::form::VllmForm;
 use super::{ExportError, date};
+use crate::control::file_word;
 use crate::record::{Arrivals, Payload, Record};
+
+/// The most bytes of a label or a model in a name.
+const WORD: usize = 90;
 
 /// `{label or backend}-{rate}qps[-concurrency{N}]-{model's last part}-{date}.json`, and for a ramp both its rates.
 ///
@@ -40,7 +44,7 @@ pub fn vllm_file_name(record: &Record, form: &VllmForm) -> Result<String, Export
     let model = form.model(target);
     let model = model.rsplit('/').next().unwrap_or(model);
     let date = date(&record.header.provenance.started).unwrap_or_default();
-    let name = format!("{label}-{rate}{limit}-{model}-{date}.json");
-    // A label may hold anything; a file is made in the folder that was named.
-    Ok(name.replace('/', "_"))
+    // A label and a model may be called anything; a file is made in the folder that was named.
+    let (label, model) = (file_word(&label, WORD), file_word(model, WORD));
+    Ok(format!("{label}-{rate}{limit}-{model}-{date}.json"))
 }
