@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::{cargo, engine, shim, soft, tidy, vm};
+use crate::{cargo, engine, golden, shim, soft, tidy, vm};
 
 /// The variable that names the file of skipped tests.
 const SKIP_LOG: &str = "TPLENS_SKIP_LOG";
@@ -107,6 +107,14 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
         })
     })?);
     total.add(step(out, "tests", |out| tests(out, python.as_deref()))?);
+    total.add(step(out, "golden", |out| {
+        let counted = golden::run(out, &golden::Options::default())?;
+        Ok(Counts {
+            passed: counted.passed,
+            failed: counted.failed,
+            skipped: 0,
+        })
+    })?);
     total.add(step(out, "emulated machines", emulated)?);
     total.add(step(out, "tidy", |out| tidy::run(out).map(Counts::one))?);
     writeln!(
