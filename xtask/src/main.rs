@@ -123,7 +123,7 @@ fn usage() -> String {
     }
     text.push_str(
         "  dist               make one archive that runs on a machine without Rust: programs, soft libraries, profiles; --out FOLDER\n  \
-           golden             compare the programs' numbers and codes with golden/values; --full, --write, --times, PREFIX of cases\n  \
+           golden             compare the programs' numbers and codes with golden/values; --full, --write, --times, --built, PREFIX of cases\n  \
            kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
            shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \
            soft [--release]   build the soft vendor libraries into target/soft\n  \

@@ -108,7 +108,7 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
     })?);
     total.add(step(out, "tests", |out| tests(out, python.as_deref()))?);
     total.add(step(out, "golden", |out| {
-        let counted = golden::run(out, &golden::Options::default())?;
+        let counted = golden::run(out, &golden::Options::built())?;
         Ok(Counts {
             passed: counted.passed,
             failed: counted.failed,

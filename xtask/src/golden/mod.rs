@@ -15,13 +15,13 @@ mod values;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
-use std::io::Write;
+use std::io::{Write, stderr};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use self::cases::{Case, Cases};
 use self::compare::{Move, compare, table};
@@ -48,6 +48,8 @@ pub(crate) struct Options {
     times: bool,
     /// Only cases whose id begins so.
     only: String,
+    /// Programs and simulated libraries are in the target folder already.
+    is_built: bool,
 }
 
 /// Cases by outcome.
@@ -61,6 +63,14 @@ pub(crate) struct Counted {
 type Outcome = Result<BTreeMap<String, String>>;
 
 impl Options {
+    /// The cases that do not take long, after a build of the whole workspace.
+    pub(crate) fn built() -> Options {
+        Options {
+            is_built: true,
+            ..Options::default()
+        }
+    }
+
     /// Reads the words behind `golden`; none where they are not understood.
     pub(crate) fn parse(words: &[OsString]) -> Option<Options> {
         let mut options = Options::default();
@@ -69,6 +79,7 @@ impl Options {
                 "--full" => options.full = true,
                 "--write" => options.write = true,
                 "--times" => options.times = true,
+                "--built" => options.is_built = true,
                 only if !only.starts_with('-') => only.clone_into(&mut options.only),
                 _ => return None,
             }
@@ -89,7 +100,7 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counted> {
     let cases = Cases::parse(&read("cases.toml")?)?;
     let names: Names = toml::from_str(&read("names.toml")?).context("names.toml does not read")?;
     let old = values::read(&golden.join("values"))?;
-    let bench = bench(cases, names)?;
+    let bench = bench(cases, names, options.is_built)?;
 
     let begun = (Instant::now(), cpu_s());
     let chosen = |case: &&Case| (options.full || !case.full) && case.id.starts_with(&options.only);
@@ -180,16 +191,25 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counted> {
     })
 }
 
-/// Builds the programs and the simulated libraries.
-fn bench(cases: Cases, names: Names) -> Result<Bench> {
+/// The programs and the simulated libraries, built unless they are.
+fn bench(cases: Cases, names: Names, is_built: bool) -> Result<Bench> {
     let binary = |call: &Vec<String>| call.first().cloned();
     let wanted: BTreeSet<String> = cases.programs.values().filter_map(binary).collect();
-    let build = |name: String| cargo::build(&name, &name, false).map(|file| (name, file));
+    let target = cargo::target_directory()?;
+    if !is_built {
+        soft::install(false)?;
+        // All at once: one by one they would be built with other features.
+        let packages = wanted.iter().flat_map(|name| ["--package", name]);
+        let words: Vec<&str> = ["build"].into_iter().chain(packages).collect();
+        let status = cargo::command(&words)?.stdout(stderr()).status()?;
+        ensure!(status.success(), "cargo build failed ({status})");
+    }
+    let place = |name: String| (name.clone(), target.join("debug").join(name));
     Ok(Bench {
         root: cargo::root()?,
-        scratch: cargo::target_directory()?.join("golden"),
-        soft: soft::install(false)?,
-        binaries: wanted.into_iter().map(build).collect::<Result<_>>()?,
+        scratch: target.join("golden"),
+        soft: target.join("soft"),
+        binaries: wanted.into_iter().map(place).collect(),
         cases,
         names,
     })

@@ -22,8 +22,8 @@ pub(super) struct Names {
     kind: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// The longest word that is kept: a code, a verdict, a key.
-const LONGEST_WORD: usize = 120;
+/// The longest word that is kept: a code, a verdict, a row of a matrix.
+const LONGEST_WORD: usize = 400;
 
 /// One step of a pattern.
 #[derive(Debug, PartialEq, Eq)]
