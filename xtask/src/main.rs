@@ -7,6 +7,7 @@
 mod cargo;
 mod dist;
 mod engine;
+mod golden;
 mod kernels;
 mod programs;
 mod python;
@@ -32,6 +33,12 @@ fn main() -> ExitCode {
     let result = match (command.to_str(), rest.as_slice()) {
         (Some("dist"), rest) => match dist::Options::parse(rest) {
             Some(options) => dist::run(&mut stdout(), &options).map(|()| 0),
+            None => misused(),
+        },
+        (Some("golden"), rest) => match golden::Options::parse(rest) {
+            Some(options) => {
+                verdict(golden::run(&mut stdout(), &options).map(|counted| counted.failed == 0))
+            }
             None => misused(),
         },
         (Some("kernels"), []) => verdict(kernels::run(&mut stdout(), kernels::Mode::Write)),
@@ -90,6 +97,7 @@ fn usage() -> String {
     }
     text.push_str(
         "  dist               make one archive that runs on a machine without Rust: programs, soft libraries, profiles; --out FOLDER\n  \
+           golden             compare the programs' numbers and codes with golden/values; --full, --write, --times, --built, PREFIX of cases\n  \
            kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
            shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \
            soft [--release]   build the soft vendor libraries into target/soft\n  \

@@ -13,7 +13,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use crate::cargo::Built;
-use crate::{cargo, engine, soft, tidy};
+use crate::{cargo, engine, golden, soft, tidy};
 
 /// The variable that names the file of skipped tests.
 const SKIP_LOG: &str = "TPLENS_SKIP_LOG";
@@ -111,6 +111,14 @@ pub(crate) fn run(out: &mut impl Write, full: bool) -> Result<bool> {
     })?);
     total.add(step(out, "tests", |out| {
         tests(out, python.as_deref(), full)
+    })?);
+    total.add(step(out, "golden", |out| {
+        let counted = golden::run(out, &golden::Options::built())?;
+        Ok(Counts {
+            passed: counted.passed,
+            failed: counted.failed,
+            skipped: 0,
+        })
     })?);
     total.add(step(out, "tidy", |out| {
         tidy::run(out, tidy::Mode::Check).map(Counts::one)

@@ -1,0 +1,215 @@
+//! Two sets of values against each other: what moved, by how much, the worst first.
+
+use super::values::Values;
+
+/// A value that is not what it was.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Move {
+    pub(super) case: String,
+    pub(super) name: String,
+    pub(super) old: Option<String>,
+    pub(super) new: Option<String>,
+}
+
+/// How a value moved.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Change {
+    /// A number, by so many percent of what it was.
+    Number(f64),
+    /// A word, or a number that became one.
+    Word,
+    New,
+    Gone,
+}
+
+impl Move {
+    pub(super) fn change(&self) -> Change {
+        match (&self.old, &self.new) {
+            (None, _) => Change::New,
+            (_, None) => Change::Gone,
+            (Some(old), Some(new)) => match (old.parse::<f64>(), new.parse::<f64>()) {
+                (Ok(old), Ok(new)) => Change::Number(percent(old, new)),
+                _ => Change::Word,
+            },
+        }
+    }
+
+    /// How bad it is: words and what is gone stand above numbers, what is new below.
+    fn weight(&self) -> f64 {
+        match self.change() {
+            Change::Word => f64::INFINITY,
+            Change::Gone => f64::MAX,
+            Change::Number(percent) => percent.abs().min(1e300),
+            Change::New => -1.0,
+        }
+    }
+
+    /// The move as a word of the table: `+3.20%`, `word`, `new`, `gone`.
+    pub(super) fn by(&self) -> String {
+        match self.change() {
+            Change::Number(percent) => format!("{percent:+.3}%"),
+            Change::Word => "word".to_owned(),
+            Change::New => "new".to_owned(),
+            Change::Gone => "gone".to_owned(),
+        }
+    }
+}
+
+/// Percent of the old number; infinite from 0.
+fn percent(old: f64, new: f64) -> f64 {
+    if old == new {
+        return 0.0;
+    }
+    100.0 * (new - old) / old.abs()
+}
+
+/// What differs in the cases that `ran` and in those that are `known` no longer, the worst first. `tolerance` is a case's.
+pub(super) fn compare(
+    old: &Values,
+    ran: &Values,
+    known: impl Fn(&str) -> bool,
+    tolerance: impl Fn(&str) -> f64,
+) -> Vec<Move> {
+    let mut moves = Vec::new();
+    let nothing = Default::default();
+    let removed = old.keys().filter(|case| !known(case));
+    for case in ran.keys().chain(removed) {
+        let before = old.get(case).unwrap_or(&nothing);
+        let now = ran.get(case).unwrap_or(&nothing);
+        let names = before
+            .keys()
+            .chain(now.keys().filter(|name| !before.contains_key(*name)));
+        for name in names {
+            let (old, new) = (before.get(name), now.get(name));
+            if !is_same(old, new, tolerance(case)) {
+                moves.push(Move {
+                    case: case.clone(),
+                    name: name.clone(),
+                    old: old.cloned(),
+                    new: new.cloned(),
+                });
+            }
+        }
+    }
+    moves.sort_by(|a, b| {
+        b.weight()
+            .total_cmp(&a.weight())
+            .then_with(|| (&a.case, &a.name).cmp(&(&b.case, &b.name)))
+    });
+    moves
+}
+
+fn is_same(old: Option<&String>, new: Option<&String>, tolerance: f64) -> bool {
+    let (Some(old), Some(new)) = (old, new) else {
+        return false;
+    };
+    old == new
+        || match (old.parse::<f64>(), new.parse::<f64>()) {
+            (Ok(old), Ok(new)) => (new - old).abs() <= tolerance * old.abs().max(new.abs()),
+            _ => false,
+        }
+}
+
+/// Lines of a table of moves, at most so many, with the count of the rest.
+pub(super) fn table(moves: &[&Move], at_most: usize) -> String {
+    let dash = || "-".to_owned();
+    let row = |one: &&Move| {
+        let (old, new) = (one.old.clone(), one.new.clone());
+        [
+            one.by(),
+            old.unwrap_or_else(dash),
+            new.unwrap_or_else(dash),
+            one.case.clone(),
+            one.name.clone(),
+        ]
+    };
+    let rows: Vec<[String; 5]> = moves.iter().take(at_most).map(row).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2), width(3)];
+    let mut text = String::new();
+    for [by, old, new, case, name] in &rows {
+        let [a, b, c, d] = widths;
+        text.push_str(&format!(
+            "  {by:>a$}  {old:>b$} -> {new:<c$}  {case:<d$}  {name}\n"
+        ));
+    }
+    if moves.len() > at_most {
+        text.push_str(&format!("  ... and {} more\n", moves.len() - at_most));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn values(of: &[(&str, &str, &str)]) -> Values {
+        let mut values = Values::new();
+        for (case, name, value) in of {
+            let of_case: &mut BTreeMap<_, _> = values.entry((*case).to_owned()).or_default();
+            of_case.insert((*name).to_owned(), (*value).to_owned());
+        }
+        values
+    }
+
+    #[test]
+    fn what_moved_is_found_and_the_worst_is_first() {
+        let old = values(&[
+            ("a/1", "same", "1.5"),
+            ("a/1", "rate", "200"),
+            ("a/1", "time", "50"),
+            ("a/1", "code", "pass"),
+            ("a/1", "lost", "7"),
+            ("a/2", "not-run", "1"),
+            ("a/3", "removed", "1"),
+        ]);
+        let ran = values(&[
+            ("a/1", "same", "1.5"),
+            ("a/1", "rate", "190"),
+            ("a/1", "time", "51"),
+            ("a/1", "code", "fail"),
+            ("a/1", "made", "8"),
+        ]);
+        let moves = compare(&old, &ran, |case| case != "a/3", |_| 0.0);
+        let by: Vec<(String, String)> = moves
+            .iter()
+            .map(|one| (one.name.clone(), one.by()))
+            .collect();
+        // (190 - 200) / 200 = -5%, (51 - 50) / 50 = 2%.
+        let wanted = [
+            ("code", "word"),
+            ("lost", "gone"),
+            ("removed", "gone"),
+            ("rate", "-5.000%"),
+            ("time", "+2.000%"),
+            ("made", "new"),
+        ];
+        assert_eq!(
+            by,
+            wanted.map(|(name, by)| (name.to_owned(), by.to_owned()))
+        );
+        let all: Vec<&Move> = moves.iter().collect();
+        assert!(table(&all, 2).ends_with("  ... and 4 more\n"));
+        assert_eq!(table(&all, 40).lines().count(), 6);
+    }
+
+    #[test]
+    fn a_tolerance_is_a_part_of_the_larger_number() {
+        let old = values(&[
+            ("a/1", "x", "100"),
+            ("a/1", "y", "100"),
+            ("a/1", "zero", "0"),
+        ]);
+        let ran = values(&[
+            ("a/1", "x", "104"),
+            ("a/1", "y", "106"),
+            ("a/1", "zero", "1"),
+        ]);
+        let moves = compare(&old, &ran, |_| true, |_| 0.05);
+        // 4 of 104 is within 5%, 6 of 106 is not, nothing is within 5% of 0.
+        let names: Vec<&str> = moves.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["zero", "y"]);
+        assert_eq!(moves[0].change(), Change::Number(f64::INFINITY));
+    }
+}

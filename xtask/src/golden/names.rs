@@ -1,0 +1,295 @@
+//! `golden/names.toml`: where a golden name stands in a document, so that a new schema changes that file and no value.
+//!
+//! A pattern is a path of members with dots between them, such as `points[case,from,to].quantities[name].value`. `[key,..]` goes through an
+//! array and takes the named members of each element into the value's name; `key=word` among them leaves other elements out; `[]` takes the
+//! index, and `[key,..]#` counts the elements of each key. `*` goes through all members of an object and takes their names. At the end `#` counts what an array or object holds, and `~` is the
+//! whole of it in short.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Names {
+    /// What a word of today's documents is called in the values; for codes that were renamed.
+    #[serde(default)]
+    words: BTreeMap<String, String>,
+    /// The golden names of each kind of document, with the pattern of each.
+    kind: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// The longest word that is kept: a code, a verdict, a row of a matrix.
+const LONGEST_WORD: usize = 400;
+
+/// One step of a pattern.
+#[derive(Debug, PartialEq, Eq)]
+enum Step<'a> {
+    Member(&'a str),
+    Elements(Vec<&'a str>),
+    Members,
+    Count,
+    Short,
+}
+
+impl Names {
+    /// The values of a document of this kind by name, in the order of the names.
+    ///
+    /// # Errors
+    /// The kind is not in the file, a pattern does not read, or a sentence or a whole object stands where a value should.
+    pub(super) fn values(&self, kind: &str, document: &Value) -> Result<BTreeMap<String, String>> {
+        let names = self
+            .kind
+            .get(kind)
+            .with_context(|| format!("names.toml has no kind {kind}"))?;
+        let mut values = BTreeMap::new();
+        for (name, pattern) in names {
+            let steps = steps(pattern).with_context(|| format!("pattern {pattern}"))?;
+            let mut found = Vec::new();
+            walk(document, &steps, &mut Vec::new(), &mut found);
+            for (keys, value) in found {
+                let keys: Vec<&str> = keys.iter().map(|key| self.word(key)).collect();
+                let full = match keys.as_slice() {
+                    [] => name.clone(),
+                    keys => format!("{name}[{}]", keys.join(",")),
+                };
+                let value = self
+                    .scalar(&value)
+                    .with_context(|| format!("{full}, by pattern {pattern}"))?;
+                values.insert(free(&values, full), value);
+            }
+        }
+        Ok(values)
+    }
+
+    /// The text of a number, a truth value or a word.
+    fn scalar(&self, value: &Value) -> Result<String> {
+        match value {
+            Value::Number(number) => Ok(number.to_string()),
+            Value::Bool(is) => Ok(is.to_string()),
+            Value::String(word) => {
+                let is_word = word.len() <= LONGEST_WORD && !word.contains(char::is_whitespace);
+                ensure!(is_word, "`{word}` is no code; values are numbers and codes");
+                Ok(self.word(word).to_owned())
+            }
+            other => bail!("{other} is neither a number nor a word"),
+        }
+    }
+
+    fn word<'a>(&'a self, word: &'a str) -> &'a str {
+        self.words.get(word).map_or(word, String::as_str)
+    }
+}
+
+/// A name that is not taken: the second of the same name gets `#2`.
+fn free(taken: &BTreeMap<String, String>, name: String) -> String {
+    if !taken.contains_key(&name) {
+        return name;
+    }
+    let numbered = (2..).map(|number| format!("{name}#{number}"));
+    let mut free = numbered.filter(|name| !taken.contains_key(name));
+    free.next().unwrap_or(name)
+}
+
+fn steps(pattern: &str) -> Result<Vec<Step<'_>>> {
+    let mut steps = Vec::new();
+    let mut rest = pattern;
+    while !rest.is_empty() {
+        // Dots within brackets are those of keys.
+        let end = rest.find(['.', '[']).unwrap_or(rest.len());
+        match &rest[..end] {
+            "" => {}
+            "*" => steps.push(Step::Members),
+            "#" => steps.push(Step::Count),
+            "~" => steps.push(Step::Short),
+            member => steps.push(Step::Member(member)),
+        }
+        rest = &rest[end..];
+        if let Some(inner) = rest.strip_prefix('[') {
+            let (keys, after) = inner.split_once(']').context("a bracket is not closed")?;
+            steps.push(Step::Elements(
+                keys.split(',').filter(|key| !key.is_empty()).collect(),
+            ));
+            rest = after;
+        }
+        rest = rest.strip_prefix('.').unwrap_or(rest);
+    }
+    Ok(steps)
+}
+
+/// Collects what a pattern finds, with the keys on the way. What is not there, or null, is not found.
+fn walk(
+    value: &Value,
+    steps: &[Step<'_>],
+    keys: &mut Vec<String>,
+    found: &mut Vec<(Vec<String>, Value)>,
+) {
+    let Some((step, rest)) = steps.split_first() else {
+        if !value.is_null() {
+            found.push((keys.clone(), value.clone()));
+        }
+        return;
+    };
+    let depth = keys.len();
+    match (step, value) {
+        (Step::Member(name), Value::Object(members)) => {
+            if let Some(member) = members.get(*name) {
+                walk(member, rest, keys, found);
+            }
+        }
+        (Step::Elements(wanted), Value::Array(elements)) if rest == [Step::Count] => {
+            let mut counts: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+            for (index, element) in elements.iter().enumerate() {
+                if own_keys(element, wanted, index, keys) {
+                    *counts.entry(keys.clone()).or_default() += 1;
+                }
+                keys.truncate(depth);
+            }
+            found.extend(counts.into_iter().map(|(keys, count)| (keys, count.into())));
+        }
+        (Step::Elements(wanted), Value::Array(elements)) => {
+            for (index, element) in elements.iter().enumerate() {
+                if own_keys(element, wanted, index, keys) {
+                    walk(element, rest, keys, found);
+                }
+                keys.truncate(depth);
+            }
+        }
+        (Step::Members, Value::Object(members)) => {
+            for (name, member) in members {
+                keys.push(name.clone());
+                walk(member, rest, keys, found);
+                keys.truncate(depth);
+            }
+        }
+        (Step::Count, Value::Array(elements)) => found.push((keys.clone(), elements.len().into())),
+        (Step::Count, Value::Object(members)) => found.push((keys.clone(), members.len().into())),
+        (Step::Short, value) => found.push((keys.clone(), key_text(value).into())),
+        _ => {}
+    }
+}
+
+/// Adds the keys of an element, and tells whether it is one of those that are wanted.
+fn own_keys(element: &Value, wanted: &[&str], index: usize, keys: &mut Vec<String>) -> bool {
+    if wanted.is_empty() {
+        keys.push(index.to_string());
+    }
+    for key in wanted {
+        let (path, only) = match key.split_once('=') {
+            Some((path, only)) => (path, Some(only)),
+            None => (*key, None),
+        };
+        let found = path
+            .split('.')
+            .try_fold(element, |value, name| value.get(name));
+        let text = key_text(found.unwrap_or(&Value::Null));
+        match only {
+            Some(only) if only != text => return false,
+            Some(_) => {}
+            None => keys.push(text),
+        }
+    }
+    true
+}
+
+/// A key in short: `{"device": 0}` is `device:0`, `[0, 1]` is `0+1`, null is a dash.
+fn key_text(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(word) => word.clone(),
+        Value::Array(elements) => elements.iter().map(key_text).collect::<Vec<_>>().join("+"),
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| format!("{name}:{}", key_text(value));
+            members.iter().map(member).collect::<Vec<_>>().join("+")
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn values(pattern: &str, document: &Value) -> Vec<(String, String)> {
+        let names = Names {
+            words: BTreeMap::from([("link_degraded".to_owned(), "link-degraded".to_owned())]),
+            kind: BTreeMap::from([(
+                "made".to_owned(),
+                BTreeMap::from([("it".to_owned(), pattern.to_owned())]),
+            )]),
+        };
+        names
+            .values("made", document)
+            .unwrap()
+            .into_iter()
+            .collect()
+    }
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn keys_are_taken_from_the_elements_on_the_way() {
+        let document = json!({"points": [
+            {"case": "h2d", "from": "host", "to": {"device": 0}, "is": {"numbers": [{"name": "rate", "value": 50.25}]}},
+            {"case": "d2d", "from": {"device": 0}, "to": {"device": 1}, "is": {"numbers": [{"name": "rate", "value": 3}]}},
+        ]});
+        assert_eq!(
+            values("points[case,from,to].is.numbers[name].value", &document),
+            [
+                pair("it[d2d,device:0,device:1,rate]", "3"),
+                pair("it[h2d,host,device:0,rate]", "50.25")
+            ]
+        );
+        assert_eq!(
+            values("points[case=h2d,to.device].is.numbers[].value", &document),
+            [pair("it[0,0]", "50.25")]
+        );
+    }
+
+    #[test]
+    fn members_counts_and_renamed_words_are_found_and_null_is_not() {
+        let document = json!({"a": {"x": {"v": 1.5}, "y": {"v": null}, "z": {"v": "link_degraded"}}, "list": [7, 8, 9]});
+        assert_eq!(
+            values("a.*.v", &document),
+            [pair("it[x]", "1.5"), pair("it[z]", "link-degraded")]
+        );
+        assert_eq!(values("list.#", &document), [pair("it", "3")]);
+        assert_eq!(values("list.~", &document), [pair("it", "7+8+9")]);
+        assert_eq!(values("list[]", &document)[2], pair("it[2]", "9"));
+        assert_eq!(values("nowhere[k].v", &document), []);
+        let codes = json!({"found": [{"is": "warn"}, {"is": "pass"}, {"is": "warn"}]});
+        assert_eq!(
+            values("found[is]#", &codes),
+            [pair("it[pass]", "1"), pair("it[warn]", "2")]
+        );
+    }
+
+    #[test]
+    fn the_second_of_a_name_is_numbered() {
+        let document = json!([{"code": "a", "v": 1}, {"code": "a", "v": 2}]);
+        assert_eq!(
+            values("[code].v", &document),
+            [pair("it[a]", "1"), pair("it[a]#2", "2")]
+        );
+    }
+
+    #[test]
+    fn a_sentence_is_no_value() {
+        let names = Names {
+            words: BTreeMap::new(),
+            kind: BTreeMap::from([(
+                "made".to_owned(),
+                BTreeMap::from([("it".to_owned(), "v".to_owned())]),
+            )]),
+        };
+        assert!(names.values("made", &json!({"v": "GPU0 is slow"})).is_err());
+        assert!(names.values("made", &json!({"v": {"w": 1}})).is_err());
+        assert!(names.values("other", &json!({})).is_err());
+    }
+}
