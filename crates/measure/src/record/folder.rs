@@ -5,18 +5,15 @@
 //! thousand, within about a second: a killed program loses nothing by that, only a machine that loses its power does.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bounded::{other_encoding, without_mark};
 use thiserror::Error;
 
-use super::encoding::{other_encoding, without_mark};
 use super::envelope::{Line, Record, RecordError};
-
-/// Records and journals above this are refused, so that a hostile file cannot exhaust memory.
-const MAX_BYTES: u64 = 256 << 20;
 
 /// Lines that may come soon are flushed this often.
 const FLUSHED: Duration = Duration::from_secs(1);
@@ -42,9 +39,6 @@ pub enum FolderError {
         "{0} is a folder without a record.json or journal.jsonl; name a result's file, or the folder that a program of ours wrote"
     )]
     NoRecord(PathBuf),
-    /// Too large to be one of ours.
-    #[error("{0} is larger than 256 MiB, which no record of ours is")]
-    TooLarge(PathBuf),
     /// A text that is not in UTF-8.
     #[error("{0} is {1} text; save it as UTF-8")]
     OtherEncoding(PathBuf, &'static str),
@@ -232,7 +226,7 @@ pub fn load(path: &Path) -> Result<Record, FolderError> {
     } else {
         path.to_owned()
     };
-    let text = read_bounded(&file)?;
+    let text = read_text(&file, bounded::RECORD)?;
     let origin = file.display().to_string();
     let is_journal = file
         .extension()
@@ -244,21 +238,19 @@ pub fn load(path: &Path) -> Result<Record, FolderError> {
     })
 }
 
-pub(crate) fn read_bounded(path: &Path) -> Result<String, FolderError> {
-    let file = File::open(path).map_err(io_error("cannot read", path))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(io_error("cannot read", path))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(FolderError::TooLarge(path.to_owned()));
-    }
+/// A file as text; what is no UTF-8 in it is marked.
+pub(crate) fn read_text(path: &Path, most: u64) -> Result<String, FolderError> {
+    let bytes = bounded::read(path, most).map_err(io_error("cannot read", path))?;
     let text = without_mark(&bytes);
     if let Some(encoding) = other_encoding(text) {
         return Err(FolderError::OtherEncoding(path.to_owned(), encoding));
     }
+    if text.len() < bytes.len() {
+        return Ok(String::from_utf8_lossy(text).into_owned());
+    }
     // A journal torn inside a character still gives its whole lines.
-    Ok(String::from_utf8_lossy(text).into_owned())
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// Writes a file whole or not at all: new file, flush, rename, flush of the folder.
