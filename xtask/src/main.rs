@@ -7,6 +7,7 @@
 mod cargo;
 mod dist;
 mod engine;
+mod fuzz;
 mod kernels;
 mod programs;
 mod python;
@@ -36,6 +37,12 @@ fn main() -> ExitCode {
     let result = match (command.to_str(), rest.as_slice()) {
         (Some("dist"), rest) => match dist::Options::parse(rest) {
             Some(options) => dist::run(&mut stdout(), &options).map(|()| 0),
+            None => misused(),
+        },
+        (Some("fuzz"), rest) => match fuzz::Options::parse(rest) {
+            Some(options) => {
+                verdict(fuzz::run(&mut stdout(), &options).map(|outcome| outcome.is_clean()))
+            }
             None => misused(),
         },
         (Some("kernels"), []) => verdict(kernels::run(&mut stdout(), kernels::Mode::Write)),
@@ -116,6 +123,7 @@ fn usage() -> String {
     }
     text.push_str(
         "  dist               make one archive that runs on a machine without Rust: programs, soft libraries, profiles; --out FOLDER\n  \
+           fuzz               give every reader hurtful files; --full for 3,000 each, --built, --only READER or READER:INDEX\n  \
            kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
            shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \
            soft [--release]   build the soft vendor libraries into target/soft\n  \

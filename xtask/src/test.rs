@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::{cargo, engine, shim, soft, tidy, vm};
+use crate::{cargo, engine, fuzz, shim, soft, tidy, vm};
 
 /// The variable that names the file of skipped tests.
 const SKIP_LOG: &str = "TPLENS_SKIP_LOG";
@@ -108,6 +108,7 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
     })?);
     total.add(step(out, "tests", |out| tests(out, python.as_deref()))?);
     total.add(step(out, "emulated machines", emulated)?);
+    total.add(step(out, "fuzz", fuzzed)?);
     total.add(step(out, "tidy", |out| tidy::run(out).map(Counts::one))?);
     writeln!(
         out,
@@ -115,6 +116,16 @@ pub(crate) fn run(out: &mut impl Write) -> Result<bool> {
         total.passed, total.failed, total.skipped
     )?;
     Ok(total.failed == 0)
+}
+
+/// Gives each reader a few hurtful files.
+fn fuzzed(out: &mut impl Write) -> Result<Counts> {
+    let fuzz::Outcome { passed, failed } = fuzz::run(out, &fuzz::Options::all(false))?;
+    Ok(Counts {
+        passed,
+        failed,
+        skipped: 0,
+    })
 }
 
 /// Compares on emulated machines; what keeps them from being compared, such as a build that fails, is a failure.
