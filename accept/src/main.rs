@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
-mod bounded;
 mod checks;
 mod cli;
 mod compare;

@@ -7,6 +7,7 @@
 mod cargo;
 mod dist;
 mod engine;
+mod fuzz;
 mod golden;
 mod kernels;
 mod programs;
@@ -38,6 +39,12 @@ fn main() -> ExitCode {
         (Some("golden"), rest) => match golden::Options::parse(rest) {
             Some(options) => {
                 verdict(golden::run(&mut stdout(), &options).map(|counted| counted.failed == 0))
+            }
+            None => misused(),
+        },
+        (Some("fuzz"), rest) => match fuzz::Options::parse(rest) {
+            Some(options) => {
+                verdict(fuzz::run(&mut stdout(), &options).map(|outcome| outcome.is_clean()))
             }
             None => misused(),
         },
@@ -97,6 +104,7 @@ fn usage() -> String {
     }
     text.push_str(
         "  dist               make one archive that runs on a machine without Rust: programs, soft libraries, profiles; --out FOLDER\n  \
+           fuzz               give every reader hurtful files; --full for 3,000 each, --built, --only READER or READER:INDEX\n  \
            golden             compare the programs' numbers and codes with golden/values; --full, --write, --times, --built, PREFIX of cases\n  \
            kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
            shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \

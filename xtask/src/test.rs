@@ -13,7 +13,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use crate::cargo::Built;
-use crate::{cargo, engine, golden, soft, tidy};
+use crate::{cargo, engine, fuzz, golden, soft, tidy};
 
 /// The variable that names the file of skipped tests.
 const SKIP_LOG: &str = "TPLENS_SKIP_LOG";
@@ -30,9 +30,13 @@ struct Counts {
 
 impl Counts {
     fn one(passed: bool) -> Counts {
+        Counts::of(u64::from(passed), u64::from(!passed))
+    }
+
+    fn of(passed: u64, failed: u64) -> Counts {
         Counts {
-            passed: u64::from(passed),
-            failed: u64::from(!passed),
+            passed,
+            failed,
             skipped: 0,
         }
     }
@@ -113,12 +117,12 @@ pub(crate) fn run(out: &mut impl Write, full: bool) -> Result<bool> {
         tests(out, python.as_deref(), full)
     })?);
     total.add(step(out, "golden", |out| {
-        let counted = golden::run(out, &golden::Options::built())?;
-        Ok(Counts {
-            passed: counted.passed,
-            failed: counted.failed,
-            skipped: 0,
-        })
+        let counted = golden::run(out, &golden::Options::built(full))?;
+        Ok(Counts::of(counted.passed, counted.failed))
+    })?);
+    total.add(step(out, "fuzz", |out| {
+        let counted = fuzz::run(out, &fuzz::Options::all(full))?;
+        Ok(Counts::of(counted.passed, counted.failed))
     })?);
     total.add(step(out, "tidy", |out| {
         tidy::run(out, tidy::Mode::Check).map(Counts::one)

@@ -7,11 +7,6 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::{BASELINE_SCHEMA, Baseline};
-use crate::bounded;
-
-/// A larger file is refused: 1,000 figures of 60 samples take 1 MiB.
-const MAX_BYTES: u64 = 16 << 20;
-
 /// Why a baseline could not be read; one sentence each.
 #[derive(Debug, Error)]
 pub(crate) enum BaselineError {
@@ -23,9 +18,6 @@ pub(crate) enum BaselineError {
         /// What the system said.
         source: io::Error,
     },
-    /// Too large to be one of ours.
-    #[error("{0} is larger than 16 MiB, which no baseline of ours is")]
-    TooLarge(PathBuf),
     /// It is something else.
     #[error("{path} is no baseline: {why}; make one with `accept baseline capture RUN --out FILE`")]
     NotABaseline {
@@ -60,16 +52,10 @@ pub(crate) struct Loaded {
 /// # Errors
 /// It cannot be read, or is none; a figure of it is no number above zero.
 pub(crate) fn load(path: &Path) -> Result<Loaded, BaselineError> {
-    let bytes = match bounded::read(path, MAX_BYTES) {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return Err(BaselineError::TooLarge(path.to_owned())),
-        Err(source) => {
-            return Err(BaselineError::Io {
-                path: path.to_owned(),
-                source,
-            });
-        }
-    };
+    let bytes = bounded::regular(path, bounded::RESULT).map_err(|source| BaselineError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
     let refused = |why: String| BaselineError::NotABaseline {
         path: path.to_owned(),
         why,

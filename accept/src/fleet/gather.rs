@@ -11,7 +11,6 @@ use std::thread;
 
 use super::find::Found;
 use super::member::{Group, Member, cut, digest, shown};
-use crate::bounded;
 use crate::outputs::redacted;
 use crate::report::{BoxVerdict, Report, RunStatus};
 use crate::run::{JOURNAL_FILE, told, written};

@@ -2,8 +2,7 @@
 //!
 //! No expression, no variable, no path: a file may name one other, which came with the program or lies beside it.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -14,9 +13,6 @@ use super::model::{PROFILE_SCHEMA, Profile};
 use super::part::Part;
 use super::shipped::{self, SHIPPED};
 use super::valid;
-
-/// The largest file that is read.
-const LARGEST: u64 = 256 << 10;
 
 /// How many files a profile may be made of.
 const DEEPEST: usize = 4;
@@ -187,18 +183,8 @@ fn extended(base: &str, from: &Place, text: &str) -> Result<Place, ProfileError>
 
 /// Reads one file, bounded.
 fn read(path: &Path) -> io::Result<String> {
-    // What is no plain file may never end, or never begin.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no plain file"));
-    }
-    let mut text = String::new();
-    File::open(path)?
-        .take(LARGEST + 1)
-        .read_to_string(&mut text)?;
-    if text.len() as u64 > LARGEST {
-        return Err(io::Error::other("it is larger than 256 KiB"));
-    }
-    Ok(text)
+    let bytes = bounded::regular(path, bounded::SETTINGS)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no UTF-8 text; save it as UTF-8"))
 }
 
 /// One file, checked as far as it can be by itself.

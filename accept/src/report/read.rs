@@ -4,13 +4,10 @@
 //! behind, a verdict that its checks do not come to. What is read is not cleaned: [`crate::outputs`] does that before it shows anything.
 
 use std::collections::HashSet;
-use std::fs::OpenOptions;
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use measure::stats::median;
-use rustix::fs::OFlags;
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -20,9 +17,6 @@ use crate::plural::plural;
 
 /// Name of the report in a result folder.
 pub(crate) const REPORT_FILE: &str = "report.json";
-
-/// A larger file is refused, so that a hostile one cannot exhaust memory.
-const MAX_BYTES: u64 = 64 << 20;
 
 /// Objects and lists within each other; a report of ours has six.
 const MAX_DEPTH: usize = 24;
@@ -41,12 +35,6 @@ pub(crate) enum ReadError {
         /// What the system said.
         source: io::Error,
     },
-    /// A pipe, a device, a folder.
-    #[error("{0} is not a regular file; give a result folder or its report.json")]
-    NotAFile(PathBuf),
-    /// Too large to be one of ours.
-    #[error("{0} is larger than 64 MiB, which no report of ours is")]
-    TooLarge(PathBuf),
     /// Too deep to be one of ours.
     #[error(
         "{0} has more than {MAX_DEPTH} lists and objects within each other, which no report of ours has"
@@ -92,7 +80,10 @@ pub(crate) fn file_of(path: &Path) -> PathBuf {
 /// The report of a result folder, or of a file.
 pub(crate) fn read(path: &Path) -> Result<Report, ReadError> {
     let file = file_of(path);
-    let bytes = read_bounded(&file)?;
+    let bytes = bounded::regular(&file, bounded::RESULT).map_err(|source| ReadError::Io {
+        path: file.clone(),
+        source,
+    })?;
     parse(&bytes, &file)
 }
 
@@ -119,31 +110,6 @@ pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<Report, ReadError> {
             what,
         }),
     }
-}
-
-/// The bytes of a regular file that is not too large. Opening does not wait, as a pipe would have it.
-fn read_bounded(path: &Path) -> Result<Vec<u8>, ReadError> {
-    let io_error = |source| ReadError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(no_wait)
-        .open(path)
-        .map_err(io_error)?;
-    if !file.metadata().map_err(io_error)?.is_file() {
-        return Err(ReadError::NotAFile(path.to_owned()));
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(io_error)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(ReadError::TooLarge(path.to_owned()));
-    }
-    Ok(bytes)
 }
 
 /// Whether lists and objects lie deeper than in any report; what stands in texts does not count.

@@ -6,9 +6,6 @@ use std::path::Path;
 /// The boxes that are compiled in, by name: every file of the folder `boxes`, as the build script found them.
 const BUILTIN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/boxes.rs"));
 
-/// The largest box file that is read, in bytes.
-const LARGEST: u64 = 1 << 20;
-
 /// The names of the built-in boxes, in the order of the alphabet.
 #[must_use]
 pub fn builtin_names() -> Vec<&'static str> {
@@ -29,7 +26,7 @@ impl BoxFile {
         Ok(read)
     }
 
-    /// Reads and checks a box file of at most 1 MiB.
+    /// Reads and checks a box file of at most 4 MiB.
     ///
     /// # Errors
     /// As [`BoxFile::from_toml`], and [`BoxError::Io`].
@@ -39,25 +36,7 @@ impl BoxFile {
             path: origin.clone(),
             source,
         };
-        let size = std::fs::metadata(path).map_err(io)?.len();
-        if size > LARGEST {
-            return Err(io(std::io::Error::other(format!(
-                "{size} bytes, a box file has at most {LARGEST}"
-            ))));
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
-            // What PowerShell writes, with its mark.
-            std::io::ErrorKind::InvalidData => io(std::io::Error::other(
-                "it is no UTF-8 text, as UTF-16 and UTF-32 are not; save it as UTF-8",
-            )),
-            _ => io(error),
-        })?;
-        // Every second byte of plain letters in UTF-16, which is UTF-8 all the same and has no mark.
-        if text.contains('\0') {
-            return Err(io(std::io::Error::other(
-                "it holds NUL characters, as UTF-16 without its mark does; save it as UTF-8",
-            )));
-        }
+        let text = bounded::text(path, bounded::SETTINGS).map_err(io)?;
         Self::from_toml(&text, &origin)
     }
 

@@ -2,7 +2,6 @@
 
 mod export_collectives;
 mod export_vllm;
-mod fuzz_links;
 mod import_collectives;
 mod import_contradictions;
 mod import_links;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use measure::export::{ExportError, VllmForm, vllm_file_name, vllm_json, vllm_text};
 use measure::import::{collectives, serve};
-use measure::record::{Arrivals, CallMode, Payload, Record, load};
+use measure::record::{Arrivals, CallMode, Payload, Record, RecordError, load};
 use measure::render::{csv, text};
 
 fn path(name: &str) -> PathBuf {
@@ -238,4 +238,24 @@ fn a_file_for_vllm_is_named_as_vllm_names_it() {
         "{name}"
     );
     assert!(name.len() < 240, "{name}");
+}
+
+#[test]
+fn a_time_that_no_chunk_can_have_is_refused_by_its_request() {
+    // 1e300 ms once made a metric panic, and 1e11 ms a page of 64 GB.
+    for time in [1e300, 1e11, -5.0, 1.0] {
+        let mut changed = record("serve.json");
+        let Payload::Serve(serve) = &mut changed.payload else {
+            panic!("{changed:?}");
+        };
+        serve.requests[1].token_chunks_ms[1] = time;
+        let id = serve.requests[1].id;
+        let json = serde_json::to_string(&changed).unwrap();
+        let refused = Record::from_json(&json, "r").unwrap_err();
+        assert!(
+            matches!(&refused, RecordError::Times { origin, request, field } if
+                (origin.as_str(), *request, *field) == ("r", id, "token_chunks_ms")),
+            "{refused:?}"
+        );
+    }
 }

@@ -47,7 +47,12 @@ fn without(calls: &[&str], test: &str) -> bool {
         return false;
     }
     let output = Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", &format!("refused::{test}"), "--nocapture", "--test-threads=1"])
+        .args([
+            "--exact",
+            &format!("refused::{test}"),
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .env(INSIDE, "1")
         .output()
         .expect("this program again");

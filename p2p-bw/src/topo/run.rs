@@ -1,6 +1,5 @@
 //! `topo` from its command line to its exit code: 0 where something was shown, 3 where nothing could be told, 2 for a wrong input.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use inventory::played;
@@ -13,9 +12,6 @@ use super::args::TopoArgs;
 use super::draw::Drawing;
 use super::read::{Origin, Shown, Wanted};
 use super::{captured, json, text};
-
-/// The most that is read of a captured text; its reader takes less.
-const MOST_BYTES: u64 = 4 << 20;
 
 /// Prints to standard output; gives the exit code.
 ///
@@ -89,16 +85,12 @@ fn named(path: &Path) -> String {
 
 /// The text of a file, or of standard input for `-`; bytes that are no UTF-8 are marked.
 fn text_of(path: &Path) -> Result<String, Stop> {
-    let mut bytes = Vec::new();
     let read = if is_standard_input(path) {
-        std::io::stdin()
-            .lock()
-            .take(MOST_BYTES)
-            .read_to_end(&mut bytes)
+        bounded::all(std::io::stdin().lock(), bounded::SETTINGS)
     } else {
-        std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
+        bounded::read(path, bounded::SETTINGS)
     };
-    read.map_err(|error| {
+    let bytes = read.map_err(|error| {
         Stop::Usage(format!(
             "cannot read {}: {error}; name a file with the output of a tool",
             named(path)

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use ::explain::{Ablation, Inputs, Slope, SlopeVerdict, slope, slope_text};
 use measure::exit;
-use measure::record::read_text;
 use program::{Stop, outputs};
 use tp_plan::ModelFacts;
 
@@ -30,8 +29,12 @@ const DRAWS: u32 = 4000;
 pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
     let bad = |why: String| Stop::Usage(format!("--ablation {}: {why}", file.display()));
     let inside = file.join(FILE);
-    let text = read_text(if file.is_dir() { &inside } else { file })
-        .map_err(|error| bad(error.to_string()))?;
+    let text = bounded::json(
+        if file.is_dir() { &inside } else { file },
+        bounded::RESULT,
+        &bounded::TYPED,
+    )
+    .map_err(|error| bad(error.to_string()))?;
     let ablation: Ablation = serde_json::from_str(&text).map_err(|error| {
         bad(format!(
             "{error}; give the {FILE} of serve-bench ablate, or its folder"

@@ -28,8 +28,8 @@ struct AnyForm {
 /// Names the file of somebody else that it would replace.
 pub(super) fn check(folder: &Path) -> Result<(), String> {
     let (json, page) = (folder.join(EXPLANATION), folder.join(PAGE));
-    let has_own =
-        std::fs::read(&json).is_ok_and(|text| serde_json::from_slice::<AnyForm>(&text).is_ok());
+    let has_own = bounded::read(&json, bounded::RESULT)
+        .is_ok_and(|text| serde_json::from_slice::<AnyForm>(&text).is_ok());
     let foreign = |file: &Path, why: &str| {
         Err(format!(
             "--out: {} {why}, and would be replaced; choose another folder, or move it away",

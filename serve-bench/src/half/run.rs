@@ -109,7 +109,7 @@ fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String
 fn write(folder: &Path, half: &HalfModel) -> Result<(), Stop> {
     let refused = |error: String| Stop::Usage(format!("--write {}: {error}", folder.display()));
     let file = folder.join("config.json");
-    if std::fs::read_to_string(&file).is_ok_and(|there| there == half.config_json()) {
+    if bounded::text(&file, bounded::SETTINGS).is_ok_and(|there| there == half.config_json()) {
         return Ok(());
     }
     if file.exists() {

@@ -153,7 +153,8 @@ impl Time {
         let span = self.span_s();
         let mut spans: BTreeMap<u64, f64> = BTreeMap::new();
         for (second, count) in counted {
-            *spans.entry((second.max(0.0) / span) as u64).or_default() += count;
+            let within = second.clamp(0.0, self.end_s.max(0.0));
+            *spans.entry((within / span) as u64).or_default() += count;
         }
         let Some(last) = spans.keys().next_back().copied() else {
             return Vec::new();

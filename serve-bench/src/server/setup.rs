@@ -109,7 +109,7 @@ impl Setup {
         }
         let mut profile = Profile::of_box(&described, &model)?;
         if let Some(file) = &args.profile {
-            let text = std::fs::read_to_string(file)
+            let text = bounded::text(file, bounded::SETTINGS)
                 .with_context(|| format!("--profile: cannot read {}", file.display()))?;
             profile = profile.with_json(&text, &file.display().to_string())?;
         }

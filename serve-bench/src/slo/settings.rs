@@ -61,7 +61,7 @@ impl Settings {
             return Ok((self, false));
         }
         let name = file.display();
-        let text = std::fs::read_to_string(&file)
+        let text = bounded::text(&file, bounded::SETTINGS)
             .map_err(|error| Stop::Usage(format!("cannot read {name}: {error}")))?;
         let kept: Self = serde_json::from_str(&text).map_err(|error| {
             Stop::Usage(format!(

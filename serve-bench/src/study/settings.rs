@@ -79,7 +79,7 @@ pub(crate) fn keep<T: Serialize + DeserializeOwned>(
         write_whole(&file, (text + "\n").as_bytes()).map_err(anyhow::Error::from)?;
         return Ok(false);
     }
-    let text = std::fs::read_to_string(&file)
+    let text = bounded::text(&file, bounded::SETTINGS)
         .map_err(|error| Stop::Usage(format!("cannot read {}: {error}", file.display())))?;
     let kept: T = serde_json::from_str(&text).map_err(|error| {
         Stop::Usage(format!(

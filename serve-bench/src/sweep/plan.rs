@@ -174,7 +174,7 @@ impl Plan {
     /// # Errors
     /// In words with the file's name, and the line where it has one.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path)
+        let text = bounded::text(path, bounded::SETTINGS)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         Self::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
     }

@@ -158,10 +158,10 @@ impl Sweep<'_> {
     /// Begins a folder with this plan, or finds that it holds this very one.
     fn keep_plan(&self, plan: &Path) -> Result<(), Stop> {
         let other = "choose another folder with --out";
-        let text = std::fs::read(plan).context("reading the plan")?;
+        let text = bounded::read(plan, bounded::SETTINGS).context("reading the plan")?;
         let file = self.folder.join(PLAN);
         let name = self.folder.display();
-        if let Ok(kept) = std::fs::read(&file) {
+        if let Ok(kept) = bounded::read(&file, bounded::SETTINGS) {
             return if kept == text {
                 Ok(())
             } else {

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::load::common::Scratch;
-use crate::load::mock::{Asked, Manner, Mock, Step, end, event, good, head, part, send, text, whole};
+use crate::load::mock::{
+    Asked, Manner, Mock, Step, end, event, good, head, part, send, text, whole,
+};
 
 /// A key with what is written differently in URLs and in base64.
 const KEY: &str = "sk/canary+8=K9";

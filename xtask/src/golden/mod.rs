@@ -15,13 +15,13 @@ mod values;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
-use std::io::{Write, stderr};
+use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use self::cases::{Case, Cases};
 use self::compare::{Move, compare, table};
@@ -29,7 +29,8 @@ use self::moved::{Moved, glob};
 use self::names::Names;
 use self::run::Bench;
 use self::values::Values;
-use crate::{cargo, soft};
+use crate::cargo::{self, Built};
+use crate::soft;
 
 /// Lines of moves that are printed.
 const AT_MOST: usize = 40;
@@ -64,9 +65,10 @@ type Outcome = Result<BTreeMap<String, String>>;
 
 impl Options {
     /// The cases that do not take long, after a build of the whole workspace.
-    pub(crate) fn built() -> Options {
+    pub(crate) fn built(full: bool) -> Options {
         Options {
             is_built: true,
+            full,
             ..Options::default()
         }
     }
@@ -197,12 +199,9 @@ fn bench(cases: Cases, names: Names, is_built: bool) -> Result<Bench> {
     let wanted: BTreeSet<String> = cases.programs.values().filter_map(binary).collect();
     let target = cargo::target_directory()?;
     if !is_built {
-        soft::install(false)?;
-        // All at once: one by one they would be built with other features.
-        let packages = wanted.iter().flat_map(|name| ["--package", name]);
-        let words: Vec<&str> = ["build"].into_iter().chain(packages).collect();
-        let status = cargo::command(&words)?.stdout(stderr()).status()?;
-        ensure!(status.success(), "cargo build failed ({status})");
+        let mut packages = soft::packages(&[soft::SOFT]);
+        packages.extend(wanted.iter().map(String::as_str));
+        soft::place(&Built::packages(&packages, false)?, &target, &[soft::SOFT])?;
     }
     let place = |name: String| (name.clone(), target.join("debug").join(name));
     Ok(Bench {

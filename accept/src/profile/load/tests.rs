@@ -306,17 +306,17 @@ fn extends_names_one_profile_that_is_shipped_or_lies_beside() {
 #[test]
 fn what_is_no_file_of_bounded_size_is_refused() {
     let folder = Folder::new("bounded");
-    let large = folder.write("large.toml", &"#\n".repeat(200_000));
+    let large = folder.write("large.toml", &"#\n".repeat(2_100_000));
     assert!(
         load(&large)
             .unwrap_err()
             .to_string()
-            .contains("larger than 256 KiB")
+            .contains("larger than 4 MiB")
     );
     let error = load(&folder.0.display().to_string())
         .unwrap_err()
         .to_string();
-    assert!(error.contains("no plain file"), "{error}");
+    assert!(error.contains("no regular file"), "{error}");
     let error = load("l40x").unwrap_err().to_string();
     assert!(error.contains("did you mean `l40x4`"), "{error}");
     let old = folder.write("old.toml", &HEAD.replace("profile/1", "profile/0"));

@@ -1,7 +1,9 @@
 //! The table of pairs, and what can be said of all of them together.
 
 use crate::reality::fits::median;
-use crate::reality::judged::{Judged, error, fit_ratios, gains, holds, r9700, rtx_pro_6000, silicon};
+use crate::reality::judged::{
+    Judged, error, fit_ratios, gains, holds, r9700, rtx_pro_6000, silicon,
+};
 use crate::reality::rows::{HELD_OUT, ROWS};
 use explain::Range;
 

@@ -223,7 +223,10 @@ fn plan(series: &Series, rows: &[&Row<'_>]) -> String {
 /// One placement's columns: time, bandwidths and whether results were wrong.
 fn body(measured: Option<(&Row<'_>, f64)>, buses: &mut Vec<f64>) -> String {
     // A time that the work around it hides is none, and gives no bandwidth to average.
-    let told = |(row, _): &(&Row<'_>, f64)| row.time().is_some_and(|time| time.is_above_zero());
+    let told = |(row, us): &(&Row<'_>, f64)| {
+        row.time().is_some_and(|time| time.is_above_zero())
+            && row.first().bus_gb_per_s(*us).is_finite()
+    };
     let Some((row, us)) = measured.filter(told) else {
         return format!("  {ABSENT:>7}  {ABSENT:>6}  {ABSENT:>6}  {ABSENT:>6}");
     };
@@ -241,12 +244,12 @@ fn body(measured: Option<(&Row<'_>, f64)>, buses: &mut Vec<f64>) -> String {
 
 /// A number in as many characters, decimals giving way: two, one or none, then with an exponent.
 fn fixed(value: f64, width: usize) -> String {
-    let mut digits = 0;
-    let mut power = 1.0;
-    while value >= power {
-        digits += 1;
-        power *= 10.0;
-    }
+    // Nothing stands before the decimal point of what is below one.
+    let digits = if value < 1.0 {
+        0
+    } else {
+        format!("{:.0}", value.trunc()).len()
+    };
     match digits {
         n if n + 2 < width => format!("{value:>width$.2}"),
         n if n + 1 < width => format!("{value:>width$.1}"),
@@ -345,6 +348,9 @@ mod tests {
             (12_345_678.0, 7, "1.2e+07"),
             (0.0, 6, "  0.00"),
             (1234.5, 6, "1234.5"),
+            // What a time of 1e-320 us makes of a bandwidth.
+            (f64::INFINITY, 6, "   inf"),
+            (1e-320, 7, "   0.00"),
         ] {
             assert_eq!(fixed(value, width), expected);
         }

@@ -5,14 +5,15 @@
 //! github.com/ai-dynamo/aiconfigurator, systems/data); perhaps a type of the weights, the GPU's name and the engine's version.
 //! These and all other columns tell series apart.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::collectives::cells;
 use super::error::ImportError;
+use super::source::table;
 use crate::control;
-use crate::record::read_bounded;
 
 /// GEMM times of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,7 +84,7 @@ const LOOKED_FOR: &str =
 /// The file cannot be read, lacks a column, holds a number that cannot be, or no row at all.
 pub fn read(path: &Path) -> Result<GemmTimes, ImportError> {
     let origin = control::replaced(&path.display().to_string());
-    of_text(&read_bounded(path)?, &origin)
+    of_text(&table(path)?, &origin)
 }
 
 /// The GEMM times in a text.
@@ -100,11 +101,14 @@ pub fn of_text(text: &str, origin: &str) -> Result<GemmTimes, ImportError> {
         looked_for: LOOKED_FOR,
     })?;
     let mut series: Vec<GemmSeries> = Vec::new();
+    let mut known: HashMap<(String, Option<String>), usize> = HashMap::new();
     for (index, line) in lines {
         let mut row = columns.row(&cells(line), origin, index + 1)?;
         // The label holds what the GPU's and the version's columns say, too.
-        let same = |one: &&mut GemmSeries| one.label == row.label && one.dtype == row.dtype;
-        match series.iter_mut().rev().find(same) {
+        let index = *known
+            .entry((row.label.clone(), row.dtype.clone()))
+            .or_insert(series.len());
+        match series.get_mut(index) {
             Some(one) => one.points.append(&mut row.points),
             None => series.push(row),
         }

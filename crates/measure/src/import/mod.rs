@@ -6,6 +6,7 @@ mod fields;
 pub mod gemm;
 pub mod links;
 pub mod serve;
+mod source;
 pub mod trace;
 
 pub use collectives::CurvePoint;

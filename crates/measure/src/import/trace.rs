@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::collectives::cells;
 use super::error::ImportError;
+use super::source::table;
 use crate::control;
-use crate::record::{CollectiveKind, CollectivePath, read_bounded};
+use crate::record::{CollectiveKind, CollectivePath};
 
 /// The kernels of a trace, summed by name over all steps and GPUs that it holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,7 +110,7 @@ const LOOKED_FOR: &str = "the CSV of `nsys stats --report cuda_gpu_kern_sum --fo
 /// The file cannot be read, has neither form, holds a number that cannot be, or no kernel at all.
 pub fn read(path: &Path) -> Result<Trace, ImportError> {
     let origin = control::replaced(&path.display().to_string());
-    of_text(&read_bounded(path)?, &origin)
+    of_text(&table(path)?, &origin)
 }
 
 /// The kernel sums in a text.

@@ -1,5 +1,6 @@
 //! The envelope around every payload, and the journal lines it is rebuilt from.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -8,6 +9,7 @@ use super::links::{Links, LinksEvent};
 use super::numa::{NUMA_PROGRAM, Numa, NumaEvent};
 use super::provenance::Provenance;
 use super::serve::{Serve, ServeEvent};
+use super::times;
 use crate::control;
 
 /// The schema's number; it grows only when an older reader would misunderstand a newer record.
@@ -230,6 +232,30 @@ pub enum RecordError {
         /// The program in the header.
         program: String,
     },
+    /// A request with an instant that cannot be.
+    #[error(
+        "{origin}: {field} of request {request} is no time within the request; was the file changed?"
+    )]
+    Times {
+        /// The file.
+        origin: String,
+        /// The request's number.
+        request: u32,
+        /// The field.
+        field: &'static str,
+    },
+    /// A duration that cannot be.
+    #[error("{origin}: duration_s of the summary is none of a run; was the file changed?")]
+    Duration {
+        /// The file.
+        origin: String,
+    },
+    /// More values than memory is left for.
+    #[error("{origin} holds more values than any record of ours")]
+    TooManyValues {
+        /// The file.
+        origin: String,
+    },
     /// Written by a newer program.
     #[error("{origin} has schema {found}, this program reads up to {SCHEMA}; use a newer tplens")]
     TooNew {
@@ -260,18 +286,44 @@ impl Record {
                 source,
             },
         };
-        let value: serde_json::Value = serde_json::from_str(text).map_err(not_a_record)?;
-        if let Some(found) = value
-            .pointer("/header/schema")
-            .and_then(serde_json::Value::as_u64)
-            && found > u64::from(SCHEMA)
+        // A record of a newer schema may have another form.
+        if let Ok(versioned) = serde_json::from_str::<Versioned>(text)
+            && versioned.header.schema > u64::from(SCHEMA)
         {
             return Err(RecordError::TooNew {
                 origin: origin.to_owned(),
-                found,
+                found: versioned.header.schema,
             });
         }
-        serde_json::from_value(value).map_err(not_a_record)
+        refuse_large(text, origin)?;
+        let record: Self = serde_json::from_str(text).map_err(not_a_record)?;
+        record.checked(origin)
+    }
+
+    /// The record of a file of ours, or the one that its journal adds up to; `None` where the text is neither.
+    ///
+    /// # Errors
+    /// As [`Self::from_json`] and [`Self::from_journal`].
+    pub fn from_text(text: &str, origin: &str) -> Result<Option<Self>, RecordError> {
+        // Ranks of mpirun stand in brackets, which are a list in JSON.
+        if !text.trim_start().starts_with('{') {
+            return Ok(None);
+        }
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Parts>();
+        let parts = values.next().and_then(Result::ok).unwrap_or_default();
+        match (parts.header, parts.payload) {
+            (Some(_), Some(_)) => Self::from_json(text, origin).map(Some),
+            (Some(_), None) => Self::from_journal(text, origin).map(Some),
+            (None, _) => Ok(None),
+        }
+    }
+
+    /// The record, where its values can be.
+    fn checked(self, origin: &str) -> Result<Self, RecordError> {
+        if let Payload::Serve(serve) = &self.payload {
+            times::check(serve, origin)?;
+        }
+        Ok(self)
     }
 
     /// Rebuilds a record from a journal; a torn last line is passed over.
@@ -279,6 +331,7 @@ impl Record {
     /// # Errors
     /// A journal without a header, a whole line that is no journal line, or a newer schema.
     pub fn from_journal(text: &str, origin: &str) -> Result<Self, RecordError> {
+        refuse_large(text, origin)?;
         let mut header: Option<Header> = None;
         let mut payload = None;
         let (mut status, mut exit_code) = (Status::Broken, crate::exit::INTERNAL);
@@ -349,12 +402,40 @@ impl Record {
         let no_header = || RecordError::NoHeader {
             origin: origin.to_owned(),
         };
-        Ok(Self {
+        let record = Self {
             header: header.ok_or_else(no_header)?,
             status,
             exit_code,
             payload: payload.ok_or_else(no_header)?,
-        })
+        };
+        record.checked(origin)
+    }
+}
+
+/// The schema of a record, whatever else is in it.
+#[derive(Deserialize)]
+struct Versioned {
+    header: VersionedHeader,
+}
+
+#[derive(Deserialize)]
+struct VersionedHeader {
+    schema: u64,
+}
+
+/// The keys by which a record and a journal's first line are known.
+#[derive(Default, Deserialize)]
+struct Parts {
+    header: Option<IgnoredAny>,
+    payload: Option<IgnoredAny>,
+}
+
+fn refuse_large(text: &str, origin: &str) -> Result<(), RecordError> {
+    match bounded::fits(text.as_bytes(), &bounded::TYPED) {
+        true => Ok(()),
+        false => Err(RecordError::TooManyValues {
+            origin: origin.to_owned(),
+        }),
     }
 }
 

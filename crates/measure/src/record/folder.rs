@@ -5,18 +5,15 @@
 //! thousand, within about a second: a killed program loses nothing by that, only a machine that loses its power does.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bounded::{other_encoding, without_mark};
 use thiserror::Error;
 
-use super::encoding::{other_encoding, without_mark};
 use super::envelope::{Line, Record, RecordError};
 use crate::private;
-
-/// Records and journals above this are refused, so that a hostile file cannot exhaust memory.
-const MAX_BYTES: u64 = 256 << 20;
 
 /// Bytes of a journal that lines which come by the thousand take at most; the rest of 256 MiB is for what sums them up.
 pub const JOURNAL_ROOM: u64 = 240 << 20;
@@ -48,9 +45,6 @@ pub enum FolderError {
         "{0} is a folder without a record.json or journal.jsonl; name a result's file, or the folder that a program of ours wrote"
     )]
     NoRecord(PathBuf),
-    /// Too large to be one of ours.
-    #[error("{0} is larger than 256 MiB, which no record of ours is")]
-    TooLarge(PathBuf),
     /// One more line would make a journal that no reader takes; it is not written.
     #[error("{0} is full: no more than 256 MiB can be read back")]
     Full(PathBuf),
@@ -178,7 +172,7 @@ impl Journal {
     /// # Errors
     /// The line cannot be written or flushed: the disk is full or failing, or the journal would be too large to be read.
     pub fn append(&mut self, line: &Line) -> Result<(), FolderError> {
-        self.write(line, MAX_BYTES)?;
+        self.write(line, bounded::RECORD)?;
         self.flush()
     }
 
@@ -253,7 +247,7 @@ pub fn load(path: &Path) -> Result<Record, FolderError> {
     } else {
         path.to_owned()
     };
-    let text = read_bounded(&file)?;
+    let text = read_text(&file, bounded::RECORD)?;
     let origin = file.display().to_string();
     let is_journal = file
         .extension()
@@ -265,21 +259,19 @@ pub fn load(path: &Path) -> Result<Record, FolderError> {
     })
 }
 
-pub(crate) fn read_bounded(path: &Path) -> Result<String, FolderError> {
-    let file = File::open(path).map_err(io_error("cannot read", path))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(io_error("cannot read", path))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(FolderError::TooLarge(path.to_owned()));
-    }
+/// A file as text; what is no UTF-8 in it is marked.
+pub(crate) fn read_text(path: &Path, most: u64) -> Result<String, FolderError> {
+    let bytes = bounded::read(path, most).map_err(io_error("cannot read", path))?;
     let text = without_mark(&bytes);
     if let Some(encoding) = other_encoding(text) {
         return Err(FolderError::OtherEncoding(path.to_owned(), encoding));
     }
+    if text.len() < bytes.len() {
+        return Ok(String::from_utf8_lossy(text).into_owned());
+    }
     // A journal torn inside a character still gives its whole lines.
-    Ok(String::from_utf8_lossy(text).into_owned())
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// Writes a file whole or not at all: new file, flush, rename, flush of the folder.
@@ -350,7 +342,7 @@ mod tests {
         journal.append_soon(&line).unwrap();
         assert!(full(journal.append_soon(&line)));
         journal.append(&line).unwrap();
-        journal.bytes = MAX_BYTES - one;
+        journal.bytes = bounded::RECORD - one;
         journal.append(&line).unwrap();
         assert!(full(journal.append(&line)));
         // Four lines, and nothing of the two that were refused.

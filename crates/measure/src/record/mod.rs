@@ -3,7 +3,6 @@
 mod chosen;
 mod collectives;
 mod devices;
-mod encoding;
 mod envelope;
 mod folder;
 mod links;
@@ -20,13 +19,13 @@ mod serve_load;
 mod serve_server;
 mod soft;
 mod summary;
+mod times;
 
 pub use chosen::{
     Arm, Channel, Choice, EngineRunFacts, LauncherFacts, LibraryFacts, TransportFacts,
 };
 pub use collectives::{CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent};
 pub use devices::{BackendFacts, Busy, LinkDevice, LinkReading, Mig};
-pub use encoding::{other_encoding, read_text};
 pub use envelope::{
     Growing, Header, Line, Payload, Record, RecordError, SCHEMA, Simulated, Status,
 };
@@ -62,9 +61,10 @@ pub use serve_server::{
     ServerValues,
 };
 
-pub(crate) use folder::read_bounded;
+pub(crate) use folder::read_text;
 pub(crate) use summary::failures;
 pub use summary::summarise;
+pub(crate) use times::is_bounded;
 
 pub use crate::stats::Distribution;
 

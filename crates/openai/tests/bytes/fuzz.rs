@@ -7,8 +7,8 @@ use openai::{Body, Carries, Head, Reader, look, look_fully};
 
 use crate::random::Random;
 
-/// Inputs where nothing else is said.
-const INPUTS: u64 = 20_000;
+/// Inputs where nothing else is said, and with `TPLENS_FULL=1`.
+const INPUTS: [u64; 2] = [2_000, 20_000];
 
 const STREAMS: &[&str] = &[
     include_str!("../streams/vllm_chat_stream.sse"),
@@ -78,7 +78,8 @@ fn mangled_replies_neither_panic_nor_depend_on_cuts() {
             .ok()
             .map(|text| text.parse::<u64>().unwrap())
     };
-    let inputs = number("TPLENS_FUZZ_INPUTS").unwrap_or(INPUTS);
+    let inputs = number("TPLENS_FUZZ_INPUTS")
+        .unwrap_or(INPUTS[usize::from(number("TPLENS_FULL") == Some(1))]);
     let first = number("TPLENS_FUZZ_FIRST").unwrap_or(0);
     let (mut http, mut chunks, mut tokens) = (0_u64, 0_u64, 0_u64);
     for seed in first..first + inputs {

@@ -13,6 +13,9 @@ pub fn section(lines: &mut Vec<String>, title: &str, entries: &[String]) {
     lines.extend(entries.iter().map(|entry| format!("  {entry}")));
 }
 
+/// A column's width at most; a cell beyond it stands out of its column.
+const MOST_WIDTH: usize = 200;
+
 /// Rows of cells, the heads first, in columns as wide as they need; those of numbers are right-aligned. All rows have as many
 /// cells as the heads.
 #[must_use]
@@ -20,7 +23,8 @@ pub fn columns(cells: &[Vec<String>], of_numbers: &[usize]) -> Vec<String> {
     let count = cells.first().map_or(0, Vec::len);
     let width = |column: usize| {
         let widths = cells.iter().filter_map(|row| row.get(column));
-        widths.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        let widest = widths.map(|cell| cell.chars().count()).max();
+        widest.unwrap_or(0).min(MOST_WIDTH)
     };
     let widths: Vec<usize> = (0..count).map(width).collect();
     cells
@@ -85,5 +89,12 @@ mod tests {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         let rows = [row(["a", "us"]), row(["long", "1"])];
         assert_eq!(columns(&rows, &[1]), ["a     us", "long   1"]);
+        // A name of a file may be as long as the file; no format takes a width beyond 65,535.
+        let long = "x".repeat(70_000);
+        let lines = columns(&[row([&long, "us"]), row(["a", "1"])], &[1]);
+        assert_eq!(
+            (lines[0].len(), lines[1].len()),
+            (70_000 + 4, MOST_WIDTH + 4)
+        );
     }
 }

@@ -1,12 +1,12 @@
 //! All readers of foreign text and bytes, given mutated samples: none panics, every error is one line, what is read is whole.
 //!
-//! A test run takes some thousand inputs; `TPLENS_FUZZ=10000000` takes that many, `TPLENS_FUZZ_SEED` others.
+//! A test run takes 2,000 inputs and, with `TPLENS_FULL=1`, 20,000; `TPLENS_FUZZ=10000000` takes that many, `TPLENS_FUZZ_SEED` others.
 
 use super::read;
 use crate::{CpuSet, PathType, PciAddress, PcieLink};
 
-/// Inputs of a test run, some seconds in a debug build.
-const INPUTS: u64 = 20_000;
+/// Inputs of a test run, and of one with `TPLENS_FULL=1`.
+const INPUTS: [u64; 2] = [2_000, 20_000];
 
 const SAMPLES: [&str; 13] = [
     include_str!("../../tests/captured/texts/amd-smi-topology.2xrdna-pcie-p2p-disabled.txt"),
@@ -244,7 +244,8 @@ fn number(variable: &str) -> Option<u64> {
 
 #[test]
 fn no_input_breaks_a_reader() {
-    let inputs = number("TPLENS_FUZZ").unwrap_or(INPUTS);
+    let inputs =
+        number("TPLENS_FUZZ").unwrap_or(INPUTS[usize::from(number("TPLENS_FULL") == Some(1))]);
     let seed = number("TPLENS_FUZZ_SEED").unwrap_or(6);
     let mut dice = Dice(seed);
     let mut read = 0_u64;

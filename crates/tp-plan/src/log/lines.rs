@@ -5,7 +5,7 @@
 
 use std::io::{self, Read};
 
-use measure::record::other_encoding;
+use bounded::other_encoding;
 
 /// Bytes of one line that are kept. SGLang's line of arguments has about 12 KiB, vLLM's of its configuration 6.
 const LONGEST: usize = 256 << 10;

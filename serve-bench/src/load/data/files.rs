@@ -1,7 +1,7 @@
 //! Prompts from files: ShareGPT's conversations, open questions, and one's own. What they say is not recorded.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Take};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -11,6 +11,12 @@ use serde_json::Value;
 use super::count::Counter;
 use super::{Item, Prompt};
 use crate::load::args::{DataArgs, Endpoint};
+
+/// Bytes of a file that are read: ShareGPT's largest has 0.7 GB.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Bytes of a line, which is one prompt.
+const LONGEST_LINE: u64 = 16 << 20;
 
 /// Prompts and answers below this are left out, as vLLM's client does (benchmarks/datasets.py).
 const SHORTEST: u32 = 4;
@@ -138,8 +144,9 @@ fn path(args: &DataArgs) -> Result<&Path, String> {
         .ok_or_else(|| "name the file with --dataset-path".to_owned())
 }
 
-fn open(path: &Path) -> Result<File, String> {
+fn open(path: &Path) -> Result<Take<File>, String> {
     File::open(path)
+        .map(|file| file.take(MOST_BYTES))
         .map_err(|error| format!("--dataset-path: cannot read {}: {error}", path.display()))
 }
 
@@ -149,8 +156,18 @@ fn lines<T: DeserializeOwned>(
     mut take: impl FnMut(T) -> Result<(), &'static str>,
 ) -> Result<(), String> {
     let wrong = |number: usize, what: &str| format!("{} line {number}: {what}", path.display());
-    for (number, line) in (1..).zip(BufReader::new(open(path)?).lines()) {
-        let line = line.map_err(|error| wrong(number, &error.to_string()))?;
+    let mut file = BufReader::new(open(path)?);
+    let mut line = String::new();
+    for number in 1.. {
+        line.clear();
+        let read = (&mut file).take(LONGEST_LINE).read_line(&mut line);
+        let length = read.map_err(|error| wrong(number, &error.to_string()))?;
+        if length == 0 {
+            break;
+        }
+        if length as u64 == LONGEST_LINE {
+            return Err(wrong(number, "is longer than 16 MiB"));
+        }
         if line.trim().is_empty() {
             continue;
         }

@@ -62,7 +62,7 @@ fn poem(args: &DataArgs) -> Result<Vec<String>, String> {
         let line = |number| words(&mut random(0, Purpose::Prefix, number), LINE);
         return Ok((1..=LINES).map(line).collect());
     };
-    let text = std::fs::read_to_string(path)
+    let text = bounded::text(path, bounded::TEXT)
         .map_err(|error| format!("--dataset-path: cannot read {}: {error}", path.display()))?;
     let lines: Vec<String> = text
         .lines()

@@ -33,6 +33,9 @@ pub(super) fn is_one(text: &str) -> bool {
         .all(|name| names.iter().any(|known| known == name))
 }
 
+/// Cells of a line at most: no table that is known here has a tenth of them.
+const MOST_CELLS: usize = 1024;
+
 /// A line's cells without their quotes.
 pub(in crate::import) fn cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
@@ -45,6 +48,7 @@ pub(in crate::import) fn cells(line: &str) -> Vec<String> {
                 push(&mut cells, '"');
             }
             '"' => quoted = !quoted,
+            ',' if !quoted && cells.len() == MOST_CELLS => break,
             ',' if !quoted => cells.push(String::new()),
             other => push(&mut cells, other),
         }

@@ -12,7 +12,7 @@ use crate::control;
 use crate::import::error::ImportError;
 use crate::import::fields::{Fields, parse, refuse_broken};
 use crate::import::links::TroubleKind;
-use crate::record::{Record, load, read_bounded};
+use crate::import::source::Source;
 
 /// The formats, for a file that has none of them.
 const LOOKED_FOR: &str = "a record, journal or result folder of `allreduce-bench`; CSV with the header `op,ranks,bytes,us` and perhaps \
@@ -26,7 +26,7 @@ const LOOKED_FOR: &str = "a record, journal or result folder of `allreduce-bench
 /// cannot be, or no point at all; every message names the file and the line or key.
 pub fn read(path: &Path) -> Result<Vec<CurvePoint>, ImportError> {
     let origin = origin(path);
-    let (file, troubles) = match source(path, &origin)? {
+    let (file, troubles) = match Source::of(path, &origin)? {
         Source::Ours(record) => (
             ours::file(&record, &origin)?,
             trouble::of(&record, &origin)?,
@@ -55,7 +55,7 @@ pub fn read(path: &Path) -> Result<Vec<CurvePoint>, ImportError> {
 /// As [`read`]; a file without a single time is none.
 pub fn read_file(path: &Path) -> Result<CallFile, ImportError> {
     let origin = origin(path);
-    match source(path, &origin)? {
+    match Source::of(path, &origin)? {
         Source::Ours(record) => ours::file(&record, &origin),
         Source::Text(text) => of_text(&text, &origin),
     }
@@ -68,7 +68,7 @@ pub fn read_file(path: &Path) -> Result<CallFile, ImportError> {
 /// The file cannot be read, or is a record of another program.
 pub fn troubles(path: &Path) -> Result<Vec<Trouble>, ImportError> {
     let origin = origin(path);
-    match source(path, &origin)? {
+    match Source::of(path, &origin)? {
         Source::Ours(record) => trouble::of(&record, &origin),
         Source::Text(text) => {
             let told = of_text(&text, &origin)?.troubles.into_iter();
@@ -85,29 +85,6 @@ pub fn troubles(path: &Path) -> Result<Vec<Trouble>, ImportError> {
 /// The file's name in messages.
 fn origin(path: &Path) -> String {
     control::replaced(&path.display().to_string())
-}
-
-/// What a file is.
-enum Source {
-    /// A record of this project.
-    Ours(Box<Record>),
-    /// Anything else.
-    Text(String),
-}
-
-fn source(path: &Path, origin: &str) -> Result<Source, ImportError> {
-    if path.is_dir() {
-        return Ok(Source::Ours(Box::new(load(path)?)));
-    }
-    let text = read_bounded(path)?;
-    let value = first_value(&text);
-    let has = |key: &str| value.as_ref().is_some_and(|value| value.get(key).is_some());
-    let record = match (has("header"), has("payload")) {
-        (true, true) => Record::from_json(&text, origin)?,
-        (true, false) => Record::from_journal(&text, origin)?,
-        (false, _) => return Ok(Source::Text(text)),
-    };
-    Ok(Source::Ours(Box::new(record)))
 }
 
 /// The JSON of a text, or of its first line, as in a journal.

@@ -7,7 +7,8 @@ use super::value::LinkFile;
 use super::{nvbandwidth, ours};
 use crate::control;
 use crate::import::error::ImportError;
-use crate::record::{Record, RecordError, load, read_bounded};
+use crate::import::source::{Source, table};
+use crate::record::{Record, RecordError};
 
 /// The formats, for a file that has none of them.
 const LOOKED_FOR: &str =
@@ -20,10 +21,10 @@ const LOOKED_FOR: &str =
 /// program; every message is one line that names the file.
 pub fn read(path: &Path) -> Result<LinkFile, ImportError> {
     let origin = control::replaced(&path.display().to_string());
-    if path.is_dir() {
-        return ours::file(&load(path)?, &origin);
+    match Source::of(path, &origin)? {
+        Source::Ours(record) => ours::file(&record, &origin),
+        Source::Text(text) => of_text(&text, &origin),
     }
-    of_text(&read_bounded(path)?, &origin)
 }
 
 /// Reads link measurements from the content of a file that is called `origin` in messages.
@@ -31,14 +32,7 @@ pub fn read(path: &Path) -> Result<LinkFile, ImportError> {
 /// # Errors
 /// As [`read`], but for the file system's.
 pub fn of_text(text: &str, origin: &str) -> Result<LinkFile, ImportError> {
-    let value = first_value(text);
-    let has = |key: &str| value.as_ref().is_some_and(|value| value.get(key).is_some());
-    if has("header") {
-        let record = if has("payload") {
-            Record::from_json(text, origin)?
-        } else {
-            Record::from_journal(text, origin)?
-        };
+    if let Some(record) = Record::from_text(text, origin)? {
         return ours::file(&record, origin);
     }
     if nvbandwidth::json::is_one(text) {
@@ -59,7 +53,7 @@ pub fn of_text(text: &str, origin: &str) -> Result<LinkFile, ImportError> {
 /// Whether a file is nvbandwidth's, or ours in its form; false where it cannot be read.
 #[must_use]
 pub fn is_of_nvbandwidth(path: &Path) -> bool {
-    read_bounded(path)
+    table(path)
         .is_ok_and(|text| nvbandwidth::json::is_one(&text) || nvbandwidth::text::is_one(&text))
 }
 
@@ -71,12 +65,4 @@ fn once(mut file: LinkFile) -> LinkFile {
     file.troubles
         .retain(|trouble| told.insert((trouble.words.clone(), trouble.test.clone(), trouble.ends)));
     file
-}
-
-/// The first JSON value of a text: all of a record, the first line of a journal.
-fn first_value(text: &str) -> Option<serde_json::Value> {
-    serde_json::Deserializer::from_str(text)
-        .into_iter()
-        .next()?
-        .ok()
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::result::{Finding, FindingKind, Latency, SAME, float};
 use crate::import::fields::Fields;
 use crate::metric::peak_in_flight;
-use crate::record::{ServeRequest, TokenCount};
+use crate::record::{ServeRequest, TokenCount, is_bounded};
 use crate::stats::sorted;
 
 /// Lists with an entry for each request that was sent.
@@ -37,6 +37,7 @@ pub(super) struct Lists {
 pub(super) fn of(fields: &Fields) -> Lists {
     detailed(fields)
         .or_else(|| latencies(fields))
+        .filter(|lists| lists.requests.iter().all(is_bounded))
         .unwrap_or_default()
 }
 

@@ -11,7 +11,8 @@ use super::{block, checks, ours, summary, vllm};
 use crate::control;
 use crate::import::error::ImportError;
 use crate::import::fields::{Fields, parse, refuse_broken};
-use crate::record::{Record, load, read_bounded};
+use crate::import::source::Source;
+use crate::record::Record;
 
 /// The formats, for a file that has none of them.
 const LOOKED_FOR: &str = "a record, journal or result folder of `serve-bench run`; the JSON of `vllm bench serve --save-result` \
@@ -130,10 +131,9 @@ enum Found {
 impl Opened {
     fn of(path: &Path) -> Result<Self, ImportError> {
         let origin = control::replaced(&path.display().to_string());
-        let found = if path.is_dir() {
-            vec![Found::Record(Box::new(load(path)?))]
-        } else {
-            found(&read_bounded(path)?, &origin)?
+        let found = match Source::of(path, &origin)? {
+            Source::Ours(record) => vec![Found::Record(record)],
+            Source::Text(text) => found(&text, &origin)?,
         };
         Ok(Self { origin, found })
     }
@@ -151,13 +151,6 @@ fn found(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
     };
     match value {
         Value::Object(map) => {
-            if map.contains_key("header") && map.contains_key("payload") {
-                let record = Record::from_json(text, origin)?;
-                return Ok(vec![Found::Record(Box::new(record))]);
-            }
-            if map.contains_key("header") {
-                return journal(text, origin);
-            }
             refuse_twice(text, origin)?;
             Ok(vec![Found::Json(map)])
         }
@@ -175,12 +168,6 @@ fn of_lines(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
     let lines = text.lines().enumerate();
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
     let first = lines.next().and_then(|(_, line)| parse(line));
-    if first
-        .as_ref()
-        .is_some_and(|line| line.get("header").is_some())
-    {
-        return journal(text, origin);
-    }
     if first.is_none() {
         refuse_broken(text, origin)?;
     }
@@ -203,11 +190,6 @@ fn of_lines(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
             .collect();
     }
     Ok(block::parts(text).into_iter().map(Found::Text).collect())
-}
-
-fn journal(text: &str, origin: &str) -> Result<Vec<Found>, ImportError> {
-    let record = Record::from_journal(text, origin)?;
-    Ok(vec![Found::Record(Box::new(record))])
 }
 
 fn object(value: Value, origin: &str) -> Result<Found, ImportError> {

@@ -1,13 +1,13 @@
 //! Texts of users in other encodings than UTF-8, which programs of Windows write: they are named, not read.
 
 use std::io;
-use std::path::Path;
 
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A text without the mark of its encoding, which is no part of it.
-pub(super) fn without_mark(text: &[u8]) -> &[u8] {
+#[must_use]
+pub fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
 }
 
@@ -31,12 +31,11 @@ pub fn other_encoding(text: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// A file of a user as text.
+/// Bytes as text without the mark of its encoding.
 ///
 /// # Errors
-/// It cannot be read, or is in another encoding, which the error names.
-pub fn read_text(path: &Path) -> io::Result<String> {
-    let bytes = std::fs::read(path)?;
+/// They are in another encoding, which the error names.
+pub(super) fn decoded(bytes: Vec<u8>) -> io::Result<String> {
     let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     if let Some(encoding) = other_encoding(&bytes) {
         return Err(invalid(format!("it is {encoding} text; save it as UTF-8")));
