@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 
 use measure::record::RequestErrorKind as Kind;
 
-use crate::common::Scratch;
-use crate::limits::run;
-use crate::mock::{Manner, Mock, Step, end, event, good, head, part, send, text, usage_and_done};
+use crate::load::common::Scratch;
+use crate::load::limits::run;
+use crate::load::mock::{
+    Manner, Mock, Step, end, event, good, head, part, send, text, usage_and_done,
+};
 
 /// A server that does this with its first request, and answers the others well.
 fn first(steps: impl Fn() -> Vec<Step> + Send + Sync + 'static) -> Mock {

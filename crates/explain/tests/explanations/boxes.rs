@@ -7,10 +7,10 @@ use measure::record::{CallMode, CollectiveKind, PeerVerdict};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
 
 /// Bytes that each of two ranks contributes to the logits of 16 sequences: 16 rows * 152064 / 2 columns * 2 bytes.
-pub(super) const GRAPH_ALL_GATHER: u64 = 16 * 152_064;
+pub(crate) const GRAPH_ALL_GATHER: u64 = 16 * 152_064;
 
 /// A serving result without metrics.
-pub(super) fn run(tp: u32, completed: u64, duration_s: f64) -> ServeRun {
+pub(crate) fn run(tp: u32, completed: u64, duration_s: f64) -> ServeRun {
     ServeRun {
         origin: format!("tp{tp}.json"),
         format: ServeFormat::Summary,
@@ -38,7 +38,7 @@ pub(super) fn run(tp: u32, completed: u64, duration_s: f64) -> ServeRun {
 }
 
 /// A metric of which only the mean is known.
-pub(super) fn mean(mean: f64) -> Spread {
+pub(crate) fn mean(mean: f64) -> Spread {
     Spread {
         n: None,
         mean,
@@ -50,7 +50,7 @@ pub(super) fn mean(mean: f64) -> Spread {
     }
 }
 
-pub(super) fn nvidia(peer_access: Option<bool>, reason: &str, memory_gib: u64) -> Surroundings {
+pub(crate) fn nvidia(peer_access: Option<bool>, reason: &str, memory_gib: u64) -> Surroundings {
     Surroundings {
         vendor: Vendor::Nvidia,
         architecture: Some("sm_120".to_owned()),
@@ -62,7 +62,7 @@ pub(super) fn nvidia(peer_access: Option<bool>, reason: &str, memory_gib: u64) -
 }
 
 /// Two RTX Pro 6000 under MIG, Qwen2.5-VL-72B in FP8, 64 requests, 16 in flight, 89 in and 256 out, no stream.
-pub(super) fn rtxpro6000_mig() -> Inputs {
+pub(crate) fn rtxpro6000_mig() -> Inputs {
     let around = nvidia(Some(false), "MIG", 96);
     let of = |tp, seconds, mean_s: f64, p50_s: f64, min_s: f64, max_s: f64| {
         let mut run = run(tp, 64, seconds);
@@ -107,7 +107,7 @@ pub(super) fn rtxpro6000_mig() -> Inputs {
 }
 
 /// A point of this box's curve in a graph.
-pub(super) fn point(kind: CollectiveKind, bytes_per_rank: u64, us: f64) -> CurvePoint {
+pub(crate) fn point(kind: CollectiveKind, bytes_per_rank: u64, us: f64) -> CurvePoint {
     CurvePoint {
         kind,
         ranks: 2,

@@ -7,7 +7,7 @@ use measure::record::{CallMode, CollectiveKind, PeerVerdict};
 use measure::stats::Interval;
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
 
-pub(super) fn nvidia(peer_access: Option<bool>) -> Surroundings {
+pub(crate) fn nvidia(peer_access: Option<bool>) -> Surroundings {
     Surroundings {
         vendor: Vendor::Nvidia,
         architecture: Some("sm_80".to_owned()),
@@ -19,7 +19,7 @@ pub(super) fn nvidia(peer_access: Option<bool>) -> Surroundings {
 }
 
 /// A mean with an interval of 0.1% on each side.
-pub(super) fn timed(mean: f64) -> Spread {
+pub(crate) fn timed(mean: f64) -> Spread {
     Spread {
         n: Some(500),
         mean,
@@ -37,7 +37,7 @@ pub(super) fn timed(mean: f64) -> Spread {
 
 /// A streamed closed loop: `concurrency` in flight, prompts of `input` tokens, 128 tokens out. Gaps between tokens, half of which are
 /// the time per token, show that no prompts are in it.
-pub(super) fn run(
+pub(crate) fn run(
     origin: &str,
     tp: u32,
     concurrency: u32,
@@ -79,7 +79,7 @@ pub(super) fn run(
 }
 
 /// A time of the library, with an interval of 1% on each side.
-pub(super) fn point(ranks: u32, bytes_per_rank: u64, us: f64, mode: CallMode) -> CurvePoint {
+pub(crate) fn point(ranks: u32, bytes_per_rank: u64, us: f64, mode: CallMode) -> CurvePoint {
     CurvePoint {
         kind: CollectiveKind::AllReduce,
         ranks,
@@ -96,7 +96,7 @@ pub(super) fn point(ranks: u32, bytes_per_rank: u64, us: f64, mode: CallMode) ->
     }
 }
 
-pub(super) fn inputs(
+pub(crate) fn inputs(
     model: &str,
     tp: u32,
     around: Surroundings,
@@ -125,7 +125,7 @@ pub(super) fn inputs(
     }
 }
 
-pub(super) fn side(name: &str, inputs: Inputs, raw_gb_per_s: Option<(&str, f64)>) -> LinkSide {
+pub(crate) fn side(name: &str, inputs: Inputs, raw_gb_per_s: Option<(&str, f64)>) -> LinkSide {
     LinkSide {
         name: name.to_owned(),
         inputs,
@@ -139,7 +139,7 @@ pub(super) fn side(name: &str, inputs: Inputs, raw_gb_per_s: Option<(&str, f64)>
 
 /// The figures of a comparison that is not refused.
 #[track_caller]
-pub(super) fn figures(outcome: &LinkOutcome) -> &explain::LinkFigures {
+pub(crate) fn figures(outcome: &LinkOutcome) -> &explain::LinkFigures {
     match outcome {
         LinkOutcome::Compared { figures } => figures,
         LinkOutcome::Refused { refusal } => panic!("{refusal}"),
@@ -147,6 +147,6 @@ pub(super) fn figures(outcome: &LinkOutcome) -> &explain::LinkFigures {
 }
 
 #[track_caller]
-pub(super) fn near(got: f64, wanted: f64, within: f64) {
+pub(crate) fn near(got: f64, wanted: f64, within: f64) {
     assert!((got - wanted).abs() <= within, "{got} is not {wanted}");
 }
