@@ -10,8 +10,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Kills in the test that all run; more by hand with TPLENS_SWEEP_KILLS.
-const KILLS: u64 = 4;
+/// How often the sweep is killed: 50 times by `cargo xtask test --full`.
+fn kills() -> u64 {
+    if std::env::var_os("TPLENS_FULL").is_some() {
+        50
+    } else {
+        4
+    }
+}
 
 /// Two servers, six cells: 2 x (2 + 1).
 const PLAN: &str = r#"
@@ -133,8 +139,7 @@ fn cells(sweep: &Path) -> BTreeMap<String, Value> {
 
 #[test]
 fn a_sweep_that_is_killed_again_and_again_ends_with_the_cells_of_an_unbroken_one() {
-    let kills = std::env::var("TPLENS_SWEEP_KILLS").ok();
-    let kills: u64 = kills.map_or(KILLS, |kills| kills.parse().unwrap());
+    let kills = kills();
     let scratch = Scratch::new("killed");
     scratch.plan(PLAN);
     let begun = Instant::now();

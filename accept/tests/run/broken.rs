@@ -1,4 +1,4 @@
-//! Runs that are broken off: by signals, by a kill at any moment, by a start of the machine. `TPLENS_KILLS=50` kills so many.
+//! Runs that are broken off: by signals, by a kill at any moment, by a start of the machine. `cargo xtask test --full` kills 50 times.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -7,11 +7,8 @@ use std::time::Duration;
 use boxfile::Fault;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::run::common::{Came, Scratch, TWO, arguments, can_run, checks, wait_until};
+use crate::run::common::{Came, Scratch, TWO, arguments, can_run, checks, full, wait_until};
 use crate::run::planted::Dice;
-
-/// How many runs are killed at a random moment.
-const KILLS: &str = "TPLENS_KILLS";
 
 /// What these runs leave out unless many are killed: it takes as long as all else.
 const QUICK: &[&str] = &["--exclude", "allreduce"];
@@ -170,10 +167,7 @@ fn a_run_that_is_killed_at_a_random_moment_comes_to_the_verdict_of_one_that_is_n
     if !can_run() {
         return;
     }
-    let asked: Option<u32> = std::env::var(KILLS)
-        .ok()
-        .and_then(|count| count.parse().ok());
-    let (kills, more) = asked.map_or((3, QUICK), |kills| (kills, &[]));
+    let (kills, more): (u32, &[&str]) = if full() { (50, &[]) } else { (3, QUICK) };
     let scratch = Scratch::new();
     // A good box on even moments, one that is rejected on odd ones.
     scratch.two(vec![]);

@@ -192,6 +192,11 @@ pub(crate) fn can_run() -> bool {
     missing.is_empty()
 }
 
+/// Whether `cargo xtask test --full` runs: every seed, kill and combination, and not the few of each run.
+pub(crate) fn full() -> bool {
+    std::env::var_os("TPLENS_FULL").is_some()
+}
+
 /// Notes a test that cannot run here.
 pub(crate) fn skipped(reason: &str) {
     use std::io::Write as _;

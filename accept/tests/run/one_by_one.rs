@@ -1,15 +1,15 @@
 //! Each fault of hardware by itself on three boxes of its kind, and good boxes: too long to run always.
 //!
-//! `TPLENS_FAULT_SEEDS=3` runs so many boxes of each and prints a line for each (`--nocapture`); three take some twenty minutes.
+//! `cargo xtask test --full` runs them, in some twenty minutes.
 
 use boxfile::{BoxFile, Fault};
 
-use crate::run::common::{Scratch, can_run};
+use crate::run::common::{Scratch, can_run, full, skipped};
 use crate::run::faults::{Wanted, is_told, odd, run};
 use crate::run::planted::{self, seeded};
 
 /// How many boxes of each fault are run one by one.
-const SEEDS: &str = "TPLENS_FAULT_SEEDS";
+const SEEDS: u64 = 3;
 
 /// One fault.
 struct Case {
@@ -167,17 +167,14 @@ const CASES: &[Case] = &[
 
 #[test]
 fn every_fault_by_itself_is_told_and_good_boxes_are_accepted() {
-    let Some(seeds) = std::env::var(SEEDS)
-        .ok()
-        .and_then(|count| count.parse::<u64>().ok())
-    else {
-        return;
-    };
+    if !full() {
+        return skipped("every fault of accept by itself: `cargo xtask test --full` runs them");
+    }
     if !can_run() {
         return;
     }
     let mut wrong = Vec::new();
-    for seed in 1..=seeds {
+    for seed in 1..=SEEDS {
         for name in [
             "l40x4",
             "rtxpro6000-mig",

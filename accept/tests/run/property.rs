@@ -1,17 +1,14 @@
 //! Random faults, several at once: every run ends in time with a report that its schema takes, and no box that has a fault is accepted.
 //!
-//! `TPLENS_FAULT_CASES=100` runs so many; two run always.
+//! `cargo xtask test --full` runs 100 of them, each run two.
 
 use std::time::Instant;
 
 use boxfile::{AllocSite, BoxFile, Direction, Fault, HangOp};
 
-use crate::run::common::{Scratch, TWO, can_run, checks};
+use crate::run::common::{Scratch, TWO, can_run, checks, full};
 use crate::run::planted::{self, Dice, seeded};
 use crate::run::schema::Schema;
-
-/// How many cases run.
-const CASES: &str = "TPLENS_FAULT_CASES";
 
 /// The published schema.
 const SCHEMA: &str = include_str!("../../report.schema.json");
@@ -146,10 +143,7 @@ fn any_faults_end_in_time_in_a_valid_report_and_never_in_accepted() {
         return;
     }
     let schema = Schema::new(SCHEMA);
-    let cases = std::env::var(CASES)
-        .ok()
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(2);
+    let cases = if full() { 100 } else { 2 };
     let mut wrong = Vec::new();
     for case in 0..cases {
         let mut dice = Dice(9000 + case);
