@@ -1,6 +1,8 @@
 //! Two sets of values against each other: what moved, by how much, the worst first.
 
-use super::values::Values;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::values::{Values, group};
 
 /// A value that is not what it was.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,10 +141,24 @@ pub(super) fn table(moves: &[&Move], at_most: usize) -> String {
     text
 }
 
+/// A line with how many values of each group moved: the table may hold one group alone.
+pub(super) fn by_group(moves: &[&Move]) -> String {
+    let mut groups: BTreeMap<&str, (usize, BTreeSet<&str>)> = BTreeMap::new();
+    for one in moves {
+        let (count, cases) = groups.entry(group(&one.case)).or_default();
+        *count += 1;
+        cases.insert(&one.case);
+    }
+    let text = |(group, (count, cases)): (&&str, &(usize, BTreeSet<&str>))| {
+        format!("{group} {count} in {} cases", cases.len())
+    };
+    let groups: Vec<String> = groups.iter().map(text).collect();
+    format!("  by group: {}\n", groups.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     fn values(of: &[(&str, &str, &str)]) -> Values {
         let mut values = Values::new();
@@ -192,6 +208,7 @@ mod tests {
         let all: Vec<&Move> = moves.iter().collect();
         assert!(table(&all, 2).ends_with("  ... and 4 more\n"));
         assert_eq!(table(&all, 40).lines().count(), 6);
+        assert_eq!(by_group(&all), "  by group: a 6 in 2 cases\n");
     }
 
     #[test]

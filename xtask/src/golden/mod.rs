@@ -24,7 +24,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 
 use self::cases::{Case, Cases};
-use self::compare::{Move, compare, table};
+use self::compare::{Move, by_group, compare, table};
 use self::moved::{Moved, glob};
 use self::names::Names;
 use self::run::Bench;
@@ -34,6 +34,9 @@ use crate::soft;
 
 /// Lines of moves that are printed.
 const AT_MOST: usize = 40;
+
+/// What mathematical libraries of two systems may differ by.
+const ROUNDING: f64 = 1e-9;
 
 /// Clock ticks a second in /proc (USER_HZ; proc(5)).
 const TICKS_PER_S: f64 = 100.0;
@@ -122,7 +125,7 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counted> {
         }
     }
     let find = |id: &str| bench.cases.all.iter().find(|case| case.id == id);
-    let tolerance = |id: &str| find(id).map_or(0.0, |case| case.tolerance);
+    let tolerance = |id: &str| find(id).map_or(0.0, |case| case.tolerance).max(ROUNDING);
     let moves = compare(&old, &ran, |id| find(id).is_some(), tolerance);
     // A case without any value before is made, not moved.
     let (made, moves): (Vec<Move>, Vec<Move>) = moves
@@ -136,7 +139,7 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counted> {
     ] {
         if !moves.is_empty() {
             writeln!(out, "{title}: {} values", moves.len())?;
-            write!(out, "{}", table(moves, AT_MOST))?;
+            write!(out, "{}{}", table(moves, AT_MOST), by_group(moves))?;
         }
     }
     let ran_all = |pattern: &str| {
