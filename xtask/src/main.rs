@@ -10,6 +10,7 @@ mod engine;
 mod fuzz;
 mod golden;
 mod kernels;
+mod parallel;
 mod programs;
 mod python;
 mod soft;
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
         },
         (Some("fuzz"), rest) => match fuzz::Options::parse(rest) {
             Some(options) => {
-                verdict(fuzz::run(&mut stdout(), &options).map(|outcome| outcome.is_clean()))
+                verdict(fuzz::run(&mut stdout(), &options).map(|counted| counted.failed == 0))
             }
             None => misused(),
         },
@@ -109,7 +110,7 @@ fn usage() -> String {
            kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
            shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \
            soft [--release]   build the soft vendor libraries into target/soft\n  \
-           test [--full]      format, lints, all tests, tidy; ends with the counts; --full: every seed, kill and mutation\n  \
+           test [--full]      format, lints, all tests, golden corpus, a few hostile files, tidy; ends with the counts; --full: every seed, kill and mutation\n  \
            tidy [--tighten]   check the rules that no compiler checks; lower the ceilings to today's values\n",
     );
     text

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 
 use boxfile::{BoxFile, Fault, WrongOp};
 
-use crate::run::common::{Scratch, TWO, can_run, checks};
+use crate::run::common::{Scratch, TWO, can_run, can_run_in_full, checks};
 
 /// A verdict with its reason.
 fn came(verdict: &str, code: &str) -> (String, String) {
@@ -141,7 +141,7 @@ fn time_that_does_not_suffice_is_told_and_the_box_is_not_accepted() {
 
 #[test]
 fn a_soak_measures_round_after_round_and_tells_drift() {
-    if !can_run() {
+    if !can_run_in_full() {
         return;
     }
     let scratch = Scratch::new();
@@ -198,7 +198,7 @@ fn a_soak_measures_round_after_round_and_tells_drift() {
 
 #[test]
 fn a_soak_rejects_memory_that_loses_a_bit_and_sums_that_are_wrong() {
-    if !can_run() {
+    if !can_run_in_full() {
         return;
     }
     let scratch = Scratch::new();
@@ -239,7 +239,7 @@ fn a_soak_rejects_memory_that_loses_a_bit_and_sums_that_are_wrong() {
 
 #[test]
 fn an_all_reduce_that_is_wrong_in_a_captured_graph_only_is_told_from_standard_on() {
-    if !can_run() {
+    if !can_run_in_full() {
         return;
     }
     let scratch = Scratch::new();

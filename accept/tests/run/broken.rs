@@ -7,7 +7,9 @@ use std::time::Duration;
 use boxfile::Fault;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::run::common::{Came, Scratch, TWO, arguments, can_run, checks, full, wait_until};
+use crate::run::common::{
+    Came, Scratch, TWO, arguments, can_run, can_run_in_full, checks, wait_until,
+};
 use crate::run::planted::Dice;
 
 /// What these runs leave out unless many are killed: it takes as long as all else.
@@ -164,10 +166,10 @@ fn steps(scratch: &Scratch, out: &str) -> Vec<f64> {
 
 #[test]
 fn a_run_that_is_killed_at_a_random_moment_comes_to_the_verdict_of_one_that_is_not() {
-    if !can_run() {
+    if !can_run_in_full() {
         return;
     }
-    let (kills, more): (u32, &[&str]) = if full() { (50, &[]) } else { (3, QUICK) };
+    let (kills, more): (u32, &[&str]) = (50, &[]);
     let scratch = Scratch::new();
     // A good box on even moments, one that is rejected on odd ones.
     scratch.two(vec![]);

@@ -197,6 +197,16 @@ pub(crate) fn full() -> bool {
     std::env::var_os("TPLENS_FULL").is_some()
 }
 
+/// Whether a test that takes minutes can run: by `cargo xtask test --full`; the golden corpus has what each run needs.
+pub(crate) fn can_run_in_full() -> bool {
+    if !full() {
+        let name = std::thread::current().name().unwrap_or("a test").to_owned();
+        skipped(&format!("accept {name}: `cargo xtask test --full` runs it"));
+        return false;
+    }
+    can_run()
+}
+
 /// Notes a test that cannot run here.
 pub(crate) fn skipped(reason: &str) {
     use std::io::Write as _;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use boxfile::{BoxFile, Fault};
 
-use crate::run::common::{Came, Scratch, can_run, checks};
+use crate::run::common::{Came, Scratch, can_run_in_full, checks};
 use crate::run::planted::{self, seeded};
 
 /// The check that must tell a fault: its kind, a part of what it is about, and the codes that are right.
@@ -58,7 +58,7 @@ fn is_rejected_for_all(
 
 #[test]
 fn a_narrow_slot_link_errors_heat_the_wrong_socket_and_a_slow_way_are_told_beside_each_other() {
-    if !can_run() {
+    if !can_run_in_full() {
         return;
     }
     let mut described = seeded("l40x4", 1);
@@ -111,7 +111,7 @@ fn a_narrow_slot_link_errors_heat_the_wrong_socket_and_a_slow_way_are_told_besid
 
 #[test]
 fn dropped_data_and_a_copy_that_hangs_are_told_and_end_themselves_and_not_the_run() {
-    if !can_run() {
+    if !can_run_in_full() {
         return;
     }
     let mut described = seeded("l40x4", 2);
@@ -135,7 +135,7 @@ fn dropped_data_and_a_copy_that_hangs_are_told_and_end_themselves_and_not_the_ru
 
 #[test]
 fn a_device_that_is_lost_and_a_lower_generation_are_told_and_the_others_are_measured() {
-    if !can_run() {
+    if !can_run_in_full() {
         return;
     }
     let mut described = seeded("l40x4", 3);
@@ -162,7 +162,7 @@ fn a_device_that_is_lost_and_a_lower_generation_are_told_and_the_others_are_meas
 
 #[test]
 fn a_slow_pair_and_a_slow_device_of_four_are_named() {
-    if !can_run() {
+    if !can_run_in_full() {
         return;
     }
     let mut described = seeded("l40x4", 4);
@@ -183,7 +183,7 @@ fn a_slow_pair_and_a_slow_device_of_four_are_named() {
 #[test]
 fn eight_lanes_sold_as_sixteen_and_a_slow_all_reduce_are_told_of_cards_with_a_switch_of_their_own()
 {
-    if !can_run() {
+    if !can_run_in_full() {
         return;
     }
     let mut described = seeded("r9700-x8", 5);

@@ -4,7 +4,7 @@
 
 use boxfile::{BoxFile, Fault};
 
-use crate::run::common::{Scratch, can_run, full, skipped};
+use crate::run::common::{Scratch, can_run_in_full};
 use crate::run::faults::{Wanted, is_told, odd, run};
 use crate::run::planted::{self, seeded};
 
@@ -167,10 +167,7 @@ const CASES: &[Case] = &[
 
 #[test]
 fn every_fault_by_itself_is_told_and_good_boxes_are_accepted() {
-    if !full() {
-        return skipped("every fault of accept by itself: `cargo xtask test --full` runs them");
-    }
-    if !can_run() {
+    if !can_run_in_full() {
         return;
     }
     let mut wrong = Vec::new();

@@ -12,8 +12,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -22,6 +20,8 @@ use self::mutation::{Random, mutated};
 use self::readers::{READERS, Reader};
 use self::run::{Limits, Ran};
 use crate::cargo::{self, Built};
+use crate::parallel;
+use crate::test::Counts;
 
 /// Inputs of a reader in a test of everything, with the unchanged samples.
 const FEW: u64 = 15;
@@ -73,15 +73,8 @@ impl Options {
     }
 }
 
-/// How many readers held, and how many did not.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outcome {
-    pub(crate) passed: u64,
-    pub(crate) failed: u64,
-}
-
 /// Fuzzes the readers that were asked for, and writes a line for each and for each fault.
-pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Outcome> {
+pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
     let is_wanted = |reader: &&Reader| {
         let only = options.only.as_ref();
         only.is_none_or(|(name, _)| name == reader.name)
@@ -100,7 +93,7 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Outcome> {
     };
     // Only what is started from here on.
     let _limits = Limits::set()?;
-    let mut outcome = Outcome::default();
+    let mut outcome = Counts::default();
     for reader in wanted {
         let fuzz = Fuzz {
             reader,
@@ -134,35 +127,10 @@ struct Fuzz<'a> {
 impl Fuzz<'_> {
     /// Runs inputs on all CPUs; whether none showed a fault.
     fn all(&self, out: &mut impl Write, indexes: std::ops::Range<u64>) -> Result<bool> {
-        let next = AtomicU64::new(indexes.start);
-        let results = Mutex::new(Vec::new());
-        let work = || -> Result<()> {
-            loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                if index >= indexes.end {
-                    return Ok(());
-                }
-                let ran = self.one(index)?;
-                results
-                    .lock()
-                    .map_err(|_| anyhow::anyhow!("a thread broke"))?
-                    .push((index, ran));
-            }
-        };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            started
-                .into_iter()
-                .try_for_each(|thread| match thread.join() {
-                    Ok(done) => done,
-                    Err(_) => anyhow::bail!("a thread broke"),
-                })
-        })?;
-        let mut results = results
-            .into_inner()
-            .map_err(|_| anyhow::anyhow!("a thread broke"))?;
-        results.sort_by_key(|(index, _)| *index);
+        let indexes: Vec<u64> = indexes.collect();
+        let ran = parallel::map(&indexes, |index| self.one(*index));
+        let ran: Vec<Ran> = ran.into_iter().collect::<Result<_>>()?;
+        let results: Vec<(u64, Ran)> = indexes.into_iter().zip(ran).collect();
         let mut codes: BTreeMap<i32, u64> = BTreeMap::new();
         let mut faults = 0;
         for (index, ran) in &results {
@@ -229,13 +197,6 @@ impl Fuzz<'_> {
     fn kept(&self, index: u64) -> PathBuf {
         let folder = format!("{}-{index}", self.reader.name);
         self.folder.join(folder).join(self.reader.file)
-    }
-}
-
-impl Outcome {
-    /// Whether every reader held.
-    pub(crate) fn is_clean(&self) -> bool {
-        self.failed == 0
     }
 }
 

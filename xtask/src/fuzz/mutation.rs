@@ -80,7 +80,7 @@ impl Random {
 
     fn range(&mut self, end: usize) -> Range<usize> {
         let from = self.below(end);
-        from..from + self.below(end - from)
+        from..from + self.below(end - from + 1)
     }
 }
 

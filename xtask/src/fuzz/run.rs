@@ -17,7 +17,7 @@ const CODES: [i32; 5] = [0, 1, 2, 3, 5];
 const CPU_S: u64 = 10;
 
 /// Time that may pass where no CPU is used: it waits for something.
-const WAITING: Duration = Duration::from_secs(120);
+const WAITING: Duration = Duration::from_secs(30);
 
 /// Limits that programs inherit from here on, until this is dropped.
 pub(super) struct Limits(Vec<(Resource, Rlimit)>);

@@ -26,8 +26,6 @@ struct Edit {
     times: Option<f64>,
     /// It is added to a list, which is made where there is none.
     add: Option<Value>,
-    /// A list keeps so many of its elements.
-    keep: Option<usize>,
     /// It is taken out.
     #[serde(default)]
     drop: bool,
@@ -107,12 +105,6 @@ impl Edit {
                 *value = Value::Float(number * times);
             }
             (Edit { add: Some(add), .. }, Value::Array(elements)) => elements.push(add.clone()),
-            (
-                Edit {
-                    keep: Some(keep), ..
-                },
-                Value::Array(elements),
-            ) => elements.truncate(*keep),
             (_, other) => bail!("{}: no such change of {other}", self.at),
         }
         Ok(())
@@ -144,12 +136,6 @@ mod tests {
         assert_eq!(value["device"][1].get("busy"), None);
         assert_eq!(value["fault"][0]["kind"].as_str(), Some("hang"));
         assert_eq!(value["seed"].as_integer(), Some(7));
-        assert_eq!(
-            edited("{at='device', keep=1}")["device"]
-                .as_array()
-                .map(Vec::len),
-            Some(1)
-        );
     }
 
     #[test]

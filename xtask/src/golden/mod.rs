@@ -16,9 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -30,7 +27,8 @@ use self::names::Names;
 use self::run::Bench;
 use self::values::Values;
 use crate::cargo::{self, Built};
-use crate::soft;
+use crate::test::Counts;
+use crate::{parallel, soft};
 
 /// Lines of moves that are printed.
 const AT_MOST: usize = 40;
@@ -54,13 +52,6 @@ pub(crate) struct Options {
     only: String,
     /// Programs and simulated libraries are in the target folder already.
     is_built: bool,
-}
-
-/// Cases by outcome.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
-    pub(crate) passed: u64,
-    pub(crate) failed: u64,
 }
 
 /// What became of a case that ran.
@@ -94,7 +85,7 @@ impl Options {
 }
 
 /// Runs the cases, prints what moved and the counts, and writes the values where that was asked for and is allowed.
-pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counted> {
+pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
     let golden = cargo::root()?.join("golden");
     let read = |name: &str| {
         let file = golden.join(name);
@@ -159,13 +150,30 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counted> {
     }
     bad.extend(unlisted.iter().map(|one| one.case.clone()));
     bad.extend(idle);
+    let halves = moved.used(&moves, |pattern| options.write && !ran_all(pattern));
+    for entry in &halves {
+        writeln!(
+            out,
+            "moved.toml: not all cases of `{entry}` ran; write with --full and no prefix"
+        )?;
+    }
+    bad.extend(halves);
     if options.write {
         if bad.is_empty() {
             let mut all: Values = old;
             all.retain(|id, _| find(id).is_some());
-            all.extend(ran.clone());
+            for (id, values) in &ran {
+                let before = all.remove(id).unwrap_or_default();
+                let kept = values.iter().map(|(name, new)| {
+                    let moved = moves.iter().any(|one| one.case == *id && one.name == *name);
+                    // What lies within the tolerance does not creep.
+                    let value = before.get(name).filter(|_| !moved).unwrap_or(new);
+                    (name.clone(), value.clone())
+                });
+                all.insert(id.clone(), kept.collect());
+            }
             values::write(&golden.join("values"), &all)?;
-            let stamped = moved.stamped(&moved_text, &moves, ran_all);
+            let stamped = moved.stamped(&moved_text, &moves);
             fs::write(golden.join("moved.toml"), stamped)?;
             writeln!(
                 out,
@@ -190,10 +198,7 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counted> {
         listed.len(),
     )?;
     let passed = chosen.iter().filter(|case| !bad.contains(&case.id)).count();
-    Ok(Counted {
-        passed: passed as u64,
-        failed: bad.len() as u64,
-    })
+    Ok(Counts::of(passed as u64, bad.len() as u64))
 }
 
 /// The programs and the simulated libraries, built unless they are.
@@ -233,26 +238,7 @@ fn run_all(
         }
         return Ok(outcomes);
     }
-    let next = AtomicUsize::new(0);
-    let done: Mutex<BTreeMap<usize, Outcome>> = Mutex::default();
-    let take = || {
-        while let Some((number, case)) = {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            cases.get(number).map(|case| (number, case))
-        } {
-            let outcome = bench.values(case);
-            if let Ok(mut done) = done.lock() {
-                done.insert(number, outcome);
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(take);
-        }
-    });
-    let done = done.into_inner().ok().context("a case panicked")?;
-    Ok(done.into_values().collect())
+    Ok(parallel::map(cases, |case| bench.values(case)))
 }
 
 /// CPU seconds of all processes that this one started and that ended (proc(5), stat: cutime and cstime).

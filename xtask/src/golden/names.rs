@@ -1,9 +1,6 @@
 //! `golden/names.toml`: where a golden name stands in a document, so that a new schema changes that file and no value.
 //!
-//! A pattern is a path of members with dots between them, such as `points[case,from,to].quantities[name].value`. `[key,..]` goes through an
-//! array and takes the named members of each element into the value's name; `key=word` among them leaves other elements out; `[]` takes the
-//! index, and `[key,..]#` counts the elements of each key. `*` goes through all members of an object and takes their names. At the end `#` counts what an array or object holds, and `~` is the
-//! whole of it in short.
+//! The language of the patterns stands in the head of that file.
 
 use std::collections::BTreeMap;
 

@@ -7,11 +7,12 @@ use std::process::Command;
 
 use super::table::{FILE, Table};
 
-/// Returns the table of the last commit, or of the one before where the last one's is the text that is checked.
+/// Returns the table of the last commit, or the version of it before where the last one is the text that is checked.
 pub(crate) fn committed(root: &Path, now: &str) -> Option<Table> {
     let last = show(root, "HEAD")?;
     let before = if last == now {
-        show(root, "HEAD^")?
+        let versions = git(root, &["log", "-n", "2", "--format=%H", "--", FILE])?;
+        show(root, versions.lines().nth(1)?)?
     } else {
         last
     };
@@ -19,8 +20,12 @@ pub(crate) fn committed(root: &Path, now: &str) -> Option<Table> {
 }
 
 fn show(root: &Path, commit: &str) -> Option<String> {
+    git(root, &["show", &format!("{commit}:./{FILE}")])
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git")
-        .args(["show", &format!("{commit}:./{FILE}")])
+        .args(arguments)
         .current_dir(root)
         .output()
         .ok()?;
