@@ -136,10 +136,12 @@ fn the_largest_concurrency_is_the_number_of_sequences_and_a_killed_search_finds_
     assert_eq!(answer["found"]["not_met"], 12.0, "{answer}");
     // 4, 8, 16, then 11 (sqrt(8 * 16) = 11.3), 13 (sqrt(11 * 16) = 13.3), 12.
     let made = answer["runs"].as_array().unwrap();
-    let loads: Vec<f64> = made.iter().map(|run| run["at"].as_f64().unwrap()).collect();
+    let mut loads: Vec<f64> = made.iter().map(|run| run["at"].as_f64().unwrap()).collect();
+    // A run that a busy machine leaves undecided is made again.
+    loads.dedup();
     assert_eq!(loads, [4.0, 8.0, 16.0, 11.0, 13.0, 12.0]);
     let journal = std::fs::read_to_string(scene.out().join("journal.jsonl")).unwrap();
-    assert_eq!(journal.lines().count(), loads.len());
+    assert_eq!(journal.lines().count(), made.len());
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(
         shown.starts_with("SIMULATED on soft box rtxpro6000-mig"),

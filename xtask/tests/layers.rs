@@ -35,9 +35,10 @@ use Place::{
 
 /// Every crate and its place.
 const CRATES: &[(&str, Place)] = &[
+    ("bounded", Layer(0)),
     ("topology", Layer(0)),
     ("numa", Layer(0)),
-    ("boxfile", Layer(0)),
+    ("boxfile", Layer(1)),
     ("measure", Layer(1)),
     ("openai", Layer(1)),
     ("supervisor", Layer(2)),
