@@ -30,7 +30,7 @@ use super::shapes::{SHAPES, Shape};
 use super::solver::Solver;
 
 /// Whether `cargo xtask test --full` runs: as many boxes as shares of them are judged by.
-fn full() -> bool {
+pub(crate) fn full() -> bool {
     std::env::var_os("TPLENS_FULL").is_some()
 }
 
