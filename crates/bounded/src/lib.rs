@@ -14,7 +14,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 pub use encoding::{other_encoding, without_mark};
-pub use json::{TREE, TYPED, Weights, fits};
+pub use json::{MOST_VALUES, TREE, TYPED, Weights, fits, weight};
 
 /// Records, journals and reports of ours: a load's ten million instants at 20 bytes each, and room.
 pub const RECORD: u64 = 256 << 20;

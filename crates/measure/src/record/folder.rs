@@ -323,6 +323,10 @@ fn sync_folder(folder: &Path) -> Result<(), FolderError> {
 
 #[cfg(test)]
 mod tests {
+    use crate::record::{
+        Growing, Header, Payload, Provenance, SCHEMA, Serve, ServeEvent, ServeRequest,
+    };
+
     use super::*;
 
     #[test]
@@ -349,6 +353,64 @@ mod tests {
         let length = fs::metadata(folder.journal_path()).unwrap().len();
         fs::remove_dir_all(&path).unwrap();
         assert_eq!(length, 4 * one);
+    }
+
+    #[test]
+    fn every_journal_that_can_be_written_is_read_back() {
+        let request = |chunks: usize| ServeRequest {
+            sent_ms: 1.0,
+            ended_ms: 1e9,
+            token_chunks_ms: vec![12_345_678.901_234; chunks],
+            chunk_tokens: vec![1; chunks],
+            ..ServeRequest::default()
+        };
+        let line = |chunks| {
+            Serve::line(ServeEvent::Request {
+                request: Box::new(request(chunks)),
+            })
+        };
+        // A record has a comma between two requests, as a list has.
+        let listed = |chunks| format!("{},", serde_json::to_string(&request(chunks)).unwrap());
+        let lined = |chunks| serde_json::to_string(&line(chunks)).unwrap() + "\n";
+        let weight = |text: &str| bounded::weight(text.as_bytes(), &bounded::TYPED);
+        // Without chunks, and as many chunks as a load takes in.
+        for (chunks, most) in [(0, u64::MAX), (128, 10_000_000 / 128)] {
+            let fit = JOURNAL_ROOM / lined(chunks).len() as u64;
+            for text in [
+                lined(chunks),
+                format!("[{},{}", listed(chunks), listed(chunks)),
+            ] {
+                let each = weight(&text) / text.matches("sent_ms").count() as u64;
+                let all = fit.min(most) * each;
+                assert!(
+                    all < bounded::MOST_VALUES,
+                    "{chunks}: {fit} x {each} = {all}"
+                );
+            }
+        }
+        let path = std::env::temp_dir().join(format!("tplens-many-{}", std::process::id()));
+        let folder = ResultFolder::create(&path).unwrap();
+        let header = Line::Header {
+            header: Box::new(Header {
+                schema: SCHEMA,
+                program: "serve-bench".to_owned(),
+                version: "0".to_owned(),
+                simulated: None,
+                provenance: Provenance::default(),
+            }),
+        };
+        let many = 150_000;
+        let text = serde_json::to_string(&header).unwrap() + "\n" + &lined(0).repeat(many);
+        fs::write(folder.journal_path(), text).unwrap();
+        let record = folder.write_record();
+        let again = load(&folder.record_path());
+        fs::remove_dir_all(&path).unwrap();
+        for record in [record.unwrap(), again.unwrap()] {
+            let Payload::Serve(serve) = record.payload else {
+                panic!("{}", record.payload.kind());
+            };
+            assert_eq!(serve.requests.len(), many);
+        }
     }
 
     #[test]
