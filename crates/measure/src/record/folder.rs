@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bounded::{other_encoding, without_mark};
 use thiserror::Error;
 
 use super::envelope::{Line, Record, RecordError};
@@ -48,9 +47,6 @@ pub enum FolderError {
     /// One more line would make a journal that no reader takes; it is not written.
     #[error("{0} is full: no more than 256 MiB can be read back")]
     Full(PathBuf),
-    /// A text that is not in UTF-8.
-    #[error("{0} is {1} text; save it as UTF-8")]
-    OtherEncoding(PathBuf, &'static str),
     /// The content is no record.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -261,17 +257,10 @@ pub fn load(path: &Path) -> Result<Record, FolderError> {
 
 /// A file as text; what is no UTF-8 in it is marked.
 pub(crate) fn read_text(path: &Path, most: u64) -> Result<String, FolderError> {
-    let bytes = bounded::read(path, most).map_err(io_error("cannot read", path))?;
-    let text = without_mark(&bytes);
-    if let Some(encoding) = other_encoding(text) {
-        return Err(FolderError::OtherEncoding(path.to_owned(), encoding));
-    }
-    if text.len() < bytes.len() {
-        return Ok(String::from_utf8_lossy(text).into_owned());
-    }
     // A journal torn inside a character still gives its whole lines.
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    bounded::read(path, most)
+        .and_then(bounded::decoded_lossy)
+        .map_err(io_error("cannot read", path))
 }
 
 /// Writes a file whole or not at all: new file, flush, rename, flush of the folder.
