@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::{BASELINE_SCHEMA, Baseline};
+
 /// Why a baseline could not be read; one sentence each.
 #[derive(Debug, Error)]
 pub(crate) enum BaselineError {

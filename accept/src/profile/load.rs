@@ -183,8 +183,7 @@ fn extended(base: &str, from: &Place, text: &str) -> Result<Place, ProfileError>
 
 /// Reads one file, bounded.
 fn read(path: &Path) -> io::Result<String> {
-    let bytes = bounded::regular(path, bounded::SETTINGS)?;
-    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no UTF-8 text; save it as UTF-8"))
+    bounded::regular(path, bounded::SETTINGS).and_then(bounded::decoded)
 }
 
 /// One file, checked as far as it can be by itself.

@@ -237,10 +237,9 @@ impl Seen {
 
 /// The lines that an earlier process of the run left in a file; torn ones are passed over.
 pub(crate) fn read(file: &Path) -> Vec<MonitorLine> {
-    let Ok(text) = std::fs::read_to_string(file) else {
-        return Vec::new();
-    };
-    text.lines()
+    let bytes = bounded::head(file, bounded::RECORD).unwrap_or_default();
+    String::from_utf8_lossy(&bytes)
+        .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()
 }

@@ -59,7 +59,7 @@ pub(crate) struct Program<'a> {
 pub(crate) struct Limits {
     /// Without progress.
     pub(crate) silent: Duration,
-    /// Standing still because somebody stopped it: it no longer ends by itself what hangs.
+    /// How long it may stand stopped (SIGSTOP): meanwhile it cannot end a worker that hangs.
     pub(crate) stopped: Duration,
     /// In all.
     pub(crate) total: Duration,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use measure::private::make_new_folder;
 use program::{Stop, provenance};
 use rustix::fs::OFlags;
 use serde::Serialize;
@@ -85,7 +86,7 @@ pub(super) fn begin(folder: &Path) -> Result<PathBuf, Stop> {
             folder.display()
         ))
     };
-    match make(folder) {
+    match make_new_folder(folder) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         made => made.map_err(|error| failed("making", &error))?,
     }
@@ -110,7 +111,7 @@ pub(super) fn begin(folder: &Path) -> Result<PathBuf, Stop> {
         .map_err(|error| failed("naming a folder in", &error))?;
     let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     let room = folder.join(&token);
-    make(&room).map_err(|error| failed("making a folder in", &error))?;
+    make_new_folder(&room).map_err(|error| failed("making a folder in", &error))?;
     Ok(room)
 }
 
@@ -145,11 +146,6 @@ pub(super) fn did_not_come(rank: u32, waited: Duration, folder: &Path) -> String
         waited.as_secs_f64(),
         folder.display()
     )
-}
-
-/// Makes a folder that only this user can open.
-pub(super) fn make(folder: &Path) -> io::Result<()> {
-    measure::private::make_new_folder(folder)
 }
 
 /// Removes what is in the folder; what cannot be removed has no say, because its token is another.
@@ -226,7 +222,7 @@ pub(super) fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> io::Result
     }
     let path = folder.join(name);
     let mut options = OpenOptions::new();
-    let mut file = match options.read(true).custom_flags(flags()).open(&path) {
+    let file = match options.read(true).custom_flags(flags()).open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
@@ -237,8 +233,7 @@ pub(super) fn read<T: DeserializeOwned>(folder: &Path, name: &str) -> io::Result
             "{shown} belongs to user {owner} and not to {user}"
         )));
     }
-    let mut text = Vec::new();
-    file.read_to_end(&mut text)?;
+    let text = bounded::all(file, bounded::SETTINGS)?;
     Ok(Some(serde_json::from_slice(&text)?))
 }
 

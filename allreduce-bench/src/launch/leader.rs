@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use inventory::{Chosen, Found};
+use measure::private::make_new_folder;
 use measure::record::{LauncherFacts, LinkDevice, PairPath};
 use program::Stop;
 use supervisor::Interrupt;
@@ -61,8 +62,8 @@ impl Leader {
         let mut wires = Vec::new();
         for rank in 1..place.size {
             let (to, from) = (post::to(&room, rank), post::from(&room, rank));
-            folder::make(&to)
-                .and_then(|()| folder::make(&from))
+            make_new_folder(&to)
+                .and_then(|()| make_new_folder(&from))
                 .with_context(made)?;
             wires.push(RefCell::new(Wire {
                 outbox: Outbox::at(to),

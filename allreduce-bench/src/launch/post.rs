@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn messages_come_in_order_once_and_are_their_users_only() {
         let room = std::env::temp_dir().join(format!("tplens-post-{}", std::process::id()));
-        folder::make(&room).unwrap();
+        measure::private::make_new_folder(&room).unwrap();
         let (mut outbox, mut inbox) = (Outbox::at(room.clone()), Inbox::at(room.clone()));
         assert_eq!(inbox.take::<u32>().unwrap(), None);
         for message in [7, 8, 9] {

@@ -1,29 +1,34 @@
 //! What the values of a JSON text may take in memory, told from its bytes before it is parsed.
 
-/// The most that they may take, bytes: with the text, and beside a program of 50 MiB, below 500 MB.
-const MOST: u64 = 256 << 20;
+/// The most that they may take, bytes: with a text of up to [`RESULT`](crate::RESULT), and beside a program of 50 MiB, below 500 MB.
+pub const MOST_VALUES: u64 = 256 << 20;
 
 /// Bytes in memory of one value of a kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Weights {
     number: u64,
     other: u64,
+    key: u64,
     list: u64,
     object: u64,
 }
 
-/// Values of a type of ours: a number in a list of numbers, and what else stands between commas.
+/// Values of a type of ours: a number in a list of numbers, a field of a struct, and what else stands in a list.
+///
+/// A struct takes what its fields do: an object that only names what it holds takes nothing.
 pub const TYPED: Weights = Weights {
     number: 8,
-    other: 64,
-    list: 64,
-    object: 256,
+    other: 32,
+    key: 16,
+    list: 16,
+    object: 0,
 };
 
 /// A tree of any values: `serde_json::Value` takes 32 bytes, a list begins with four of them, an object with eleven and their keys.
 pub const TREE: Weights = Weights {
     number: 32,
     other: 64,
+    key: 64,
     list: 144,
     object: 640,
 };
@@ -31,19 +36,37 @@ pub const TREE: Weights = Weights {
 /// Whether the values of a JSON text, or of several in one file, fit into the memory that is left for them.
 #[must_use]
 pub fn fits(json: &[u8], weights: &Weights) -> bool {
-    let (mut bytes, mut in_text, mut escaped, mut after_comma) = (0_u64, false, false, false);
+    weight(json, weights) <= MOST_VALUES
+}
+
+/// Bytes that the values of a JSON text take.
+#[must_use]
+pub fn weight(json: &[u8], weights: &Weights) -> u64 {
+    let (mut bytes, mut in_text, mut escaped) = (0_u64, false, false);
+    let (mut after_comma, mut after_text) = (false, false);
     for byte in json {
         if in_text {
             in_text = escaped || *byte != b'"';
             escaped = !escaped && *byte == b'\\';
             continue;
         }
-        if after_comma && !byte.is_ascii_whitespace() {
-            after_comma = false;
+        if byte.is_ascii_whitespace() {
+            continue;
+        }
+        if after_text {
+            after_text = false;
             bytes += match byte {
-                b'-' | b'0'..=b'9' => weights.number,
+                b':' => weights.key,
                 _ => weights.other,
             };
+        }
+        if after_comma {
+            after_comma = false;
+            match byte {
+                b'-' | b'0'..=b'9' => bytes += weights.number,
+                b'"' => after_text = true,
+                _ => bytes += weights.other,
+            }
         }
         match byte {
             b'"' => in_text = true,
@@ -53,7 +76,7 @@ pub fn fits(json: &[u8], weights: &Weights) -> bool {
             _ => {}
         }
     }
-    bytes <= MOST
+    bytes
 }
 
 #[cfg(test)]
@@ -71,5 +94,12 @@ mod tests {
         assert!(!fits("{},".repeat(390_000).as_bytes(), &TREE));
         let text = format!("[\"\\\"{}\"]", "{},".repeat(390_000));
         assert!(fits(text.as_bytes(), &TREE));
+    }
+    #[test]
+    fn a_field_weighs_less_than_a_text_in_a_list_and_a_wrapper_nothing() {
+        let typed = |json: &str| weight(json.as_bytes(), &TYPED);
+        // A list, and behind its first value a number, a text, a literal and an object.
+        assert_eq!(typed(r#"[0, 1, "a", null, {}]"#), 16 + 8 + 3 * 32);
+        assert_eq!(typed(r#"{"a": {"b": {"c": 1, "d" : "e,f"}}}"#), 16);
     }
 }

@@ -13,13 +13,13 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-pub use encoding::{other_encoding, without_mark};
-pub use json::{TREE, TYPED, Weights, fits};
+pub use encoding::{decoded, decoded_lossy, other_encoding};
+pub use json::{MOST_VALUES, TREE, TYPED, Weights, fits, weight};
 
-/// Records, journals and reports of ours: a load's ten million instants at 20 bytes each, and room.
+/// Records and journals: a load's ten million instants at 20 bytes each, and room.
 pub const RECORD: u64 = 256 << 20;
 
-/// JSON of other tools: a benchmark's list of three million gaps between tokens.
+/// JSON of other tools, and reports and baselines of `accept`: a benchmark's list of three million gaps between tokens.
 pub const RESULT: u64 = 64 << 20;
 
 /// Printed text of other tools, and CSV: a server's or a job's whole output around a table.
@@ -63,7 +63,7 @@ pub fn too_large(most: u64) -> io::Error {
 /// # Errors
 /// As [`read`], and where it is in another encoding than UTF-8, which the error names.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
-    encoding::decoded(read(path, most)?)
+    decoded(read(path, most)?)
 }
 
 /// A file of JSON as text, whose values fit into memory.

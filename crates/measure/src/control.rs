@@ -3,8 +3,7 @@
 
 use std::borrow::Cow;
 
-/// The text as a terminal may get it: characters that [`is_unseen`], but line ends and tabs, as `\u001b`, which is their escape in JSON,
-/// too.
+/// Escapes what [`is_unseen`], except line ends and tabs, as JSON does: `\u001b`.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_escaped = |c: char| is_unseen(c) && !matches!(c, '\n' | '\t');

@@ -3,7 +3,6 @@
 //! Of values that may be anything only their shape is kept: a server may send millions of them in one object.
 
 use std::borrow::Cow;
-
 use std::fmt;
 
 use serde::Deserialize;

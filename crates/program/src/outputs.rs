@@ -1,6 +1,6 @@
 //! What a run leaves beside its folder: the tables on standard output, and the JSON and CSV that were asked for.
 //!
-//! Nothing else writes to a terminal ([`print`], [`printed`], [`line`]): names and words of others pass [`visible`] first.
+//! Texts of this project reach a terminal through [`print`], [`printed`] and [`line`] alone, which escape with [`visible`].
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};

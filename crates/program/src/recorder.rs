@@ -78,7 +78,7 @@ impl<P: Growing> Recorder<P> {
         self.grow(event, kept)
     }
 
-    /// What is printed comes from memory, and what is read back must say the same.
+    /// Keeps the event in memory unless the journal is full: then it would be printed and not read back.
     fn grow(&mut self, event: P::Event, kept: Result<(), FolderError>) -> Result<(), FolderError> {
         if !matches!(kept, Err(FolderError::Full(_))) {
             self.payload.grow(event);

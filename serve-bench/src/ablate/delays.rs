@@ -3,6 +3,7 @@
 //! A replayed graph calls nothing: an engine with graphs is delayed only where calls came while it captured.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -24,13 +25,18 @@ struct Line {
 /// # Errors
 /// What the log shows instead, in words.
 pub(super) fn check(log: &Path, ranks: u32, has_graphs: bool) -> Result<(), String> {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let file = log.display();
+    let text = match bounded::text(log, bounded::TEXT) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(format!("cannot read {file}: {error}"));
+        }
+        text => text.unwrap_or_default(),
+    };
     let parsed = text
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok());
     let last: BTreeMap<u32, Line> = parsed.map(|line: Line| (line.pid, line)).collect();
     let count = |of: fn(&Line) -> u64| last.values().filter(|line| of(line) > 0).count();
-    let file = log.display();
     let (called, captured) = (count(|line| line.calls), count(|line| line.calls_captured));
     if count(|line| line.calls_refused) > 0 {
         return Err(format!(

@@ -38,6 +38,4 @@ const SOFT_BOX_HEADER: &str = "x-tplens-soft-box";
 const MAX_MODEL_BYTES: usize = 256;
 
 #[cfg(test)]
-mod full;
-#[cfg(test)]
 mod tests;

@@ -347,22 +347,22 @@ impl Session<'_> {
                     };
                     read.request.intended_ms = reply.intended.map(ms);
                     self.secrets.hide_in(&mut read);
-                    self.tally.add(&reply, &read);
-                    self.lags.add(&reply);
-                    progress.add(&read.request);
-                    if read.request.error.is_none() {
-                        let tokens = read.request.chunk_tokens.iter();
-                        self.tokens += tokens.map(|tokens| u64::from(*tokens)).sum::<u64>();
-                    }
+                    let tokens = read.request.chunk_tokens.iter().copied();
+                    self.tokens += tokens.map(u64::from).sum::<u64>();
                     if budget::is_too_much(self.tokens) {
                         return Ok(Heard::Full);
                     }
                     let kept = self.recorder.add_soon(ServeEvent::Request {
-                        request: Box::new(read.request),
+                        request: Box::new(std::mem::take(&mut read.request)),
                     });
                     match kept {
                         Err(FolderError::Full(_)) => return Ok(Heard::Full),
                         kept => kept?,
+                    }
+                    self.tally.add(&reply, &read);
+                    self.lags.add(&reply);
+                    if let Some(request) = self.recorder.payload.requests.last() {
+                        progress.add(request);
                     }
                 }
                 Told::Ended(sent) => return Ok(Heard::Ended(sent)),

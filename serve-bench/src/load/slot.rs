@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, StatusCode, Uri};
+use openai::words;
 
 use super::SOFT_BOX_HEADER;
 use super::budget::Budget;
@@ -18,7 +19,6 @@ use super::intake::{End, Intake, broken};
 use super::reply::{Broke, Reply};
 use super::request::Request;
 use super::tls::Trust;
-use openai::words;
 
 /// A server that did not look at a request closes its connection this soon after it arrived; one that closes later may have worked
 /// on it.

@@ -1,5 +1,7 @@
 //! Replies of real servers, cut everywhere, and replies made for one trap each, against counts made by hand.
 
+mod full;
+
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;

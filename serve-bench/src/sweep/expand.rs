@@ -6,8 +6,11 @@ use measure::control::file_word;
 
 use super::plan::{Matrix, Plan, numbers};
 
-/// The most bytes of a cell's name, and of a server's.
+/// The most bytes of a cell's name.
 const NAME: usize = 200;
+
+/// The most bytes of a configuration and of a model in a server's name.
+const PART: usize = 90;
 
 /// A server of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,8 +26,8 @@ pub(crate) struct Group {
 impl Group {
     /// Its name in files.
     pub(super) fn name(&self) -> String {
-        let name = format!("{}_{}_TP{}", self.config, self.model, self.tp);
-        file_word(&name, NAME)
+        let (config, model) = (file_word(&self.config, PART), file_word(&self.model, PART));
+        format!("{config}_{model}_TP{}", self.tp)
     }
 }
 
@@ -257,6 +260,22 @@ num_prompts = "1,4..6"
         assert_eq!(cells[199].name, "1C_8B_11024_np200");
         assert_eq!(cells[200].name, "2C_8B_21024_np1");
         assert_eq!(cells[207].name, "1C_8B_21024_np6");
+    }
+
+    #[test]
+    fn servers_of_a_long_name_have_names_of_their_own() {
+        let name = |tp| {
+            let group = Group {
+                config: "c".repeat(300),
+                model: format!("a/{}", "m".repeat(300)),
+                tp,
+            };
+            group.name()
+        };
+        // 90 and 90 bytes, `_`, and `_TP1`.
+        assert_eq!(name(1).len(), 185);
+        assert!(!name(1).contains('/'));
+        assert_ne!(name(1), name(2));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The server of a group: started and stopped by the sweep, or shown and waited for.
 
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -75,12 +77,9 @@ impl Serving {
             }),
             Err(Failed::Interrupted(signal)) => Err(Stop::Interrupted(signal)),
             Err(Failed::Reason(error)) => {
-                let bytes = std::fs::read(&log).unwrap_or_default();
                 // What an earlier start wrote is not this one's reason.
-                let own = usize::try_from(began)
-                    .ok()
-                    .and_then(|began| bytes.get(began..));
-                let known = diagnosis(&String::from_utf8_lossy(own.unwrap_or(&bytes)));
+                let own = written_since(&log, began).unwrap_or_default();
+                let known = diagnosis(&String::from_utf8_lossy(&own));
                 let reason = known.map_or_else(String::new, |known| format!("; {known}"));
                 Err(Stop::Refused(format!(
                     "the server of {} did not come up{reason} ({error:#})",
@@ -99,6 +98,15 @@ impl Serving {
     pub(super) fn is_managed(&self) -> bool {
         self.running.is_some()
     }
+}
+
+/// What a log holds from a byte on, bounded.
+fn written_since(log: &Path, began: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(log)?;
+    file.seek(SeekFrom::Start(began))?;
+    let mut bytes = Vec::new();
+    file.take(bounded::TEXT).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// A server's log.

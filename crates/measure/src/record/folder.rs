@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bounded::{other_encoding, without_mark};
 use thiserror::Error;
 
 use super::envelope::{Line, Record, RecordError};
@@ -48,9 +47,6 @@ pub enum FolderError {
     /// One more line would make a journal that no reader takes; it is not written.
     #[error("{0} is full: no more than 256 MiB can be read back")]
     Full(PathBuf),
-    /// A text that is not in UTF-8.
-    #[error("{0} is {1} text; save it as UTF-8")]
-    OtherEncoding(PathBuf, &'static str),
     /// The content is no record.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -261,17 +257,10 @@ pub fn load(path: &Path) -> Result<Record, FolderError> {
 
 /// A file as text; what is no UTF-8 in it is marked.
 pub(crate) fn read_text(path: &Path, most: u64) -> Result<String, FolderError> {
-    let bytes = bounded::read(path, most).map_err(io_error("cannot read", path))?;
-    let text = without_mark(&bytes);
-    if let Some(encoding) = other_encoding(text) {
-        return Err(FolderError::OtherEncoding(path.to_owned(), encoding));
-    }
-    if text.len() < bytes.len() {
-        return Ok(String::from_utf8_lossy(text).into_owned());
-    }
     // A journal torn inside a character still gives its whole lines.
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    bounded::read(path, most)
+        .and_then(bounded::decoded_lossy)
+        .map_err(io_error("cannot read", path))
 }
 
 /// Writes a file whole or not at all: new file, flush, rename, flush of the folder.
@@ -323,6 +312,10 @@ fn sync_folder(folder: &Path) -> Result<(), FolderError> {
 
 #[cfg(test)]
 mod tests {
+    use crate::record::{
+        Growing, Header, Payload, Provenance, SCHEMA, Serve, ServeEvent, ServeRequest,
+    };
+
     use super::*;
 
     #[test]
@@ -349,6 +342,64 @@ mod tests {
         let length = fs::metadata(folder.journal_path()).unwrap().len();
         fs::remove_dir_all(&path).unwrap();
         assert_eq!(length, 4 * one);
+    }
+
+    #[test]
+    fn every_journal_that_can_be_written_is_read_back() {
+        let request = |chunks: usize| ServeRequest {
+            sent_ms: 1.0,
+            ended_ms: 1e9,
+            token_chunks_ms: vec![12_345_678.901_234; chunks],
+            chunk_tokens: vec![1; chunks],
+            ..ServeRequest::default()
+        };
+        let line = |chunks| {
+            Serve::line(ServeEvent::Request {
+                request: Box::new(request(chunks)),
+            })
+        };
+        // A record has a comma between two requests, as a list has.
+        let listed = |chunks| format!("{},", serde_json::to_string(&request(chunks)).unwrap());
+        let lined = |chunks| serde_json::to_string(&line(chunks)).unwrap() + "\n";
+        let weight = |text: &str| bounded::weight(text.as_bytes(), &bounded::TYPED);
+        // Without chunks, and as many chunks as a load takes in.
+        for (chunks, most) in [(0, u64::MAX), (128, 10_000_000 / 128)] {
+            let fit = JOURNAL_ROOM / lined(chunks).len() as u64;
+            for text in [
+                lined(chunks),
+                format!("[{},{}", listed(chunks), listed(chunks)),
+            ] {
+                let each = weight(&text) / text.matches("sent_ms").count() as u64;
+                let all = fit.min(most) * each;
+                assert!(
+                    all < bounded::MOST_VALUES,
+                    "{chunks}: {fit} x {each} = {all}"
+                );
+            }
+        }
+        let path = std::env::temp_dir().join(format!("tplens-many-{}", std::process::id()));
+        let folder = ResultFolder::create(&path).unwrap();
+        let header = Line::Header {
+            header: Box::new(Header {
+                schema: SCHEMA,
+                program: "serve-bench".to_owned(),
+                version: "0".to_owned(),
+                simulated: None,
+                provenance: Provenance::default(),
+            }),
+        };
+        let many = 150_000;
+        let text = serde_json::to_string(&header).unwrap() + "\n" + &lined(0).repeat(many);
+        fs::write(folder.journal_path(), text).unwrap();
+        let record = folder.write_record();
+        let again = load(&folder.record_path());
+        fs::remove_dir_all(&path).unwrap();
+        for record in [record.unwrap(), again.unwrap()] {
+            let Payload::Serve(serve) = record.payload else {
+                panic!("{}", record.payload.kind());
+            };
+            assert_eq!(serve.requests.len(), many);
+        }
     }
 
     #[test]

@@ -9,19 +9,26 @@ const LATEST_MS: f64 = 30.0 * 24.0 * 3600.0 * 1e3;
 /// How far an instant may lie before the one that it follows, ms: the kernel's stamps and the program's clock differ by microseconds.
 const NOISE_MS: f64 = 1.0;
 
-/// Instants of chunks in a record: twice what a load may ask for.
-const MOST_CHUNKS: usize = 20_000_000;
+/// Instants of chunks in a record, and tokens in them: twice what a load may ask for.
+const MOST_CHUNKS: u64 = 20_000_000;
 
 /// Refuses a request whose instants are not finite, in order, inside the request and below the latest.
 ///
 /// # Errors
 /// The first such request by its number, with the field.
 pub(super) fn check(serve: &Serve, origin: &str) -> Result<(), RecordError> {
-    let mut chunks = 0_usize;
+    let (mut chunks, mut tokens) = (0, 0);
     for request in &serve.requests {
-        chunks += request.token_chunks_ms.len();
+        chunks += request.token_chunks_ms.len() as u64;
+        tokens += request
+            .chunk_tokens
+            .iter()
+            .copied()
+            .map(u64::from)
+            .sum::<u64>();
         let field = match wrong(request) {
             None if chunks > MOST_CHUNKS => Some("token_chunks_ms"),
+            None if tokens > MOST_CHUNKS => Some("chunk_tokens"),
             field => field,
         };
         if let Some(field) = field {
@@ -83,6 +90,24 @@ fn wrong(request: &ServeRequest) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_in_chunks_are_bounded_over_all_requests() {
+        let of = |counts: &[&[u32]]| {
+            let requests = counts.iter().map(|tokens| ServeRequest {
+                chunk_tokens: tokens.to_vec(),
+                ..ServeRequest::default()
+            });
+            let serve = Serve {
+                requests: requests.collect(),
+                ..Serve::default()
+            };
+            check(&serve, "here").is_ok()
+        };
+        assert!(of(&[&[1, 9_999_999], &[10_000_000]]));
+        assert!(!of(&[&[1, 9_999_999], &[10_000_001]]));
+        assert!(!of(&[&[1, u32::MAX]]));
+    }
 
     #[test]
     fn instants_are_finite_ordered_and_inside_their_request() {

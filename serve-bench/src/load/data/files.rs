@@ -1,7 +1,7 @@
 //! Prompts from files: ShareGPT's conversations, open questions, and one's own. What they say is not recorded.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Take};
+use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -65,12 +65,13 @@ struct Own {
 pub(super) fn sharegpt(args: &DataArgs, counter: &Counter) -> Result<Vec<Item>, String> {
     let path = path(args)?;
     let file = open(path)?;
-    let all: Vec<Conversation> = serde_json::from_reader(BufReader::new(file)).map_err(|error| {
-        format!(
+    let all: Vec<Conversation> = serde_json::from_reader(file).map_err(|error| match error.is_io() {
+        true => unreadable(path, &error.into()),
+        false => format!(
             "{} line {}: not a conversation of ShareGPT: {error}; the file is one JSON array of objects with `conversations`",
             path.display(),
             error.line()
-        )
+        ),
     })?;
     let fixed = args.sharegpt_output_len.or(args.output_len);
     let item = |conversation: Conversation| {
@@ -144,10 +145,27 @@ fn path(args: &DataArgs) -> Result<&Path, String> {
         .ok_or_else(|| "name the file with --dataset-path".to_owned())
 }
 
-fn open(path: &Path) -> Result<Take<File>, String> {
+/// A file of which no more than [`MOST_BYTES`] are read; one that has more is refused, not cut.
+struct Bounded<R>(Take<R>);
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buffer)?;
+        match self.0.limit() {
+            0 => Err(bounded::too_large(MOST_BYTES)),
+            _ => Ok(read),
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<BufReader<Bounded<File>>, String> {
     File::open(path)
-        .map(|file| file.take(MOST_BYTES))
-        .map_err(|error| format!("--dataset-path: cannot read {}: {error}", path.display()))
+        .map(|file| BufReader::new(Bounded(file.take(MOST_BYTES + 1))))
+        .map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    format!("--dataset-path: cannot read {}: {error}", path.display())
 }
 
 /// Takes each line that is not empty; a wrong one is named by file and number.
@@ -156,22 +174,22 @@ fn lines<T: DeserializeOwned>(
     mut take: impl FnMut(T) -> Result<(), &'static str>,
 ) -> Result<(), String> {
     let wrong = |number: usize, what: &str| format!("{} line {number}: {what}", path.display());
-    let mut file = BufReader::new(open(path)?);
-    let mut line = String::new();
+    let mut file = open(path)?;
+    let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        let read = (&mut file).take(LONGEST_LINE).read_line(&mut line);
-        let length = read.map_err(|error| wrong(number, &error.to_string()))?;
+        let read = (&mut file).take(LONGEST_LINE).read_until(b'\n', &mut line);
+        let length = read.map_err(|error| unreadable(path, &error))?;
         if length == 0 {
             break;
         }
         if length as u64 == LONGEST_LINE {
             return Err(wrong(number, "is longer than 16 MiB"));
         }
-        if line.trim().is_empty() {
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        let entry = serde_json::from_str(&line)
+        let entry = serde_json::from_slice(&line)
             .map_err(|error| wrong(number, &format!("not such a JSON object: {error}")))?;
         take(entry).map_err(|what| wrong(number, what))?;
     }
@@ -186,4 +204,16 @@ fn some(path: &Path, items: Vec<Item>) -> Result<Vec<Item>, String> {
         ));
     }
     Ok(items)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_beyond_the_limit_is_refused_and_not_cut() {
+        let read = |most: u64| io::read_to_string(Bounded(b"12345".take(most + 1)));
+        assert_eq!(read(5).unwrap(), "12345");
+        assert_eq!(read(4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
 }

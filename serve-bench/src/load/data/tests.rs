@@ -221,3 +221,11 @@ fn a_tokenizer_of_this_machine_counts_the_answer() {
     let more = ["--tokenizer", wrong.0.to_str().unwrap()];
     assert!(file.read("sharegpt", &more, Endpoint::Chat).is_err());
 }
+
+#[test]
+fn a_line_that_is_too_long_is_told_so_also_where_it_is_cut_inside_a_character() {
+    // A quotation mark and 8 Mi letters of two bytes: the last byte that is read begins one.
+    let file = Written::new("long", &format!("\"{}\"", "é".repeat(8 << 20)));
+    let error = file.read("custom", &[], Endpoint::Completions).unwrap_err();
+    assert!(error.contains("longer than 16 MiB"), "{error}");
+}

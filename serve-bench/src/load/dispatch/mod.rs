@@ -176,7 +176,7 @@ pub(super) fn run(
         };
         tokio::select! {
             () = phases(Rc::clone(&to), work.bodies, work.pace, go, tell, &still) => Ending::Usual,
-            () = stopped => match to.budget.is_spent() {
+            () = stopped => match to.budget.is_spent() && !is_stopped() {
                 true => Ending::Spent,
                 false => Ending::Usual,
             },

@@ -82,9 +82,9 @@ impl TimeProvider for Clock {
 
 fn of_file(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let name = file.display();
-    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(file)
-        .map_err(|error| format!("--ca-file: cannot read {name}: {error}"))?
-        .collect();
+    let pem = bounded::read(file, bounded::SETTINGS)
+        .map_err(|error| format!("--ca-file: cannot read {name}: {error}"))?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     let found = found.map_err(|error| format!("--ca-file: {name} is no PEM file: {error}"))?;
     if found.is_empty() {
         return Err(format!(

@@ -8,9 +8,9 @@ use measure::caveat::Caveat;
 use measure::record::{Payload, Record, RequestErrorKind, Serve, Status, load};
 use supervisor::Interrupt;
 
-use super::args::Args;
-use super::budget::Budget;
-use super::session;
+use crate::load::args::Args;
+use crate::load::budget::Budget;
+use crate::load::session;
 
 #[derive(Parser)]
 struct Line {
