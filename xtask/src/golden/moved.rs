@@ -82,7 +82,7 @@ impl Moved {
     /// The file's text with a stamp in each entry that these moves used.
     pub(super) fn stamped(&self, text: &str, moves: &[Move]) -> String {
         let mut stamps = Vec::new();
-        for (number, entry) in self.moved.iter().enumerate() {
+        for number in 0..self.moved.len() {
             let used: Vec<&Move> = moves
                 .iter()
                 .filter(|one| self.allows(one) == Some(number))
