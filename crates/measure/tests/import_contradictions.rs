@@ -403,7 +403,7 @@ fn utf_16_is_named_with_what_to_do() {
         std::fs::write(&path, bytes).unwrap();
         refused(
             serve::read(&path),
-            &[&format!("{name} is UTF-16 text; save it as UTF-8")],
+            &[&format!("{name}: it is UTF-16 text; save it as UTF-8")],
         );
         std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
