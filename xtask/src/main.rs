@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod cargo;
+mod counts;
 mod dist;
 mod engine;
 mod fuzz;

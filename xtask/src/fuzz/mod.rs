@@ -20,8 +20,8 @@ use self::mutation::{Random, mutated};
 use self::readers::{READERS, Reader};
 use self::run::{Limits, Ran};
 use crate::cargo::{self, Built};
+use crate::counts::Counts;
 use crate::parallel;
-use crate::test::Counts;
 
 /// Inputs of a reader in a test of everything, with the unchanged samples.
 const FEW: u64 = 15;

@@ -27,7 +27,7 @@ use self::names::Names;
 use self::run::Bench;
 use self::values::Values;
 use crate::cargo::{self, Built};
-use crate::test::Counts;
+use crate::counts::Counts;
 use crate::{parallel, soft};
 
 /// Lines of moves that are printed.
